@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 IMPORT_ROOTS = (ROOT / "tests", ROOT)
 """Where a module name begins, as pytest has them in `sys.path`."""
-FOLDERS = ("capexplorer", "tests", "trials", "benchmarks", "lab", "docs", "targets")
+FOLDERS = ("capexplorer", "tests", "lab", "docs", "targets")
 IMPORT = re.compile(r"^\s*(?:from (\S+) )?import (\([^)]*\)|[^(\n]+)", re.MULTILINE)
 NAME = re.compile(r"(?<!\bas )\b(?!as\b)[\w.]+")
 MOST_FILES = 24

@@ -48,8 +48,8 @@ from lab.simulation.ramps import ramp_history
 from lab.simulation.shown import shown
 from lab.simulation.virtual_rates import VirtualRates
 from lab.simulation.virtual_run import VirtualRun
-from lab.trials.knees.corpus import LEVEL_S, RUNGS, WITHOUT_KNEE_USERS
-from lab.trials.knees.simulated import services, started
+from lab.trials.knees.services import services, started
+from lab.trials.knees.trial import LEVEL_S, RUNGS, WITHOUT_KNEE_USERS
 
 FROZEN = Path(__file__).with_suffix(".jsonl")
 DATA = Path(__file__).parents[1] / "tests" / "data"

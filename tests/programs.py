@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.trials.programs import find, missing
+from lab.kit.programs import find, missing
 
 __all__ = ("find", "missing", "needs", "require")
 

@@ -10,8 +10,8 @@ import pytest
 from programs import require
 
 from capexplorer.target.spec import load_spec
-from lab.trials import programs
-from lab.trials.faults.rows import ALL
+from lab.kit import programs
+from lab.trials.faults.trial import ALL
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent

@@ -1,8 +1,8 @@
 """`make bench`: all benchmarks, or `python -m lab.bench NAME...`.
 
-`python -m lab.bench moving --still 0` passes options to a benchmark. `python -m lab.bench --save before.json look paint`
-saves what two benchmarks print, with the commit and the load of the machine; `python -m lab.bench compare before.json
-after.json` shows the figures of two such files side by side.
+`python -m lab.bench moving --still 0` passes options to a benchmark: the parameters of its function. `python -m lab.bench --save
+before.json look paint` saves what two benchmarks print, with the commit and the load of the machine; `python -m lab.bench compare
+before.json after.json` shows the figures of two such files side by side.
 """
 
 from __future__ import annotations
@@ -10,46 +10,62 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_type_hints
 
 import msgspec
 
-from lab.trials.record import Conditions
+from lab.kit.record import Conditions
 
-from . import kept
-from .comparison import compared_lines
+from . import comparison
 
-ALL = {
-    "p99": "(a) p99 of the app with its screen, divided by plain headless Locust's",
-    "saturation": "(b) requests per second at saturation, divided by headless Locust's",
-    "paint": "(c) first paint",
-    "keys": "(d) from a key to the changed number of wanted users",
-    "screen": "(e) terminal output and the screen's thread",
-    "probe_cost": "(f) probes",
-    "day": "a day's session: disk, opening, seeking, memory",
-    "shelf": "the picker with 5,000 sessions",
-    "views": "(g) latency as reported by the app, by the target itself and by wrk",
-    "rate": "time from plan at an offered rate, on a server with stalls, compared with the calculated one",
-    "rate_queues": "waiting times and capacities at offered rates, on real M/M/1, M/D/1 and M/M/4 queues, compared with theory",
-    "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
-    "look": "CPU cost of one analysis of 24 levels during a run",
-    "clients": "load generators side by side: requests per CPU second, latency at an equal rate",
-    "worker_scaling": "requests per second with 0, 1, 2 and 4 worker processes, by client",
-    "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
-    "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
-    "client_hook_cost": "the cost of the product's hooks in the HTTP clients, per request",
-    "kept_requests": "the cost of keeping whole requests, per request",
-    "autopilot": "(autopilot) the autopilot compared with simple policies on simulated systems",
-    "knees": "(knees) the detector compared with kneed and a broken stick on simulated ladders",
-    "ramps": "(ramps) knees of imported ramps of simulated services",
-    "moving": "(moving) false knees on simulated services that change",
-    "neighbours": "(neighbours) knees on simulated services while other processes come and go",
-    "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and waiting times compared with theory",
-    "rate_worlds": "(rate_worlds) capacities as offered rates of simulated services that change, ramps, and stationary queues",
-    "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
+TITLES = {
+    "app": {
+        "p99": "(a) p99 of the app with its screen, divided by plain headless Locust's",
+        "saturation": "(b) requests per second at saturation, divided by headless Locust's",
+        "paint": "(c) first paint",
+        "keys": "(d) from a key to the changed number of wanted users",
+        "screen": "(e) terminal output and the screen's thread",
+        "views": "(g) latency as reported by the app, by the target itself and by wrk",
+        "shelf": "the picker with 5,000 sessions",
+        "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
+    },
+    "costs": {
+        "probe_cost": "(f) probes",
+        "look": "CPU cost of one analysis of 24 levels during a run",
+        "client_hook_cost": "the cost of the product's hooks in the HTTP clients, per request",
+        "kept_requests": "the cost of keeping whole requests, per request",
+    },
+    "day": {"day": "a day's session: disk, opening, seeking, memory"},
+    "rates": {
+        "rate": "time from plan at an offered rate, on a server with stalls, compared with the calculated one",
+        "rate_queues": "waiting times and capacities at offered rates, on real queues, compared with theory",
+        "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
+    },
+    "clients": {"clients": "load generators side by side: requests per CPU second, latency at an equal rate"},
+    "workers": {
+        "worker_scaling": "requests per second with 0, 1, 2 and 4 worker processes, by client",
+        "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
+    },
+    "knees": {
+        "autopilot": "(autopilot) the autopilot compared with simple policies on simulated systems",
+        "knees": "(knees) the detector compared with kneed and a broken stick on simulated ladders",
+        "ramps": "(ramps) knees of imported ramps of simulated services",
+        "moving": "(moving) false knees on simulated services that change",
+        "neighbours": "(neighbours) knees on simulated services while other processes come and go",
+        "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
+    },
+    "simulated_rates": {
+        "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and waiting times",
+        "rate_worlds": "(rate_worlds) capacities as offered rates of simulated services that change, and ramps",
+    },
 }
+"""Titles of the benchmarks by module; the function has the name of the benchmark."""
+
+ALL = {name: (module, title) for module, titles in TITLES.items() for name, title in titles.items()}
 
 
 def main() -> None:
@@ -70,22 +86,37 @@ def main() -> None:
 
 
 def run(names: Sequence[str], options: Sequence[str], file: Path | None) -> None:
-    found = kept.Kept(began=Conditions.now())
+    found = comparison.Kept(began=Conditions.now())
     for name in names:
-        print(f"\n== {ALL[name]}   (python -m lab.bench {name})", flush=True)
-        benchmark = importlib.import_module(f"lab.bench.{name}").main
-        with_options = functools.partial(benchmark, options) if options else benchmark
-        found.printed[name] = kept.printed(with_options)
+        module, title = ALL[name]
+        print(f"\n== {title}   (python -m lab.bench {name})", flush=True)
+        benchmark = getattr(importlib.import_module(f"lab.bench.{module}"), name)
+        found.printed[name] = comparison.printed(with_options(benchmark, options))
         if file is not None:
-            kept.save(found, file)
+            comparison.save(found, file)
+
+
+def with_options(benchmark: Callable[..., None], options: Sequence[str]) -> Callable[[], None]:
+    """The benchmark with the options of the command line, `--first-seed 7` for its parameter `first_seed`."""
+    parser = argparse.ArgumentParser(prog=f"python -m lab.bench {benchmark.__name__}", description=benchmark.__doc__)
+    kinds = get_type_hints(benchmark)
+    for name, parameter in inspect.signature(benchmark).parameters.items():
+        flag, default = f"--{name.replace('_', '-')}", parameter.default
+        if kinds[name] is bool:
+            parser.add_argument(flag, action="store_true")
+        elif isinstance(default, tuple):
+            parser.add_argument(flag, nargs="+", type=type(default[0]), default=default)
+        else:
+            parser.add_argument(flag, type=Path if default is None else type(default), default=default, help=f"default {default}")
+    return functools.partial(benchmark, **vars(parser.parse_args(list(options))))
 
 
 def compare(files: list[str]) -> None:
     try:
-        old, new = (kept.read(Path(file)) for file in files)
+        old, new = (comparison.read(Path(file)) for file in files)
     except (OSError, ValueError, msgspec.DecodeError) as error:
         sys.exit(f"python -m lab.bench compare: expected two files of --save, OLD and NEW: {error}")
-    print("\n".join(compared_lines(old, new)))
+    print("\n".join(comparison.compared_lines(old, new)))
 
 
 if __name__ == "__main__":

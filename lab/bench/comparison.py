@@ -1,4 +1,4 @@
-"""Compares two saved runs of benchmarks: for each line that both printed, its figures before and after, and their ratio.
+"""Output of benchmarks, saved in a file with the commit and the machine's load, and compared with that of another run.
 
 Lines match if they differ only in figures; among several such lines the first one matches the first one. Whether a difference is
 more than noise is not judged: a benchmark prints its own spread, and the first lines show the load of the machine.
@@ -6,11 +6,61 @@ more than noise is not judged: a benchmark prints its own spread, and the first 
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TextIO
 
-from .kept import Kept
+import msgspec
+
+from lab.kit.record import Conditions
+
+
+class Kept(msgspec.Struct, kw_only=True):
+    """One run of some benchmarks."""
+
+    began: Conditions
+    load_average_1m: float = 0.0
+    """Load average of the machine when the last benchmark had ended."""
+    printed: dict[str, list[str]] = {}
+    """Printed lines by benchmark, in the order in which they ran."""
+
+
+class _Tee(io.StringIO):
+    """Prints what it keeps."""
+
+    def __init__(self, shown: TextIO) -> None:
+        super().__init__()
+        self._shown = shown
+
+    def write(self, text: str) -> int:
+        self._shown.write(text)
+        self._shown.flush()
+        return super().write(text)
+
+
+def printed(benchmark: Callable[[], None]) -> list[str]:
+    """Run a benchmark; returns the lines that it printed, which are shown as well."""
+    with redirect_stdout(_Tee(sys.stdout)) as tee:
+        benchmark()
+    return [line.rstrip() for line in tee.getvalue().splitlines() if line.strip()]
+
+
+def save(kept: Kept, path: Path) -> None:
+    """Write the file; called after each benchmark, so that an interrupted run keeps the ones before."""
+    kept.load_average_1m = round(os.getloadavg()[0], 2)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+
+
+def read(path: Path) -> Kept:
+    """The run in a file. Raises OSError or msgspec.DecodeError."""
+    return msgspec.json.decode(path.read_bytes(), type=Kept)
+
 
 FIGURE = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*_)")
 

@@ -5,7 +5,6 @@ The baseline is the simplest method: decode and fold all events, once to open th
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -15,7 +14,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from capexplorer.replay import Replay
@@ -25,20 +26,18 @@ from capexplorer.tui.display_options import LatencyForm
 from capexplorer.tui.feed import Playback, RecordedFeed
 from capexplorer.tui.inspection import TimeWindow
 from capexplorer.tui.screens.inspecting import Inspecting
+from lab.kit.tables import percentile
+from lab.kit.terminal import OnTerminal
 
-from . import rig
+from .app import replayed
 from .day_log import DAY_S, ENDPOINTS, LEVELS, write_day
 
 SEEKS = 200
 MB = 1_000_000
 
 
-def main(options: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m lab.bench day")
-    parser.add_argument(
-        "--against", type=Path, metavar="CHECKOUT", help="also measure another checkout, alternating with this one"
-    )
-    other = parser.parse_args(options).against
+def day(against: Path | None = None) -> None:
+    """All figures. `against`: another checkout, which is measured as well, alternating with this one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "day.jsonl"
         began_s = time.monotonic()
@@ -46,8 +45,8 @@ def main(options: Sequence[str] = ()) -> None:
         print(f"{DAY_S:,} samples, {len(ENDPOINTS)} endpoints, {LEVELS} levels; written in {time.monotonic() - began_s:.0f} s")
         print(f"on disk                          {path.stat().st_size / MB:6.1f} MB   (at most 200); there is no index file")
         _baseline(path)
-        _open(path, other)
-        _keys(path, other)
+        _open(path, against)
+        _keys(path, against)
         asyncio.run(_seek(path))
         asyncio.run(_inspect(path))
 
@@ -96,25 +95,20 @@ class _Opened(NamedTuple):
 
 
 def _median(runs: Sequence[_Opened], name: str) -> float:
-    return rig.median([getattr(run, name) for run in runs])
+    return float(median(getattr(run, name) for run in runs))
 
 
 def _opened(path: Path, checkout: Path) -> _Opened:
-    run = _replay(path, checkout, "end")
-    first_s, whole_s = run.seen(b"Throughput"), run.seen(b"session ended", timeout_s=120)
-    cpu_s = _cpu_s(run.pid)
-    for _ in range(30):
-        run.press("w")  # all time windows, `all` among them
-        run.press("\x1b[B")  # and levels, one after another
-        time.sleep(0.05)
-    status = Path(f"/proc/{run.pid}/status").read_text()
-    run.end()
+    with replayed(path, "end", checkout) as run:
+        pid, first_s = run.process.pid, run.seen_s(b"Throughput")
+        whole_s, cpu_s = run.seen_s(b"session ended"), _cpu_s(pid)
+        for _ in range(30):
+            run.type("w")  # all time windows, `all` among them
+            run.type(DOWN)  # and levels, one after another
+            time.sleep(0.05)
+        status = Path(f"/proc/{pid}/status").read_text()
+        run.quit()
     return _Opened(first_s, whole_s, cpu_s, int(status.split("VmHWM:")[1].split()[0]) * 1024 / MB)
-
-
-def _replay(path: Path, checkout: Path, at: str) -> rig.OnTerminal:
-    argv = [sys.executable, "-m", "capexplorer", "replay", str(path), "--at", at]
-    return rig.OnTerminal(argv, env={"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"})
 
 
 def _cpu_s(pid: int) -> float:
@@ -140,41 +134,44 @@ def _keys(path: Path, other: Path | None) -> None:
     a key's.
     """
     checkouts = [Path.cwd(), *([other] if other is not None else [])]
-    runs = [_replay(path, checkout, "50%") for checkout in checkouts]
-    for run in runs:
-        run.seen(b"Throughput")
-        run.press(" ")
-    for run in runs:
-        _until_quiet(run, PREPARED_S)
-    for sentence, first in (("replay, time moved", "w"), ("inspection cursor moved", "i")):
-        took_ms: list[list[float]] = [[] for _ in runs]
-        used_s = [0.0 for _ in runs]
+    with ExitStack() as stack:
+        runs = [stack.enter_context(replayed(path, "50%", checkout)) for checkout in checkouts]
         for run in runs:
-            _painted_ms(run, first)
-        for index in range(SEEKS // TURN * len(runs)):
-            which = index % len(runs)
-            began_cpu_s = _cpu_s(runs[which].pid)
-            took_ms[which] += [_painted_ms(runs[which], MOVING_KEYS[press % len(MOVING_KEYS)]) for press in range(TURN)]
-            used_s[which] += _cpu_s(runs[which].pid) - began_cpu_s
-        for checkout, took, used in zip(checkouts, took_ms, used_s, strict=True):
-            figures = f"median {rig.median(took):5.1f}, p95 {rig.percentile(took, 0.95):5.1f}, worst {max(took):5.1f}"
-            cpu = f"cpu mean {1000 * used / SEEKS:5.1f} ms"
-            where = "" if checkout == Path.cwd() else f" in {checkout}"
-            print(f"{sentence + ', key to painted frame':46} {figures}, {cpu}   (at most 50){where}", flush=True)
-    for run in runs:
-        run.end()
+            run.seen_s(b"Throughput")
+            run.type(" ")
+        for run in runs:
+            _until_quiet(run, PREPARED_S)
+        for sentence, first in (("replay, time moved", "w"), ("inspection cursor moved", "i")):
+            took_ms: list[list[float]] = [[] for _ in runs]
+            used_s = [0.0 for _ in runs]
+            for run in runs:
+                _painted_ms(run, first)
+            for index in range(SEEKS // TURN * len(runs)):
+                which = index % len(runs)
+                began_cpu_s = _cpu_s(runs[which].process.pid)
+                took_ms[which] += [_painted_ms(runs[which], MOVING_KEYS[press % len(MOVING_KEYS)]) for press in range(TURN)]
+                used_s[which] += _cpu_s(runs[which].process.pid) - began_cpu_s
+            for checkout, took, used in zip(checkouts, took_ms, used_s, strict=True):
+                cpu, where = f"cpu mean {1000 * used / SEEKS:5.1f} ms", "" if checkout == Path.cwd() else f" in {checkout}"
+                print(f"{sentence + ', key to painted frame':46} {_figures(took)}, {cpu}   (at most 50){where}", flush=True)
+        for run in runs:
+            run.quit()
 
 
-def _painted_ms(run: rig.OnTerminal, key: str) -> float:
+def _figures(took_ms: Sequence[float]) -> str:
+    return f"median {median(took_ms):5.1f}, p95 {percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f}"
+
+
+def _painted_ms(run: OnTerminal, key: str) -> float:
     before, began_s = len(run.chunks), time.monotonic()
-    run.press(key)
+    run.type(key)
     while len(run.chunks) == before and time.monotonic() < began_s + 2.0:
         time.sleep(0.001)
     _until_quiet(run, FRAME_ENDS_S)
     return 1000 * (run.chunks[-1][0] - began_s)
 
 
-def _until_quiet(run: rig.OnTerminal, quiet_s: float) -> None:
+def _until_quiet(run: OnTerminal, quiet_s: float) -> None:
     """Wait until nothing was written for `quiet_s`, at most a minute."""
     until_s = time.monotonic() + 60.0
     while time.monotonic() < min(until_s, run.chunks[-1][0] + quiet_s):
@@ -202,8 +199,7 @@ async def _seek(path: Path) -> None:
                 transport.seek(aim_s)
                 took_ms.append(1000 * (time.perf_counter() - began_s))
                 await pilot.pause()
-            figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}, worst {max(took_ms):5.1f} ms"
-            print(f"seek, six panes, {sentence:15} {figures}   (at most 50)")
+            print(f"seek, six panes, {sentence:15} {_figures(took_ms)} ms   (at most 50)")
     recording.close()
 
 
@@ -239,9 +235,8 @@ async def _inspect(path: Path) -> None:
                     cpu_ms.append(1000 * (time.thread_time() - began_cpu_s))
                     await pilot.pause()
                 shown = "all 24 h" if window_s is None else "5 min"
-                figures = f"median {rig.median(took_ms):5.1f}, p95 {rig.percentile(took_ms, 0.95):5.1f}"
-                cpu = f"cpu median {rig.median(cpu_ms):5.1f}"
-                print(f"cursor, {form:7} {shown:8} {sentence:15} {figures}, {cpu} ms   (at most 50)", flush=True)
+                cpu = f"cpu median {median(cpu_ms):5.1f}"
+                print(f"cursor, {form:7} {shown:8} {sentence:15} {_figures(took_ms)}, {cpu} ms   (at most 50)", flush=True)
     recording.close()
 
 

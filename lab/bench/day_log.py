@@ -27,17 +27,18 @@ from capexplorer.model.events import (
     LevelClosed,
     LevelOpened,
     Log,
+    Mark,
     Note,
     Phase,
     Sample,
     Target,
     TargetFacts,
 )
+from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.writer import SessionWriter
-from lab.trials.marked import marked
 
 DAY_S = 86_400
 LEVELS = 60
@@ -105,9 +106,8 @@ def _level(index: int, users: int, opened_s: float, seconds: int, rng: random.Ra
         yield sample
         if second == seconds // 2:
             yield Note(t_s=sample.t_s, text=f"half of level {index}")
-            yield marked(
-                t_s=sample.t_s, key=f"cause:{index % 7}", revision=index // 7 + 1, state="open", kind="cause", id="queueing"
-            )
+            finding = Cause(name="queueing")
+            yield Mark(t_s=sample.t_s, key=f"cause:{index % 7}", revision=index // 7 + 1, state="open", finding=finding)
     yield LevelClosed(
         t_s=opened_s + seconds,
         index=index,

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.analysis.mark_publisher import MarkPublisher
 from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import Bend, Knee
 from capexplorer.model.verdicts import KneeVerdict
-from lab.trials.marked import marked
 
 KNEE = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 from session.samples import HEADER
 
 from capexplorer import wording
@@ -16,7 +17,6 @@ from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Ma
 from capexplorer.model.findings import Cause, Readings, StopRule
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import decode, encode
-from lab.trials.marked import marked
 
 
 def knee(users: float = 28.0, t_s: float = 20.0, **changes: Any) -> Mark:

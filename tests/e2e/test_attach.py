@@ -17,8 +17,20 @@ import pytest
 from capexplorer.model.events import Command, Ended, Event, LevelOpened, Log, Sample
 from capexplorer.replay import Replay
 
-from .pty_rig import OnTerminal, command_on_terminal, modes_left_on, on_terminal
-from .rig import E2E_FOLDER, PROGRAM, MarkedEnvironment, events_in, events_of, run_command, session_path, wait_until
+from .rig import (
+    E2E_FOLDER,
+    PROGRAM,
+    MarkedEnvironment,
+    OnTerminal,
+    command_on_terminal,
+    events_in,
+    events_of,
+    modes_left_on,
+    on_terminal,
+    run_command,
+    session_path,
+    wait_until,
+)
 from .sshd_rig import needs_root, needs_sshd, sshd
 from .tmux_rig import needs_tmux, run_started_in_bash
 
@@ -288,7 +300,7 @@ def test_a_killed_ssh_client_ends_its_screen_and_disturbs_no_request(tmp_path: P
     started, attached = MarkedEnvironment(), MarkedEnvironment()
     try:
         with sshd(tmp_path / "sshd") as server:
-            client = server.client([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)], started, output)
+            client = server.client([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)], started, output, E2E_FOLDER)
             wait_until(lambda: len(events_of(events_in(sessions), Sample)) >= 2, "two samples")
             client.kill()
             client.wait()

@@ -16,8 +16,7 @@ from programs import require
 
 from capexplorer.model.events import Ended, LevelClosed, Log, Mark, Sample, Target
 
-from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of, export, run_to_end, session_path, started_run, target_states, wait_until
+from .rig import E2E_FOLDER, events_of, export, on_terminal, run_to_end, session_path, started_run, target_states, wait_until
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow

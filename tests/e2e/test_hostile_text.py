@@ -8,8 +8,7 @@ import pytest
 
 from capexplorer.model.events import Ended, Log, Sample
 
-from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of
+from .rig import E2E_FOLDER, events_of, on_terminal
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 from programs import require
 
-from lab.trials.kills.execution import PROGRAMS, Outcome, carry_out, check_logs
-from lab.trials.kills.plan import kill
-
-from .pty_rig import modes_left_on
+from lab.kit.terminal import modes_left_on
+from lab.trials.kills.trial import PROGRAMS, Outcome, carry_out, check_logs, kill
 
 pytestmark = pytest.mark.slow
 
 SEEDS = (0, 20, 39, 58)
-"""Each is one random kill (`lab/trials/kills/plan.py`)."""
+"""Each is one random kill (`lab/trials/kills`)."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -34,9 +32,9 @@ def test_the_four_kills_cover_every_surface_victim_and_stage() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_missing_log_is_a_problem_unless_the_run_was_killed_while_starting(tmp_path: Path, seed: int) -> None:
-    outcome = Outcome(kill=kill(seed))
-    check_logs(tmp_path, 0.0, outcome)
-    assert outcome.problems == ([] if outcome.kill.stage == "starting" else ["no log"])
+    outcome = Outcome()
+    check_logs(tmp_path, 0.0, kill(seed), outcome)
+    assert outcome.problems == ([] if kill(seed).stage == "starting" else ["no log"])
 
 
 def test_terminal_modes_that_were_not_restored_are_detected() -> None:

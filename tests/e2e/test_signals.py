@@ -13,8 +13,7 @@ import pytest
 from capexplorer.commands.error_output import SIGNALS
 from capexplorer.model.events import Ended, Event, LevelClosed, Sample
 
-from .pty_rig import on_terminal
-from .rig import E2E_FOLDER, events_of, session_path, started_run, target_states
+from .rig import E2E_FOLDER, events_of, on_terminal, session_path, started_run, target_states
 
 pytestmark = pytest.mark.slow
 

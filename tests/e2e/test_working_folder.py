@@ -16,8 +16,7 @@ from capexplorer.commands.pick import SessionFolder
 from capexplorer.model.events import Sample
 from capexplorer.model.session_entry import SessionEntry
 
-from .pty_rig import command_on_terminal
-from .rig import E2E_FOLDER, ROOT, events_of, run_command, run_to_end
+from .rig import E2E_FOLDER, ROOT, command_on_terminal, events_of, run_command, run_to_end
 
 PACKAGE = ROOT / "capexplorer"
 STARTS_PYTHON = re.compile(r"sys\.executable|['\"]\{python\}['\"]")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench import kept
+from lab.bench import comparison as kept
 from lab.bench.comparison import compared_lines, shape
-from lab.trials.record import Conditions
+from lab.kit.record import Conditions
 
 BEGAN = Conditions(commit="abc", started_at="2026-01-01T00:00:00+00:00", cpus=2, load_average_1m=0.5, steal_s=0.0)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.trials.compose.rows import ROWS
 from lab.trials.compose.stack import image, why_not
+from lab.trials.compose.trial import problems_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
@@ -25,4 +25,4 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("row", ["plan-to-its-end", "app-killed"])
 @pytest.mark.usefixtures("containers")
 def test_services_are_watched_and_nothing_of_them_is_left(row: str, tmp_path: Path) -> None:
-    assert ROWS[row](tmp_path) == []
+    assert problems_of(row, tmp_path) == []

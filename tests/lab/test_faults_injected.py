@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from disturbed_runs import repeated_while_disturbed
 
-from lab.trials.faults.execution import carry_out, why_not
-from lab.trials.faults.row import Row
-from lab.trials.faults.rows import ALL
+from lab.trials.faults.trial import ALL, Row, carry_out, judged, why_not
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +23,10 @@ SHORT = [
 def test_a_fault_gets_its_name_and_no_other(row: Row, tmp_path: Path) -> None:
     if reason := why_not(row):
         pytest.skip(reason)
-    ran = repeated_while_disturbed(
-        lambda folder: carry_out(row, "fast", folder, short=True),
-        lambda ran: not ran.verdict.missing or bool(ran.verdict.wrong),
-        lambda ran: ran.neighbours,
+    found, ran = repeated_while_disturbed(
+        lambda folder: (judged(row, ran := carry_out(row, "fast", folder, short=True)), ran),
+        lambda found: not found[0].missing or bool(found[0].wrong),
+        lambda found: found[0].busy_cores,
         tmp_path,
     )
-    assert ran.verdict.right, f"{ran.verdict.sentence}: {ran.stderr}"
+    assert found.right, f"{found}: {ran.stderr}"

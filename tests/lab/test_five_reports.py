@@ -9,8 +9,8 @@ import pytest
 from disturbed_runs import repeated_while_disturbed
 from programs import needs
 
-from lab.trials.experiments import five
-from lab.trials.experiments.headless import Ran, run
+from lab.kit.runs import Ran, headless
+from lab.trials.experiments import reports
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
@@ -22,7 +22,7 @@ STOLEN_CORES_MOST = 0.2
 def explored(tmp_path: Path, *args: str, expected: Set[str] = frozenset()) -> Ran:
     """A headless run, repeated if one of the expected marks is missing while other processes or machines used much CPU."""
     return repeated_while_disturbed(
-        lambda folder: run(folder, *args, timeout_s=TIMEOUT_S),
+        lambda folder: headless(folder, *args, timeout_s=TIMEOUT_S),
         lambda ran: ids(ran) >= expected,
         lambda ran: (ran.median("others_cpu_ratio") or 0.0) + ran.stolen_cores,
         tmp_path,
@@ -30,7 +30,7 @@ def explored(tmp_path: Path, *args: str, expected: Set[str] = frozenset()) -> Ra
 
 
 def ids(ran: Ran) -> set[str]:
-    return five.ids(ran.summary)
+    return reports.ids(ran.summary)
 
 
 def test_two_threads_are_the_limit_of_a_service_that_only_sleeps(tmp_path: Path) -> None:

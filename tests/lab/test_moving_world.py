@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from marked import marked
 
 from capexplorer import profile
 from capexplorer.load.plan import parse
@@ -14,11 +15,7 @@ from capexplorer.model.findings import Knee, RateCapacityFinding
 from capexplorer.model.rate_verdicts import RateCapacity
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.target.spec import load_spec
-from lab.trials.marked import marked
-from lab.trials.moving.exploration import HERE, LOCUSTFILE, prepared
-from lab.trials.moving.judging import marked_once, wrong
-from lab.trials.moving.row import Row, Truth
-from lab.trials.moving.rows import ALL
+from lab.trials.moving.trial import ALL, HERE, LOCUSTFILE, Row, Truth, marked_once, prepared, wrong
 
 SHIPPED = Path(__file__).resolve().parents[2] / "targets"
 ROW = Row(name="a row", what="", plan="4:12s", knees=(Truth(24),), marked=("bad_gateway",))

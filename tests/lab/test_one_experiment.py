@@ -6,8 +6,8 @@ import pytest
 from disturbed_runs import repeated_while_disturbed
 
 from capexplorer.model.events import Mark
-from lab.trials.experiments.headless import KNEE_KINDS, Ran, run
-from lab.trials.experiments.systems import SYSTEMS, system
+from lab.kit.runs import Ran, headless
+from lab.trials.experiments.known import KNEE_KINDS, SYSTEMS, system
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.trial]
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     return repeated_while_disturbed(
-        lambda folder: run(folder, str(system("two-workers").path), "--plan", "short", timeout_s=200.0),
+        lambda folder: headless(folder, str(system("two-workers").path), "--plan", "short", timeout_s=200.0),
         lambda ran: ran.knee is not None,
         lambda ran: ran.median("others_cpu_ratio") or 0.0,
         tmp_path_factory.mktemp("short"),

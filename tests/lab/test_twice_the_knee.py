@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab.trials.experiments.twice import around, mistakes
+from lab.trials.experiments.reports import around, mistakes
 
 
 def level(users: int, goodput_rps: float | None, failures: int = 0, unsettled: int = 0) -> dict[str, Any]:
@@ -19,8 +19,7 @@ LOW, TWICE_THE_KNEE = level(20, 20.0), level(80, 40.0)
 
 
 def judged(*levels: dict[str, Any], has_cause: bool = False) -> list[str]:
-    _, during, after = around(levels)
-    return list(mistakes(during, after, has_cause=has_cause))
+    return mistakes(around(levels), has_cause=has_cause)
 
 
 def test_a_service_that_answers_again_passes_after_any_failures() -> None:
@@ -32,16 +31,16 @@ def test_a_share_of_a_knee_that_moved_a_little_is_the_same_level() -> None:
 
 
 def test_the_parts_of_a_level_that_a_shift_split_are_judged_as_one_with_the_goodput_of_the_last() -> None:
-    _, during, after = around([LOW, level(80, 40.0, 3), level(80, 10.0, 4), level(20, None), level(20, 19.0)])
-    assert during is not None and after is not None
-    assert (during.failures, during.goodput_rps, after.goodput_rps) == (7, 10.0, 19.0)
+    found = around([LOW, level(80, 40.0, 3), level(80, 10.0, 4), level(20, None), level(20, 19.0)])
+    assert found is not None
+    assert (found[1]["failures"], found[1]["goodput_rps"], found[2]["goodput_rps"]) == (7, 10.0, 19.0)
 
 
 @pytest.mark.parametrize("failing", [level(80, 30.0, failures=5), level(80, 30.0, unsettled=5)], ids=["settled", "unsettled"])
 @pytest.mark.parametrize("has_cause", [True, False])
 def test_failures_at_twice_the_knee_need_a_cause(failing: dict[str, Any], has_cause: bool) -> None:
     judgement = judged(LOW, failing, LOW, has_cause=has_cause)
-    assert judgement == ([] if has_cause else ["5 failures at twice the knee, and no cause was marked"])
+    assert judgement == ([] if has_cause else ["5 failures at twice the knee without a cause"])
 
 
 def test_failures_in_settled_seconds_afterwards_are_a_miss_even_with_a_cause() -> None:
@@ -51,7 +50,7 @@ def test_failures_in_settled_seconds_afterwards_are_a_miss_even_with_a_cause() -
 
 @pytest.mark.parametrize("goodput_rps", [0.0, None])
 def test_a_service_that_finishes_nothing_afterwards_is_a_miss(goodput_rps: float | None) -> None:
-    assert judged(LOW, TWICE_THE_KNEE, level(20, goodput_rps), has_cause=True) == ["the service finishes nothing afterwards"]
+    assert judged(LOW, TWICE_THE_KNEE, level(20, goodput_rps), has_cause=True) == ["nothing finished afterwards"]
 
 
 @pytest.mark.parametrize(
@@ -60,4 +59,4 @@ def test_a_service_that_finishes_nothing_afterwards_is_a_miss(goodput_rps: float
     ids=["none", "ended", "other", "down"],
 )
 def test_a_run_that_did_not_reach_twice_its_knee_and_return_is_a_miss(levels: list[dict[str, Any]]) -> None:
-    assert judged(*levels) == ["the run has no level at twice the knee, followed by the low level"]
+    assert judged(*levels) == ["no level at twice the knee, followed by the low level"]

@@ -1,6 +1,6 @@
 """Whole explorations of simulated systems whose knee is known. `python -m lab.bench autopilot` has 240 of them.
 
-Seeds 250,000 and up: the policy was tuned on others (lab/bench/autopilot.py).
+Seeds 250,000 and up: the policy was tuned on others (lab/bench/knees.py).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import math
 import random
 
 import pytest
+from marked import marked
 from session.samples import HEADER, ONE_OF_EACH, busy_sample
 
 from capexplorer.model.events import (
@@ -27,7 +28,6 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.readings import HostReading, TargetReading
 from capexplorer.model.timeline import LOG_LINES, Timeline
-from lab.trials.marked import marked
 
 
 def opened(index: int, t_s: float, users: int = 10, *, ramp: bool = False) -> LevelOpened:

@@ -22,7 +22,7 @@ pytestmark = [
 
 def test_a_part_has_no_readings_while_its_network_link_is_down(tmp_path: Path) -> None:
     with testbed.testbed("namespaces", "", tmp_path) as machines:
-        spec = PartSpec(name="db", at=machines.hosts_by_part["db"].at, port=testbed.SSH_PORT)
+        spec = PartSpec(name="db", at=machines.hosts["db"].at, port=testbed.SSH_PORT)
         with parts_process(spec, before=machines.prefix) as process:
             process.wait_for_reading(
                 lambda each: each.target and each.target.alive and each.host, "a reading with target and host"

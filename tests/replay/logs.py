@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from marked import marked
 from session.samples import busy_sample
 from tui.session_events import SessionMaker, died, header, session
 
@@ -29,7 +30,6 @@ from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
-from lab.trials.marked import marked
 
 FIRST_SECOND_WITHOUT_RATE_S = 21.0
 """The end of the first second of the third level of `rate_levels`."""

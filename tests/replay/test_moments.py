@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from session.samples import log_lines
+from timeline_digest import digest
 
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Event, Log
@@ -16,7 +17,6 @@ from capexplorer.replay import Replay
 from capexplorer.report.formats import render
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
-from lab.trials.timeline_digest import digest
 
 from .logs import as_a_live_screen_receives, every_kind_of_event, rate_levels, two_levels, write_log
 

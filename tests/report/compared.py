@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from marked import marked
 from numpy.typing import NDArray
 
 from capexplorer.model.events import (
@@ -29,7 +30,6 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session
-from lab.trials.marked import marked
 
 USERS = {"wait_s": {"between": [0.1, 0.5], "constant": None}, "client": "fast", "task": [{"name": "/", "weight": 1}]}
 HOST = HostFacts(name="one", cpus=2, memory_bytes=8 << 30, fds_limit=1024, port_range=(32768, 60999))

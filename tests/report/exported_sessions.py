@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from marked import marked
+
 from capexplorer.model.events import (
     SCHEMA,
     ClientOverhead,
@@ -27,7 +29,6 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.report.formats import FORMATS, to_disk
-from lab.trials.marked import marked
 
 HOSTILE = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"q' & | `code` \x1b[31m\x00\x07\x9b \u202egnp.exe \u2028"

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from marked import marked
 from msgspec.structs import replace
 from wording.judged_sessions import knee_verdict, levels, mark
 from wording.verdict_cases import CASES
@@ -32,7 +33,6 @@ from capexplorer.session.reader import open_session
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes import failure_causes
 from capexplorer.tui.panes.journal import entries as journal
-from lab.trials.marked import marked
 
 from .contradictions import CONTRADICTIONS, NO_KNEE_IN_THE_TABLE, NO_KNEE_IN_WORDS, by_epoch, contradictions, numbers_in
 from .exported_sessions import HEADER, session

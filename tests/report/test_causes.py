@@ -7,6 +7,7 @@ import io
 from typing import Any
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, Sample, Verdict
@@ -22,7 +23,6 @@ from capexplorer.report.compare.json import document
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
 from capexplorer.session.canonical import canonical
-from lab.trials.marked import marked
 
 from .exported_sessions import HEADER, HOSTILE, session
 

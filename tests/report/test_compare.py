@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.errors import InputError
 from capexplorer.model.events import Verdict
@@ -15,7 +16,6 @@ from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate, pooled
-from lab.trials.marked import marked
 
 from .compared import LevelSpec, knee, session, timeline
 

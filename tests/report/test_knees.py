@@ -7,6 +7,7 @@ from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
+from marked import marked
 from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
@@ -18,7 +19,6 @@ from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
 from capexplorer.report.knees import lines
 from capexplorer.report.listed_findings import marked_s
-from lab.trials.marked import marked
 
 from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark

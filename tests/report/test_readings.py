@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from marked import marked
 
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.listed_findings import findings
-from lab.trials.marked import marked
 
 from .exported_sessions import HEADER
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 from session.samples import HEADER, busy_sample
 
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
@@ -14,7 +15,6 @@ from capexplorer.model.level_fold import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import render
 from capexplorer.report.summary import summarise
-from lab.trials.marked import marked
 
 # The keys of each object of the JSON, as docs/exports.md lists them.
 DOCUMENT = {

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from session.samples import HEADER
+from timeline_digest import digest
 
 from capexplorer import wording
 from capexplorer.analysis.reanalysis import reanalyse
@@ -17,7 +18,6 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.run.live_marks import JUDGED_AT, is_due
 from capexplorer.session.reader import read
-from lab.trials.timeline_digest import digest
 
 from .run_without_load import RunWithoutLoad
 

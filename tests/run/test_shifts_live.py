@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from timeline_digest import digest
 
 from capexplorer.analysis.epoch.splitting import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
@@ -15,7 +16,6 @@ from capexplorer.model.level_fold import LevelFold
 from capexplorer.model.timeline import TAIL_S, Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.reader import read
-from lab.trials.timeline_digest import digest
 
 from .run_without_load import RunWithoutLoad
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 
+from marked import marked
 from session.samples import HEADER
 
 from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick, LevelClosed, LevelOpened, Sample
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.run_outcome import shortfall
-from lab.trials.marked import marked
 
 REFUSED = FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNREFUSED, text="Connection refused")
 

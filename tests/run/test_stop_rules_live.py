@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
@@ -14,7 +15,6 @@ from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
 from capexplorer.run.drivers.stop_watch import limits_of
 from capexplorer.session.reader import read
-from lab.trials.marked import marked
 
 from .run_without_load import RunWithoutLoad
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from marked import marked
 
 from capexplorer import cli
 from capexplorer.errors import SessionError
@@ -20,7 +21,6 @@ from capexplorer.session.digest import digest_of
 from capexplorer.session.names import new_path
 from capexplorer.session.removal import RECORDED_WITHIN_S, being_recorded, delete
 from capexplorer.session.writer import SessionWriter
-from lab.trials.marked import marked
 
 from .samples import HEADER, ONE_OF_EACH, log_lines
 

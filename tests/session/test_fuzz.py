@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer.model.events import Event, LevelClosed, Mark
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import LineError, decode, encode
 from lab.trials.fuzz import damage, logs
-from lab.trials.fuzz.small_logs import small_logs
-from lab.trials.marked import marked
+from lab.trials.fuzz.damage import small_logs
 
 from .samples import HEADER
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer import cli
 from capexplorer.analysis import detectors
@@ -17,7 +18,6 @@ from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
-from lab.trials.marked import marked
 
 from .samples import HEADER, log_lines
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from marked import marked
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks
@@ -42,7 +43,6 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.themes import OURS, palette_of
-from lab.trials.marked import marked
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
 SIZES = ((60, 13), (80, 20), (120, 38))

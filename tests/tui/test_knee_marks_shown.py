@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from marked import marked
 from msgspec.structs import replace
 from textual.geometry import Size
 
@@ -16,7 +17,6 @@ from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import TimePage, boundaries, page_at, tags
-from lab.trials.marked import marked
 
 from .drawn import SMALL, pane_text, status_lines
 from .gallery import session, sessions

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.geometry import Size
+from timeline_digest import digest
 
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.timeline import Timeline
@@ -18,7 +19,6 @@ from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
-from lab.trials.timeline_digest import digest
 
 from .gallery import sessions
 

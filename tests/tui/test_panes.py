@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from marked import marked
 from rich.cells import cell_len
 from textual.geometry import Size
 
@@ -29,7 +30,6 @@ from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.log import LogPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
-from lab.trials.marked import marked
 
 from .drawn import LARGE, SMALL, drawn, status_lines, with_last
 from .session_events import HOSTILE_TEXT, SessionMaker, died, header, ready, session

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from marked import marked
+
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import MarkKind
-from lab.trials.marked import marked
 
 from .session_events import HOSTILE_TEXT, session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
@@ -25,7 +26,6 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit
-from lab.trials.marked import marked
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
 LEVEL_S = 60.0

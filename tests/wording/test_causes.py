@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+from marked import marked
 from session.samples import HEADER
 
 from capexplorer import wording
@@ -20,7 +21,6 @@ from capexplorer.model.limits import Limits
 from capexplorer.session.reader import read as session_events
 from capexplorer.wording.cause_texts import TEXTS
 from capexplorer.wording.evidence import GROWTH, PHRASES, WORDED_SEPARATELY
-from lab.trials.marked import marked
 
 SESSIONS = Path(__file__).resolve().parents[2] / "sessions"
 LeakUnit = Literal["bytes", "fds"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from marked import marked
 
 from capexplorer import wording
 from capexplorer.model.events import Mark
@@ -20,7 +21,6 @@ from capexplorer.model.verdicts import (
     Verification,
     VerificationStep,
 )
-from lab.trials.marked import marked
 
 KNEE_MARK = marked(
     t_s=10.0, key="knee:epoch0", state="open", kind="knee", id="knee", users=47.0, confidence="high",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from capexplorer.target.compose.docker import ask, compose_command, of_project
 from capexplorer.target.free_port import free_port
-from lab.trials import programs
+from lab.kit import programs
 
 IMAGE = "capexplorer-trial"
 PASSWORD = "correct-horse-battery"

@@ -1,266 +1,229 @@
-"""The five load-test reports as data: what each author measured and concluded, and the runs here that repeat them."""
+"""The five load-test reports, repeated: each run headless by one command, judged by what must be marked; and each target for a
+minute at twice its knee, after which it must answer again."""
 
 from __future__ import annotations
 
+import shlex
+import statistics
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-Table = tuple[tuple[str, ...], ...]
-"""The header's cells, then each row's."""
+import msgspec
+
+from capexplorer.model.timeline import Timeline
+from capexplorer.report import capacity
+from capexplorer.report.compare import Session, compare
+from lab.kit.runs import ROOT, Ran, headless
+from lab.trial import Judged
+
+from .known import plan_s
+
+PICTURES = ROOT / "docs" / "pictures" / "experiments"
+OVERHEAD_S = 120.0
+"""Allowance for the start, the client overhead, spawning and the end."""
+FIGURES = ("goodput", "mean", "p95")
+"""Figures of a comparison that are kept."""
+LEVEL = (
+    "users", "kind", "requests", "failures", "goodput_rps", "target_cpu_ratio", "generator_cpu_ratio", "host_cpu_ratio",
+    "others_cpu_ratio", "open_sockets",
+)  # fmt: skip
+"""Figures of a level that are kept, beside its latency and the CPU of its workers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeat:
-    """One repetition. `marks`: ids that must be marked, each text may name alternatives, `a|b`; `never`: ids that must not be."""
+class Repeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One repetition (reports.toml says what the keys mean)."""
 
     name: str
     profile: str
-    report: str | None
-    """The plan with the report's own levels; None: only the short plan exists."""
+    report: str | None = None
     short: str = "short"
     arguments: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    needs: str | None = None
-    """A program without which it is left out."""
+    needs: str = ""
 
     def command(self, plan: str) -> tuple[str, ...]:
         """The arguments of `capexplorer run`."""
         return (self.profile, *self.arguments, "--plan", plan)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of the five."""
 
     title: str
     about: str
-    table: Table
-    """The author's results."""
     concluded: str
-    """The author's conclusion."""
-    repeats: tuple[Repeat, ...]
+    table: tuple[tuple[str, ...], ...]
+    runs: dict[str, Any]
     compare: tuple[tuple[str, str], ...] = ()
-    """Names of repetitions to compare, in pairs."""
+
+    @property
+    def repeats(self) -> list[Repeat]:
+        return [msgspec.convert({"name": name, **fields}, Repeat) for name, fields in self.runs.items()]
 
 
-CPU_OF_ALL = "target_cpu_saturated|host_cpu_saturated"
-"""The limit of a service with more processes than cores: its own cores, or those of the machine if other processes use them too."""
+REPORTS = msgspec.convert(tomllib.loads(Path(__file__).with_name("reports.toml").read_text(encoding="utf-8")), dict[str, Report])
 
-MIXED = Report(
-    title="1. Mixed Flask service",
-    about="A Flask service: 50% of requests to `/health`, 30% to `/io` (a blocking sleep of 200 ms), 20% to `/cpu` (a loop of about 30 ms). "
-    "Users wait 0.1-0.5 s. Three minutes per level, on Windows, with CPU and memory watched in another window.",
-    table=(
-        ("users", "requests", "failures", "mean ms", "p95 ms", '"current RPS"', "requests / 180 s"),
-        ("10", "4673", "0", "74.7", "220", "25.9", "26.0"),
-        ("50", "21538", "0", "102.7", "280", "122.6", "119.7"),
-        ("100", "31290", "7046", "256.2", "610", "122", "173.8 (goodput 134.7)"),
-    ),
-    concluded="At most 122 requests per second, reached around 50 users. (The totals give 174 at 100 users. 122 is Locust's ten-second "
-    "rate after the generator had run out of ports, which the report does not mention.)",
-    repeats=(
-        Repeat(
-            name="mixed",
-            profile="mixed",
-            report="report",
-            marks=("knee|no_knee",),
-            never=("ephemeral_port_exhaustion_time_wait",),
-        ),
-        Repeat(
-            name="mixed-4-threads",
-            profile="mixed",
-            report="10:1m,15:1m,20:1m,30:1m,50:1m,100:1m",
-            short="5:12s,10:12s,15:12s,20:12s,30:12s,50:12s,100:12s",
-            arguments=("--set", "threads=4"),
-            marks=("knee", "worker_pool_exhausted|lock_or_pool_limit"),
-        ),
-        Repeat(
-            name="mixed-4-processes",
-            profile="mixed",
-            report=None,
-            short="5:10s,10:10s,20:12s,40:12s,80:12s",
-            arguments=("--set", "server=gunicorn", "--set", "workers=4", "--set", "threads=1"),
-            marks=("knee", "worker_pool_exhausted"),
-            never=("gil_bound",),
-        ),
-        Repeat(
-            name="mixed-one-core",
-            profile="mixed",
-            report=None,
-            short="5:10s,10:10s,20:10s,50:12s,100:12s,150:12s",
-            arguments=("--limit", "target.cpus=[0]"),
-            marks=("knee", "target_cpu_saturated"),
-            never=("gil_bound",),
-        ),
-        Repeat(
-            name="mixed-gunicorn",
-            profile="mixed",
-            report=None,
-            short="10:10s,25:10s,50:10s,75:10s,100:12s,150:12s,200:12s",
-            arguments=("--set", "server=gunicorn", "--set", "workers=4", "--set", "threads=8"),
-            marks=("knee", CPU_OF_ALL),
-            never=("gil_bound",),
-        ),
-        Repeat(name="ports", profile="ports", report="report", marks=("ephemeral_port_exhaustion_time_wait",), never=("knee",)),
-        Repeat(name="mixed-cpu", profile="mixed-cpu", report="report", marks=("knee|at_or_below", "gil_bound")),
-        Repeat(name="mixed-io", profile="mixed-io", report="report", never=("gil_bound",)),
-    ),
-    compare=(("mixed-cpu", "mixed-io"),),
+
+def repeated(repeat: Repeat, folder: Path, *, short: bool) -> tuple[Judged, Timeline]:
+    """A run of a report, judged; writes the picture of its capacity curve."""
+    plan = repeat.short if short or repeat.report is None else repeat.report
+    ran = headless(folder, *repeat.command(plan), timeout_s=plan_s(repeat.profile, plan) + OVERHEAD_S)
+    drawn = capacity.picture(ran.timeline)
+    if drawn is not None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        (PICTURES / f"{repeat.name}.svg").write_bytes(drawn)
+    return judge(repeat, ran, f"capexplorer run {shlex.join(repeat.command(plan))} --headless"), ran.timeline
+
+
+def judge(repeat: Repeat, ran: Ran, command: str) -> Judged:
+    found, levels = ids(ran.summary), levels_of(ran)
+    knee = ran.knee or {}
+    figures = {"command": command, "marked": sorted(found), "exit_code": ran.exit_code, "levels": levels}
+    figures |= {name: knee.get(name) for name in ("users", "users_low", "users_high", "capacity_rps", "confidence")}
+    return Judged(
+        missing=tuple(wanted for wanted in repeat.marks if not found & set(wanted.split("|"))),
+        wrong=tuple(unwanted for unwanted in repeat.never if unwanted in found),
+        busy_cores=others_cores(levels),
+        figures=figures,
+    )
+
+
+def ids(summary: dict[str, Any]) -> set[str]:
+    """Ids of all marks of a summary; of knees, shifts and recoveries their kinds."""
+    found = {knee["kind"] for knee in summary["knees"]} | {shift.get("column", "") for shift in summary["shifts"]}
+    found |= {each["id"] for name in ("causes", "bottlenecks") for each in summary[name]}
+    found |= {"recovered" if each["recovered"] else "not_recovered" for each in summary["recoveries"]}
+    return found | ({"no_knee"} if summary["no_knee_up_to_users"] is not None else set())
+
+
+def levels_of(ran: Ran) -> list[dict[str, Any]]:
+    """The figures of the levels, with the CPU of their workers, which only the timeline has."""
+    levels = []
+    for level in ran.summary["levels"]:
+        workers = ran.timeline.levels[level["index"]].figures.readings.get("workers.here_cpu_ratio")
+        latency = {f"{name}_ms": level["latency_ms"][name] for name in ("mean", "p50", "p95", "p99")}
+        levels.append({name: level.get(name) for name in LEVEL} | latency | {"workers_cpu_ratio": workers})
+    return levels
+
+
+def others_cores(levels: Sequence[dict[str, Any]]) -> float:
+    """Cores that other processes used: the median over the levels."""
+    known = [level["others_cpu_ratio"] for level in levels if level.get("others_cpu_ratio") is not None]
+    return round(max(0.0, statistics.median(known)), 2) if known else 0.0
+
+
+def compared(a: Timeline, b: Timeline) -> dict[str, Any]:
+    """What `capexplorer compare` finds between two runs: of each user count in common the relative differences of FIGURES and
+    whether each is beyond noise; and the knees."""
+    (pair,) = compare([Session(a, title="a"), Session(b, title="b")]).pairs
+    knees = [curve.knee["knee"].value if curve.knee else None for curve in (pair.before, pair.after)]
+    rows = [
+        {"users": level.users} | {name: [level[name].ratio, level[name].judgement] for name in FIGURES} for level in pair.levels
+    ]
+    return {"knees": knees, "directions": sorted("better" if each else "worse" for each in pair.directions), "levels": rows}
+
+
+# -- twice the knee ------------------------------------------------------------------------------------------------------------
+
+FIND_KNEE_PLAN = "find knee,hold 50% knee 15s,hold 200% knee 60s,hold 50% knee 20s"
+TWICE_TIMEOUT_S = 600.0
+SAME = 0.10
+"""Tolerance of a user count: a share of the knee changes when the knee is revised."""
+NO_LIMITS = ("not_saturated", "think_time_limited")
+"""Bottlenecks without a limit of the service."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One exploration. `plan` ends with the low level, twice the knee, the low level."""
+
+    name: str
+    profile: str
+    plan: str = FIND_KNEE_PLAN
+    knee_users: int | None = None
+    """The known knee; None: the plan finds it."""
+    needs: str = ""
+
+
+# With a known knee, plans have two levels below it: the detector needs them to find the knee, without which it marks no recovery.
+TARGETS = (
+    Target(name="sleepers", profile="sleepers", plan="10:10s,20:15s,80:60s,20:20s", knee_users=40),
+    Target(name="mixed", profile="mixed"),
+    # 182 users submit 36 tasks a second, and 18 are finished: the queue of 500 is full after 30 s; at 60 users it empties in 80 s
+    Target(name="taskqueue", profile="taskqueue", plan="30:20s,60:25s,182:60s,60:120s", knee_users=91),
+    # requests queue at its lock: the autopilot found knees of 5.6 and 9.5 users, too few for shares such as 50% of the knee
+    Target(name="kv", profile="lab/trials/experiments/profiles/kv-hurried.toml", plan="2:10s,5:15s,20:60s,5:30s", knee_users=10),
+    Target(name="kv-go", profile="kv-go", needs="go"),
+    Target(name="webdav", profile="webdav"),
+    # the knee is that of the generator: one process of it cannot saturate nginx
+    Target(name="static", profile="static", plan="1:10s,4:60s,1:15s", knee_users=2, needs="nginx"),
 )
 
-TASKQUEUE = Report(
-    title="2. Task queue",
-    about="Each client submits a task every 5 s (http-fetch and factorial, 5:1), polls it once a second, and fetches the result. Steps of 40 "
-    "users every 10 minutes, four Locust workers.",
-    table=(
-        ("users", "RPS", "p50 ms", "p95 ms", "what happened"),
-        ("20", "14", "3", "6", ""),
-        ("40", "26", "3", "6", ""),
-        ("60", "38", "3", "6", ""),
-        ("80", "54", "4", "8", ""),
-        ("100", "64, then 0.1", "4", "9", "tasks queue, no errors"),
-        ("120", "78, then 0", "5", "8", "tasks queue and fail"),
-        ("80, 200, 60", "60, 90, 0, 40", "7", "8", "queues at 200; recovers at 60"),
-    ),
-    concluded="The optimum is 40-50 RPS at 80-100 users in one section, 40-60 RPS at 60-100 users in another; 110-200 users are served for 1-5 "
-    'minutes; after a long run all requests failed with "too many open files", which the report calls a memory leak.',
-    repeats=(
-        Repeat(name="taskqueue", profile="taskqueue", report="report", marks=("knee|at_or_below", "queue_growth")),
-        Repeat(
-            name="taskqueue-stress",
-            profile="taskqueue",
-            report="stress",
-            short="stress_short",
-            marks=("load_shedding", "recovered|not_recovered"),
-        ),
-        Repeat(
-            name="taskqueue-sharp",
-            profile="taskqueue",
-            report="sharp",
-            short="sharp_short",
-            marks=("queue_growth|load_shedding",),
-        ),
-        Repeat(
-            name="taskqueue-endurance",
-            profile="taskqueue",
-            report=None,
-            short="find knee,hold 60% knee 60s",
-            marks=("knee",),
-        ),
-        Repeat(name="taskqueue-leak", profile="taskqueue-leak", report=None, marks=("fd_leak", "fd_exhaustion_target")),
-    ),
-)
+Around = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Figures of the low level, of twice the knee, and of the low level again."""
 
-KV = Report(
-    title="3. Key-value server",
-    about="An HTTP server in Go: a map behind a lock, `GET /get` and `POST /post`.",
-    table=(
-        ("run", "users, wait", "RPS", "GET mean/p99 ms", "POST mean/p99 ms"),
-        ("baseline, 1:1", "1, 1-2 s", "0.6", "2.83 / 4", "3.03 / 5"),
-        ("local, 3:1", "50, 0.5-1.5 s", "50.5", "1.85 / 7", "1.95 / 6"),
-        ("4 Locust workers", "50", "49.2", "3.59 / 12", "3.67 / 10"),
-        ("HttpUser", "50", "49.3", "2.22 / 8", "2.25 / 7"),
-        ("FastHttpUser", "50", "48.6", "0.93 / 5", "1.03 / 6"),
-    ),
-    concluded="The server is the bottleneck (Amdahl), since four workers gave 1.002 times the rate of one. (50 users who wait 1 s and are served "
-    "in 3 ms make 49.8 requests per second with any server.)",
-    repeats=(
-        Repeat(name="kv-http", profile="kv-http", report="report", marks=("think_time_limited",), never=("knee",)),
-        Repeat(name="kv-fast", profile="kv-fast", report="report", marks=("think_time_limited",), never=("knee",)),
-        Repeat(
-            name="kv-1-worker",
-            profile="kv-fast",
-            report="report",
-            arguments=("--workers", "1"),
-            marks=("think_time_limited",),
-            never=("knee",),
-        ),
-        Repeat(
-            name="kv-4-workers",
-            profile="kv-fast",
-            report="report",
-            arguments=("--workers", "4"),
-            marks=("think_time_limited",),
-            never=("knee",),
-        ),
-        Repeat(name="kv-go-plain", profile="kv-go-plain", report=None, marks=("target_crashed",), needs="go"),
-        Repeat(name="kv-go-counter", profile="kv-go-counter", report=None, marks=("failed_check",), needs="go"),
-    ),
-    compare=(("kv-http", "kv-fast"), ("kv-1-worker", "kv-4-workers")),
-)
 
-WEBDAV_MARKS = ("knee", "generator_shares_host|generator_cpu_saturated")
-"""Marks with every store: all cores of the machine are busy, and the generator uses a share of them."""
+def twice(target: Target, folder: Path) -> Judged:
+    """One run of the target's plan, judged."""
+    ran = headless(folder, target.profile, "--plan", target.plan, timeout_s=TWICE_TIMEOUT_S)
+    summary, found = ran.summary, around(ran.summary["levels"])
+    causes = _causes(summary, found[1]) if found else []
+    problems = mistakes(found, has_cause=any(each["count"] for each in causes))
+    recoveries = [(each["recovered"], each["after_s"]) for each in summary["recoveries"]]
+    figures = {
+        "knee_users": target.knee_users or (ran.knee or {}).get("users"),
+        "exit_code": ran.exit_code,
+        "levels": list(found or ()),
+        "marked": [each["id"] for each in (*causes, *summary["bottlenecks"]) if each["id"] not in NO_LIMITS],
+        "recovery": recoveries[-1] if recoveries else None,
+    }
+    return Judged(wrong=tuple(problems), busy_cores=others_cores(levels_of(ran)), figures=figures)
 
-WEBDAV = Report(
-    title="4. WebDAV service",
-    about="ownCloud in a container, generator on the same machine. Each user creates an account, reads a 5 MB manual and writes a small file "
-    "(3:1) with waits of 1 s, and removes the account.",
-    table=(
-        ("users", "SQLite p50 / p95 ms", "MariaDB + Redis p95 ms"),
-        ("20 (1/s)", " / 400-450", "220-250"),
-        ("50 (2/s)", "1000 / 1600-1800", "somewhat better"),
-        ("100 (4/s)", "3200 / 6000", "7000 and more, worse"),
-    ),
-    concluded="With generator and service on one machine Locust used 61.7% of the CPU, so it was no test of the service; creating accounts makes "
-    "latency rise at each step; in a slow ramp latency was flat up to 10-15 users.",
-    repeats=(
-        Repeat(name="webdav-sqlite", profile="webdav", report="report", arguments=("--set", "store=sqlite"), marks=WEBDAV_MARKS),
-        Repeat(name="webdav-memory", profile="webdav", report="report", arguments=("--set", "store=memory"), marks=WEBDAV_MARKS),
-        Repeat(
-            name="webdav-postgresql",
-            profile="webdav",
-            report="report",
-            arguments=("--set", "store=postgresql"),
-            marks=WEBDAV_MARKS,
-            needs="psql",
-        ),
-    ),
-    compare=(("webdav-sqlite", "webdav-memory"), ("webdav-sqlite", "webdav-postgresql")),
-)
 
-STATIC_LIMITS = "generator_cpu_saturated|generator_shares_host|host_cpu_saturated"
-"""The limit if the workers share the machine with nginx: the generator, or all cores."""
+def around(levels: Sequence[dict[str, Any]]) -> Around | None:
+    """The last three user counts of a summary's levels; None if they are not a low one, twice the knee, the low one. The parts
+    into which shifts split a level count as one, with the goodput of the last."""
+    counts = [list(parts) for _, parts in groupby(levels, key=lambda level: level["users"])]
+    found = [_figures(parts) for parts in counts[-3:]]
+    if len(found) < 3:
+        return None
+    low, high, again = found
+    if abs(again["users"] - low["users"]) > SAME * low["users"] or high["users"] < 2 * low["users"]:
+        return None
+    return low, high, again
 
-STATIC = Report(
-    title="5. HTTP benchmarking tools against nginx",
-    about="Two machines of 2 x 10 cores with 2 threads each; the best figures of each tool.",
-    table=(
-        ("tool", "RPS", "CPU of the tool"),
-        ("wrk", "180,192", "488%"),
-        ("wrk2", "187,280", "143%"),
-        ("oha", "183,634", "1,119%"),
-        ("oha without keep-alive", "10,298", "3,894%"),
-        ("Locust, FastHttpUser, 200 users, 1 process", "4,299", ""),
-        ("Locust, 8 processes", "32,387", ""),
-    ),
-    concluded="All tools except Locust reach about 180,000, so nginx or the network is the limit there.",
-    repeats=(
-        Repeat(name="static", profile="static", report="report", marks=("generator_cpu_saturated",), needs="nginx"),
-        Repeat(
-            name="static-2-workers",
-            profile="static",
-            report="report",
-            arguments=("--workers", "2"),
-            marks=(STATIC_LIMITS,),
-            needs="nginx",
-        ),
-        Repeat(
-            name="static-4-workers",
-            profile="static",
-            report="report",
-            arguments=("--workers", "4"),
-            marks=(STATIC_LIMITS,),
-            needs="nginx",
-        ),
-        Repeat(
-            name="static-no-keep-alive",
-            profile="static-no-keep-alive",
-            report="report",
-            marks=("connection_churn",),
-            needs="nginx",
-        ),
-    ),
-)
 
-REPORTS = {"mixed": MIXED, "taskqueue": TASKQUEUE, "kv": KV, "webdav": WEBDAV, "static": STATIC}
+def mistakes(found: Around | None, *, has_cause: bool) -> list[str]:
+    """Problems of a run. `has_cause`: a cause that counts failures was marked at twice the knee."""
+    if found is None:
+        return ["no level at twice the knee, followed by the low level"]
+    _, during, after = found
+    failures = during["failures"] + during["failures_while_unsettled"]
+    problems = {
+        f"{failures} failures at twice the knee without a cause": failures and not has_cause,
+        "nothing finished afterwards": not after["goodput_rps"],
+        f"{after['failures']} failures afterwards": after["failures"],
+    }
+    return [problem for problem, is_one in problems.items() if is_one]
+
+
+def _figures(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    sums = {name: sum(part[name] or 0 for part in parts) for name in ("requests", "failures", "failures_while_unsettled")}
+    first, last = parts[0], parts[-1]
+    return (
+        {name: first[name] for name in ("users", "started_s")} | {name: last[name] for name in ("goodput_rps", "ended_s")} | sums
+    )
+
+
+def _causes(summary: dict[str, Any], during: dict[str, Any]) -> list[dict[str, Any]]:
+    """Causes that were observed between the start and the end of `during`."""
+    return [
+        each
+        for each in summary["causes"]
+        if (each["first_s"] or 0.0) <= during["ended_s"] and (each["last_s"] or during["ended_s"]) >= during["started_s"]
+    ]

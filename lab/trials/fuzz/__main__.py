@@ -1,6 +1,6 @@
 """`python -m lab.trials.fuzz logs|plans|profiles [--count N] [--seed S]`: exit code 1 when a case failed.
 
-Two processes share the cases. The result is written to lab/trials/results/fuzz-NAME.json where `--save` is given.
+Two processes share the cases. The result is written to lab/results/fuzz-NAME.json where `--save` is given.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..record import Conditions, save
-from .cases import Failure
-from .sharing import shared
+from lab.kit.record import Conditions, save
+
+from .cases import Failure, shared
 
 NAMES = ("logs", "plans", "profiles")
 MOST_PRINTED = 20
@@ -36,7 +36,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=int, default=1, help="seed of the first case; the others have the numbers after it (default 1)"
     )
-    parser.add_argument("--save", action="store_true", help="keep the result in lab/trials/results/")
+    parser.add_argument("--save", action="store_true", help="keep the result in lab/results/")
     return parser.parse_args()
 
 

@@ -1,18 +1,55 @@
-"""Ways to damage a log: of its bytes, of its lines, and of the values in its lines."""
+"""Logs to damage, and ways to damage them: their bytes, their lines, and the values in their lines."""
 
 from __future__ import annotations
 
 import copy
 import random
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
 
-from capexplorer.session.codec import number_of, sealed
+from capexplorer import paths
+from capexplorer.model.events import Event, Log, Sample
+from capexplorer.session.codec import encode, number_of, sealed
+from capexplorer.session.reader import read
 
-from .small_logs import Lines
+SECONDS_PER_LEVEL = 4
+LINES_OF_OUTPUT = 2
+
+Lines = tuple[bytes, ...]
+"""The lines of a log, without their line ends."""
+
+
+@cache
+def small_logs() -> tuple[Lines, ...]:
+    """Each sample session with a few seconds of each level; all kinds of lines and all marks are kept."""
+    return tuple(_sealed(encode(event) for event in _thinned(read(path))) for path in paths.sample_sessions().values())
+
+
+def _sealed(lines: Iterable[bytes]) -> Lines:
+    return tuple(sealed(line, number) for number, line in enumerate(lines, start=1))
+
+
+def _thinned(events: Iterator[Event]) -> Iterator[Event]:
+    """The first unsettled and the first settled seconds of each level, and all other events but most output."""
+    seen: Counter[object] = Counter()
+    for event in events:
+        match event:
+            case Sample():
+                key: object = (event.level, event.settled)
+                most = SECONDS_PER_LEVEL // 2
+            case Log():
+                key, most = "log", LINES_OF_OUTPUT
+            case _:
+                key, most = id(event), 1
+        seen[key] += 1
+        if seen[key] <= most:
+            yield event
+
 
 Damage = Callable[[Lines, random.Random], bytes]
 """Makes the content of a damaged file from the lines of a log."""

@@ -29,8 +29,7 @@ from capexplorer.session.digest import digest_of
 from capexplorer.session.reader import open_session
 
 from .cases import Result, run_cases
-from .damage import DETECTABLE, UNDETECTABLE, joined
-from .small_logs import Lines, small_logs
+from .damage import DETECTABLE, UNDETECTABLE, Lines, joined, small_logs
 
 Step = Callable[[Path, random.Random], object]
 

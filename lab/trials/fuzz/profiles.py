@@ -31,25 +31,7 @@ ODD: list[Any] = [
     *([], [[]], [1], [1, 2], [2, 1], [-1, 1], ["x"], [[[[1]]]], {}, {"x": 1}, {"a": {"b": {"c": [1, {"d": 2}]}}}),
 ]
 NAMES = ["weight", "task", "wait_s", "users", "wieght", "zz", "a b", "", "ключ", "k" * 500, "a\nb", "\x1b", "x.y", '"']
-BYTES = [
-    b"[",
-    b"]",
-    b"{",
-    b"}",
-    b"=",
-    b".",
-    b'"',
-    b"'",
-    b"\n",
-    b"\r",
-    b"\x00",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b"#",
-    b"9" * 5_000,
-    b"[[",
-    b"nan",
-]
+BYTES = [*(bytes([each]) for each in b"[]{}=.\"'\n\r\x00\xff#"), b"\xef\xbb\xbf", b"9" * 5_000, b"[[", b"nan"]
 
 
 def run(count: int, seed: int) -> Result:

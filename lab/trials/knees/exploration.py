@@ -9,8 +9,8 @@ import msgspec
 from capexplorer.run.current_epoch import CurrentEpoch
 from lab.simulation.virtual_run import VirtualRun
 
-from .simulated import Service, SimulatedWorld, started
-from .world import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
+from .finders import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
+from .services import Service, SimulatedWorld, started
 
 AUTOPILOT = "capexplorer's autopilot"
 

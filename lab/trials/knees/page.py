@@ -3,25 +3,91 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from html import escape
 
-from lab.trials.record import RESULTS
+from lab.kit.record import RESULTS
+from lab.kit.runs import ROOT
+from lab.kit.tables import number, table
 
-from . import picture, results
 from .exploration import AUTOPILOT, Exploration
-from .policies import POLICIES
-from .totals import Totals, false_by_service, totals
+from .finders import POLICIES
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
-PAGE = DOCS / "benchmark-knees.md"
-PICTURE = DOCS / "pictures" / "benchmark-knees.svg"
+PAGE = ROOT / "docs" / "benchmark-knees.md"
+PICTURE = ROOT / "docs" / "pictures" / "benchmark-knees.svg"
+
+NEAR = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Totals of one finder. Ratios are None if nothing was counted."""
+
+    finder: str
+    services: int
+    """Number of still services with a knee."""
+    error_median: float | None
+    """Median of |users / N* - 1| over the knees that were found."""
+    near_ratio: float | None
+    """Share of these services whose knee was found within 15%; a knee that was not found counts as missed."""
+    intervals: int
+    """Number of intervals that were given."""
+    covered_ratio: float | None
+    """Share of intervals that contain N*."""
+    seconds_median: float | None
+    overload_median_s: float | None
+    """Median of the seconds with more than 1.25 N* users."""
+    most_median: float | None
+    """Median of the highest number of users, as a multiple of N*."""
+    false_still: tuple[int, int]
+    """(false knees, explorations) of still services without a knee."""
+    false_moving: tuple[int, int]
+    """(false knees, explorations) of services that change."""
+
+
+def totals(finder: str, rows: Sequence[Exploration]) -> Totals:
+    """The totals of one finder's rows."""
+    still = [row for row in rows if "," not in row.service and row.knees]
+    linear = [row for row in rows if "," not in row.service and not row.knees]
+    moving = [row for row in rows if "," in row.service]
+    errors = [row.error for row in still if row.error is not None]
+    covered = [row.covered for row in still if row.covered is not None]
+    return Totals(
+        finder=finder,
+        services=len(still),
+        error_median=_median(errors),
+        near_ratio=sum(error <= NEAR for error in errors) / len(still) if still else None,
+        intervals=len(covered),
+        covered_ratio=sum(covered) / len(covered) if covered else None,
+        seconds_median=_median([row.seconds for row in still]),
+        overload_median_s=_median([row.overload_s for row in still]),
+        most_median=_median([row.most_users / max(row.knees) for row in still]),
+        false_still=_false(linear),
+        false_moving=_false(moving),
+    )
+
+
+def false_by_service(rows: Sequence[Exploration]) -> dict[str, tuple[int, int]]:
+    """(false knees, explorations) by kind of moving service."""
+    names = sorted({row.service for row in rows if "," in row.service})
+    return {name: _false([row for row in rows if row.service == name]) for name in names}
+
+
+def _false(rows: Sequence[Exploration]) -> tuple[int, int]:
+    return sum(row.is_false for row in rows), len(rows)
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
+
 
 HEAD = """\
 # A benchmark of knee finders
 
-Written by `make knees` from `lab/trials/results/knees-*.csv`. capexplorer's autopilot and the policies of other tools
-explore the same services of known capacity. These are not the tools themselves: `lab/trials/knees/policies.py` has each policy in
+Written by `make knees` from `lab/results/knees-*.csv`. capexplorer's autopilot and the policies of other tools
+explore the same services of known capacity. These are not the tools themselves: `lab/trials/knees/finders.py` has each policy in
 its simplest form, for a closed loop of users. A policy that needs a threshold of response time gets twice the p95 of
 a single user, which favours it.
 
@@ -60,25 +126,26 @@ the start. The autopilot is `capexplorer run --autopilot`; the policies have an 
 DATA = """\
 ## The data
 
-- `lab/trials/results/knees-*.csv`: a row for each exploration.
-- `lab/trials/results/knees-corpus.jsonl`: ladders of these services, second by second, with their true knees, for other knee
-  finders (`lab/trials/knees/corpus.py` describes the fields).
+- `lab/results/knees-*.csv`: a row for each exploration.
+- `lab/results/knees-corpus.jsonl`: ladders of these services, second by second, with their true knees, for other knee
+  finders ([README.md](../lab/results/README.md) describes the fields).
 """
 
 COLUMNS = ("finder", "error", "in 15%", "intervals", "seconds", "most users", "overload", "false, still", "false, moving")
 
 
-def write() -> Path:
+def write(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> None:
     """Write page and picture from the results."""
-    parts = [HEAD]
-    simulated, live = results.read("knees-simulated"), results.read("knees-live")
-    if simulated:
-        parts += [SIMULATED, _made("knees-simulated"), _table(_all(simulated)), MOVING, _by_kind(simulated)]
-        PICTURE.write_text(picture.draw(_all(simulated)), encoding="utf-8")
-    if live:
-        parts += [LIVE, _made("knees-live"), _table(_all(live))]
-    PAGE.write_text("\n".join([*parts, DATA]), encoding="utf-8")
-    return PAGE
+    page, picture = pages(simulated, live)
+    PAGE.write_text(page, encoding="utf-8")
+    PICTURE.write_text(picture, encoding="utf-8")
+
+
+def pages(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
+    """The page and the picture."""
+    parts = [HEAD, SIMULATED, _made("knees-simulated"), _table(_all(simulated)), MOVING, _by_kind(simulated)]
+    parts += [LIVE, _made("knees-live"), _table(_all(live)), DATA]
+    return "\n".join(parts), draw(_all(simulated))
 
 
 def _all(rows: Sequence[Exploration]) -> list[Totals]:
@@ -94,42 +161,69 @@ def _made(name: str) -> str:
     )
 
 
-def _table(all_totals: Sequence[Totals]) -> str:
-    lines = [f"| {' | '.join(COLUMNS)} |", "| --- |" + " ---: |" * (len(COLUMNS) - 1), *map(_row, all_totals)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(found: Totals) -> str:
-    cells = (
-        found.finder,
-        _percent(found.error_median),
-        _percent(found.near_ratio),
-        f"{_percent(found.covered_ratio)} of {found.intervals}" if found.intervals else "none given",
-        _number(found.seconds_median),
-        _number(found.most_median),
-        f"{_number(found.overload_median_s)} s",
-        _count(found.false_still),
-        _count(found.false_moving),
-    )
-    return f"| {' | '.join(cells)} |"
+def _table(found: Sequence[Totals]) -> str:
+    rows = [
+        (
+            each.finder,
+            number(each.error_median, ".0%"),
+            number(each.near_ratio, ".0%"),
+            f"{number(each.covered_ratio, '.0%')} of {each.intervals}" if each.intervals else "none given",
+            number(each.seconds_median, ".3g"),
+            number(each.most_median, ".3g"),
+            f"{number(each.overload_median_s, '.3g')} s",
+            _count(each.false_still),
+            _count(each.false_moving),
+        )
+        for each in found
+    ]
+    return table(COLUMNS, rows, "lr") + "\n"
 
 
 def _by_kind(rows: Sequence[Exploration]) -> str:
     found = {name: false_by_service([row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)}
     kinds = list(found[AUTOPILOT])
-    lines = [f"| finder | {' | '.join(kinds)} |", "| --- |" + " ---: |" * len(kinds)]
-    lines += [f"| {name} | {' | '.join(_count(counts[kind]) for kind in kinds)} |" for name, counts in found.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    return (
+        table(("finder", *kinds), [(name, *(_count(counts[kind]) for kind in kinds)) for name, counts in found.items()], "lr")
+        + "\n"
+    )
 
 
 def _count(counted: tuple[int, int]) -> str:
     false, of = counted
     return f"{false} of {of}" if of else "–"
+
+
+LEFT, WIDTH, ROW, TOP = 240, 300, 34, 56
+GOOD, BAD, TEXT = "#2b7a4b", "#b3372f", "#1f2328"
+
+
+def draw(rows: Sequence[Totals]) -> str:
+    """An SVG document."""
+    width, height = LEFT + 2 * WIDTH + 130, TOP + ROW * len(rows) + 12
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f' font-family="sans-serif" font-size="13" fill="{TEXT}">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="{LEFT}" y="24" font-weight="bold">knees within 15% of N*</text>',
+        f'<text x="{LEFT + WIDTH + 70}" y="24" font-weight="bold">false knees, moving services</text>',
+    ]
+    for index, row in enumerate(rows):
+        y = TOP + ROW * index
+        of = row.false_moving[1]
+        parts += [
+            f'<text x="{LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(row.finder)}</text>',
+            *_bar(LEFT, y, row.near_ratio, GOOD),
+            *_bar(LEFT + WIDTH + 70, y, row.false_moving[0] / of if of else None, BAD),
+        ]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _bar(x: int, y: int, ratio: float | None, colour: str) -> list[str]:
+    if ratio is None:
+        return [f'<text x="{x}" y="{y + 15}">not measured</text>']
+    length = round(WIDTH * ratio)
+    return [
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="20" fill="#eef0f2"/>',
+        f'<rect x="{x}" y="{y}" width="{length}" height="20" fill="{colour}"/>',
+        f'<text x="{x + WIDTH + 8}" y="{y + 15}">{ratio:.0%}</text>',
+    ]

@@ -5,18 +5,113 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
-import shutil
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
+from typing import Literal
 
-from .row import Part, Row
-from .testbed import TIMEOUT_S, Testbed, ended, listens
+import msgspec
+
+from lab.kit.programs import find
+from lab.kit.runs import wait_until
+from lab.kit.servers import ended
+
+Part = Literal["web", "db", "proxy"]
+PARTS: tuple[Part, ...] = ("web", "db", "proxy")
+
+Place = Literal["namespaces", "here"]
+"""Each part in a network namespace of its own and read over SSH, or all of them on the generator's host and read there."""
+PLACES: tuple[Place, ...] = ("namespaces", "here")
+
+Host = Literal["", "without python", "another user", "clock off", "slow link"]
+"""The condition under which the hosts of all parts are read (`testbed.py`); empty: none."""
+
+LADDER = "2:8s,6:8s,16:9s,32:9s"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a fault is injected, and which marks are right."""
+
+    name: str
+    fault: str
+    """The fault and its part, in one line."""
+    part: Part | None = None
+    """The part that has the fault; None: there is no fault."""
+    expected: tuple[str, ...] = ()
+    """Ids of which at least one must be marked of `part`; empty: no part may be blamed."""
+    also_true: dict[str, str] = {}
+    """Ids of the same part that are true of this fault as well, with the reason."""
+    places: tuple[Place, ...] = PLACES
+    host: Host = ""
+    plan: str = LADDER
+
+    keep_alive: bool = True
+    act: str = "query"
+    """What the service does for each request (`service.py`)."""
+    amount: int = 0
+    """Parameter of the act: turns of a loop, bytes, or milliseconds."""
+    open_files: dict[Part, int] = {}
+    """Limits of open files by part."""
+    settings: dict[str, str] = {}
+    """Settings of PostgreSQL."""
+    backlog: int = 256
+    """Connections that may wait for the service to accept them."""
+    worker_connections: int = 1024
+    """nginx's worker_connections."""
+    compressed: bool = False
+    """Whether nginx compresses replies, at its highest level."""
+    one_core: Part | None = None
+    """The part that is pinned to the first core."""
+    paused_database: bool = False
+    """PostgreSQL's first process, which accepts connections, is stopped most of the time."""
+    slow_log_ms: int = 0
+    """Milliseconds for which nginx's only worker waits for the access log at each request; 0: it does not wait."""
+    small_disk: Part | None = None
+    """The part whose folder is on a full file system of a few megabytes."""
+    cut_s: float | None = None
+    """Seconds from the start of the load until the link to `db` goes down; None: it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartHost:
+    """The host of one part."""
+
+    prefix: tuple[str, ...]
+    """Prefix of a command to run it on this host."""
+    address: str
+    at: str
+    """The transport of its reader, as `at` in `[[watch]]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Testbed:
+    """The hosts of all parts. `prefix`: prefix of a command to run it on the generator's host."""
+
+    prefix: tuple[str, ...]
+    hosts: dict[Part, PartHost]
+
+    def cut(self, part: Part) -> None:
+        """Take the network link of a part down."""
+        subprocess.run([*self.prefix, "ip", "link", "set", f"to-{part}", "down"], check=True)
+
+
+def listens(prefix: Sequence[str], address: str, port: int) -> bool:
+    """Wait until a process listens there. Raises AssertionError after TIMEOUT_S."""
+    command = [*prefix, "ss", "-Hltn", f"src {address}:{port} or src 0.0.0.0:{port}"]
+
+    def listener() -> bytes:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+
+    return bool(wait_until(listener, f"a listener on {address}:{port}", TIMEOUT_S, 0.1))
+
+
+TIMEOUT_S = 30.0
+
 
 PORTS: dict[Part, int] = {"web": 9000, "db": 5432, "proxy": 8080}
 STATUS_PORT = 8081
@@ -66,7 +161,7 @@ def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
 
 def database_url(testbed: Testbed) -> str:
     """URL of the database for a role that cannot use the superuser's reserved connections."""
-    return f"postgresql://shop@{testbed.hosts_by_part['db'].address}:{PORTS['db']}/postgres"
+    return f"postgresql://shop@{testbed.hosts['db'].address}:{PORTS['db']}/postgres"
 
 
 def _folder(stack: ExitStack, row: Row, part: Part, folder: Path) -> Path:
@@ -87,7 +182,7 @@ def _fill(folder: Path) -> None:
 def _prefix(row: Row, testbed: Testbed, part: Part) -> list[str]:
     """Command prefix of a part's processes: on its host and, if the row pins the part, on the first core."""
     core = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if row.one_core == part else []
-    return [*testbed.hosts_by_part[part].prefix, *core]
+    return [*testbed.hosts[part].prefix, *core]
 
 
 def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
@@ -100,7 +195,7 @@ def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int
     with (data / "pg_hba.conf").open("a") as file:
         file.write("host all all 0.0.0.0/0 trust\n")
     settings = {
-        "listen_addresses": testbed.hosts_by_part["db"].address,
+        "listen_addresses": testbed.hosts["db"].address,
         "unix_socket_directories": str(folder),
         "dynamic_shared_memory_type": "mmap",
         "fsync": "off",
@@ -116,24 +211,21 @@ def _database(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int
         process = stack.enter_context(
             ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data))
         )
-    listens(testbed.hosts_by_part["db"].prefix, testbed.hosts_by_part["db"].address, PORTS["db"])
+    listens(testbed.hosts["db"].prefix, testbed.hosts["db"].address, PORTS["db"])
     schema = (
         "CREATE ROLE shop LOGIN; CREATE TABLE stock AS SELECT 0 AS left_over; CREATE TABLE orders (what text); "
         "GRANT ALL ON stock, orders TO shop"
     )
     create_schema = [str(POSTGRES / "psql"), "-q", "-h", str(folder), "-U", "postgres", "-c", schema]
     ready = [str(POSTGRES / "pg_isready"), "-q", "-h", str(folder)]
-    deadline_s = time.monotonic() + TIMEOUT_S
-    while subprocess.run(ready, check=False).returncode != 0:  # it listens before it accepts sessions
-        if time.monotonic() > deadline_s:
-            raise RuntimeError("PostgreSQL accepts no session")
-        time.sleep(0.1)
+    # it listens before it accepts sessions
+    wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, "a session of PostgreSQL", TIMEOUT_S, 0.1)
     subprocess.run(create_schema, check=True, timeout=30)
     return process.pid
 
 
 def _service(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
-    part_host, program = testbed.hosts_by_part["web"], Path(__file__).with_name("service.py")
+    part_host, program = testbed.hosts["web"], Path(__file__).with_name("service.py")
     options = {
         "address": part_host.address,
         "port": PORTS["web"],
@@ -153,7 +245,7 @@ def _service(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
 
 
 def _nginx(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
-    part_host, limit = testbed.hosts_by_part["proxy"], row.open_files.get("proxy")
+    part_host, limit = testbed.hosts["proxy"], row.open_files.get("proxy")
     log = folder / "access"
     if row.slow_log_ms:
         stack.enter_context(_slow_log(log, row.slow_log_ms / 1000))
@@ -167,11 +259,11 @@ def _nginx(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
         address=part_host.address,
         port=PORTS["proxy"],
         status_port=STATUS_PORT,
-        web=testbed.hosts_by_part["web"].address,
+        web=testbed.hosts["web"].address,
         web_port=PORTS["web"],
     )
     (folder / "nginx.conf").write_text(text)
-    command = [*_prefix(row, testbed, "proxy"), str(shutil.which("nginx") or "/usr/sbin/nginx"), "-c", str(folder / "nginx.conf")]
+    command = [*_prefix(row, testbed, "proxy"), str(find("nginx")), "-c", str(folder / "nginx.conf")]
     process = stack.enter_context(
         ended(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder))
     )

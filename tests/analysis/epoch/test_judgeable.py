@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import pytest
+from marked import marked
 
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeVerdict
-from lab.trials.marked import marked
 
 from ..loads import Load, closed_session
 

@@ -1,5 +1,5 @@
-"""A service that is a daemon: it forks twice, leads a session of its own (setsid), and ignores SIGTERM. Its first process
-waits."""
+"""A service that is a daemon: it forks twice, leads a session of its own (setsid), and ignores SIGTERM. Its first process waits.
+With `stays` it is a plain process."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Serve on the port of argv[1]."""
-    if os.fork():
-        os.wait()
-        time.sleep(3600)
-        return
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if sys.argv[2:] != ["stays"]:
+        if os.fork():
+            os.wait()
+            time.sleep(3600)
+            return
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 

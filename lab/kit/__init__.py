@@ -1,0 +1,1 @@
+"""What trials, benchmarks and tests share: runs of the program, terminals, servers, namespaces, records, tables."""

@@ -1,0 +1,193 @@
+"""Live evidence for knees and verdicts: real processes, explored in real time (`make experiments`).
+
+All take an hour, and the hours of `five`. pytest runs only a short one (`tests/lab/test_one_experiment.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from capexplorer.model.timeline import Timeline
+from lab.kit.programs import missing
+from lab.kit.record import Conditions
+from lab.kit.runs import ROOT
+from lab.kit.tables import number, table
+from lab.trial import Judged, Result, Trial, append, commits, counted, latest, not_right
+
+from . import known
+from .reports import REPORTS, TARGETS, Repeat, compared, repeated, twice
+
+RUNS = 10
+"""Autopilot runs on each known system."""
+SHORT = "five-short"
+"""Runs only if it is named, since `five` contains it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One run."""
+
+    group: str
+    carry_out: Callable[[Path], Judged]
+    needs: str = ""
+
+
+KNOWN = (
+    {f"capacity {each.name}": Experiment("capacity", partial(known.capacity, each)) for each in known.SYSTEMS}
+    | {"ladder": Experiment("ladder", known.ladder), "held": Experiment("held", known.held, "taskset")}
+    | {
+        f"knees {each.name} {run}": Experiment("knees", partial(known.knee, each))
+        for run in range(1, RUNS + 1)
+        for each in known.SYSTEMS
+    }
+    | {f"thinking {name}": Experiment("thinking", partial(known.thinking, name)) for name in ("thinkers", "silent")}
+)
+
+HEAD = """\
+# The five experiments
+
+Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (about 2 minutes each).
+[reports.toml](../lab/trials/experiments/reports.toml) has five published load tests: what each author measured and concluded.
+Each row is the same exploration by capexplorer, on one machine with two cores that generator and service share. Figures differ
+with the machine; the shape of the curve must not. A run is right if the marks that the report should have had are there, and
+none that must not be. Commands, levels and marks are in [experiments.jsonl](../lab/results/experiments.jsonl), capacity curves
+in `pictures/experiments/`.
+
+*twice*: each target at about half its knee, then for 60 s at twice its knee, then at half of it again. It is wrong if failures at
+twice the knee are explained by no mark, or if the service does not answer again afterwards."""
+
+KNEES_HEAD = """\
+# Live explorations of services of known capacity
+
+Written by `make experiments`; not by hand. Services with a known capacity, k workers that each sleep s (`targets/sleepers`), are
+explored by the autopilot, headless and in real time. Users think for Z, so the knee is at N* = k/s × (s + Z).
+
+A run whose median loop lag p99 was above 20 ms was disturbed by the machine: it is labelled and counts. This rule was written
+down before the first run. All runs, those of earlier series too, are in [experiments.jsonl](../lab/results/experiments.jsonl)."""
+
+
+class Experiments(Trial[Experiment]):
+    """All experiments by name: a group and, if it has several, the run."""
+
+    name = "experiments"
+    about = "Experiments in real time: services of known capacity, and five published load tests."
+    parallel = 3
+    attempts = 1
+
+    def __init__(self) -> None:
+        self._timelines: dict[str, Timeline] = {}
+        five = {
+            f"{group} {repeat.name}": Experiment(group, partial(self._repeated, repeat, group == SHORT), repeat.needs)
+            for group in ("five", SHORT)
+            for report in REPORTS.values()
+            for repeat in report.repeats
+        }
+        at_twice = {f"twice {each.name}": Experiment("twice", partial(twice, each), each.needs) for each in TARGETS}
+        super().__init__(KNOWN | five | at_twice)
+        self.groups = tuple(dict.fromkeys(each.group for each in self.cases.values()))
+
+    def _repeated(self, repeat: Repeat, short: bool, folder: Path) -> Judged:
+        judged, self._timelines[repeat.name] = repeated(repeat, folder, short=short)
+        return judged
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--only", action="append", default=[], metavar="RUN", help="only runs of this name; may be repeated")
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, Experiment]:
+        names = options.names or [group for group in self.groups if group != SHORT]
+        return {
+            name: case
+            for name, case in self.cases.items()
+            if (case.group in names or name in names) and (not options.only or name.partition(" ")[2] in options.only)
+        }
+
+    def is_name(self, name: str) -> bool:
+        return name in self.cases or name in self.groups
+
+    def is_alone(self, case: Experiment) -> bool:
+        return case.group not in ("knees", "thinking")
+
+    def why_not(self, case: Experiment, options: argparse.Namespace) -> str:
+        return missing(case.needs) if case.needs else ""
+
+    def carry_out(self, case: Experiment, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        return case.carry_out(folder)
+
+    def finish(self, results: Sequence[Result], options: argparse.Namespace, began: Conditions) -> None:
+        """Compare the pairs of runs that the reports name."""
+        for a, b in (pair for report in REPORTS.values() for pair in report.compare):
+            if a in self._timelines and b in self._timelines:
+                figures = compared(self._timelines[a], self._timelines[b])
+                result = Result(case=f"compared {a} {b}", at=began.started_at, commit=began.commit, figures=figures)
+                print(self.line(result))
+                if not options.unsaved:
+                    append(self.name, result)
+
+    def write_page(self) -> None:
+        results = latest(self.kept())
+        self.page_path.write_text(five_page(results), encoding="utf-8")
+        (ROOT / "docs" / "experiments-knees.md").write_text(knees_page(results), encoding="utf-8")
+
+
+def five_page(results: Sequence[Result]) -> str:
+    """docs/experiments.md."""
+    newest = {
+        each.case.partition(" ")[2]: each for each in sorted(results, key=lambda each: each.at) if each.case.startswith("five")
+    }
+    parts = [HEAD]
+    for report in REPORTS.values():
+        rows = [_five_row(newest[each.name]) for each in report.repeats if each.name in newest]
+        head = ("run", "users", "goodput/s", "knee", "marked", "result")
+        parts += [f"## {report.title}", f"**Its author:** {report.concluded}", table(head, rows)]
+    at_twice = [each for each in results if each.case.startswith("twice")]
+    rows = [_twice_row(each) for each in at_twice]
+    return "\n\n".join((*parts, "## Twice the knee", table(("target", "knee", "goodput/s", "marked", "result"), rows))) + "\n"
+
+
+def _five_row(found: Result) -> tuple[str, ...]:
+    name, levels = found.case.partition(" ")[2], found.figures.get("levels", [])
+    users = f"{levels[0]['users']:g}–{max(each['users'] for each in levels):g}" if levels else "–"
+    best = max((each.get("goodput_rps") or 0.0 for each in levels), default=0.0)
+    marked = " ".join(each for each in found.figures.get("marked", ()) if each not in ("knee", "latency_knee", "not_saturated"))
+    return (name, users, f"{best:.3g}", number(found.figures.get("users"), ".3g"), marked, found.problems)
+
+
+def _twice_row(found: Result) -> tuple[str, ...]:
+    rates = ", ".join(number(each.get("goodput_rps"), ".3g") for each in found.figures.get("levels", ()))
+    marked = " ".join(found.figures.get("marked", ()))
+    return (found.case.partition(" ")[2], number(found.figures.get("knee_users"), ".3g"), rates, marked, found.problems)
+
+
+def knees_page(results: Sequence[Result]) -> str:
+    """docs/experiments-knees.md."""
+    head = ("service", "k", "s", "Z", "k/s", "N*", "runs", "knees found", "right", "disturbed", "longest, s")
+    rows = [
+        (each.name, each.workers, f"{each.sleep_s:g} s", f"{each.think_s:g} s, {each.waits}", f"{each.capacity_rps:g}/s",
+         f"{each.knee_users:g}", *_totals([one for one in results if one.case.startswith(f"knees {each.name} ")]))
+        for each in known.SYSTEMS
+    ]  # fmt: skip
+    runs = [each for each in results if each.case.startswith("knees")]
+    others = [each for each in results if each.case.split()[0] in ("capacity", "ladder", "held", "thinking")]
+    shown = [(each.case, each.problems, each.at[:10], each.commit) for each in others]
+    parts = (
+        KNEES_HEAD,
+        table(head, rows, "lrrlrr"),
+        f"{counted(runs)}. Commits: {commits(runs)}.",
+        not_right(runs),
+        "## Other experiments",
+        table(("experiment", "result", "day", "commit"), shown),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _totals(runs: Sequence[Result]) -> tuple[str, ...]:
+    users = [each.figures["users"] for each in runs if each.figures.get("users") is not None]
+    found = f"{min(users):.1f}–{max(users):.1f}, median {median(users):.1f}" if users else "–"
+    longest = max((each.figures.get("explored_s") or 0.0 for each in runs), default=0.0)
+    right, disturbed = sum(each.right for each in runs), sum(bool(each.figures.get("disturbed")) for each in runs)
+    return (str(len(runs)), found, str(right), str(disturbed), f"{longest:.0f}")

@@ -1,0 +1,187 @@
+"""A benchmark of knee finders: the autopilot compared with policies of other tools, on services of known capacity (`make knees`).
+
+python -m lab.trials.knees [simulated|live|page]... [--seeds N] [--first-seed N] [--repeats N] [--parallel N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from lab.kit.record import RESULTS, Conditions, save
+from lab.kit.runs import headless
+from lab.kit.servers import sleepers
+
+from . import page
+from .exploration import AUTOPILOT, Exploration, Overload, autopilot, explored, row, simulated
+from .finders import LIMIT_S, NO_KNEE, POLICIES, Answer
+from .services import FIRST_SEED, SERVICES, LiveService, Service, live_world, services, stalling, started
+
+# -- real services -------------------------------------------------------------------------------------------------------------
+
+PARALLEL = 3
+"""Explorations at a time unless another number is given."""
+
+
+def explore_all(repeats: int, parallel: int) -> list[Exploration]:
+    """Every finder on every service, `parallel` at a time: the services sleep and use almost no CPU."""
+    wanted = [(each, name, number) for number in range(repeats) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
+    with ThreadPoolExecutor(parallel) as pool:
+        return list(pool.map(lambda one: _explored(*one), wanted))
+
+
+def _explored(service: LiveService, finder: str, number: int) -> Exploration:
+    each = service.system
+    with sleepers(each.workers, each.sleep_s * 1000) as (port, pid), stalling(pid, service.stalls):
+        url = f"http://127.0.0.1:{port}"
+        found = _autopilot(service, url, number) if finder == AUTOPILOT else _policy(service, finder, url, number)
+    print(f"{service.name}, {finder}: {found.users} of {each.knee_users:g} in {found.seconds:.0f} s", flush=True)
+    return found
+
+
+def _policy(service: LiveService, finder: str, url: str, number: int) -> Exploration:
+    with live_world(f"{url}/work", service.system.think_s) as world:
+        return explored(finder, POLICIES[finder], world, service.name, number, (service.system.knee_users,))
+
+
+def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
+    """`capexplorer run --autopilot`, as users run it."""
+    with tempfile.TemporaryDirectory() as folder:
+        ran = headless(Path(folder), str(service.system.path), "--host", url, "--autopilot", timeout_s=LIMIT_S)
+    knees, overload = (service.system.knee_users,), Overload((service.system.knee_users,))
+    for users, seconds in zip(ran.timeline.columns["users"], ran.timeline.columns["duration_s"], strict=True):
+        overload.add(int(users), seconds)
+    knee = ran.knee
+    answer = NO_KNEE if knee is None else Answer(knee["users"], knee.get("capacity_rps"), knee["users_low"], knee["users_high"])
+    return row(AUTOPILOT, service.name, number, knees, answer, ran.timeline.last_s, overload)
+
+
+# -- results -------------------------------------------------------------------------------------------------------------------
+
+FIELDS = Exploration.__struct_fields__
+
+
+def keep(name: str, rows: Sequence[Exploration], began: Conditions, command: str) -> None:
+    """Replace `NAME.csv`, a row for each exploration, and `NAME.json`, the commit and machine on which they were made."""
+    with (RESULTS / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(FIELDS)
+        for row in sorted(rows, key=lambda row: (row.service, row.seed, row.finder)):
+            writer.writerow([_text(getattr(row, field)) for field in FIELDS])
+    print(save(name, {"command": command, "explorations": len(rows)}, began))
+
+
+def kept(name: str) -> list[Exploration]:
+    """The rows of `NAME.csv`; empty if the file does not exist."""
+    if not (path := RESULTS / f"{name}.csv").exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [{**fields, "knees": fields["knees"].split()} for fields in csv.DictReader(file)]
+    known = [{name: value for name, value in fields.items() if value != ""} for fields in rows]
+    return [msgspec.convert({"users": None, **fields}, Exploration, strict=False) for fields in known]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(_text(each) for each in value)
+    return "" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+# -- the corpus ----------------------------------------------------------------------------------------------------------------
+
+CORPUS = RESULTS / "knees-corpus.jsonl"
+"""Ladders of simulated services with their true knees, second by second, for other knee finders; lab/results/README.md describes
+its fields."""
+SEEDS = 6
+RUNGS = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.1, 1.3, 1.6, 2.0, 2.2)
+"""User counts of the levels as multiples of N*, or of WITHOUT_KNEE_USERS for services without a knee."""
+WITHOUT_KNEE_USERS = 40.0
+LEVEL_S = 15
+
+
+def ladder(service: Service) -> dict[str, Any]:
+    """One service under all levels, from low to high load."""
+    trouble = service.system.trouble
+    at_s, until_s = (round(each, 3) if math.isfinite(each) else None for each in (trouble.at_s, trouble.until_s))
+    return {
+        "service": service.name,
+        "seed": service.seed,
+        "knees": [round(knee, 3) for knee in service.knees],
+        "changes_at_s": at_s,
+        "changes_until_s": until_s,
+        "levels": list(_levels(service)),
+    }
+
+
+def _levels(service: Service) -> Iterator[dict[str, Any]]:
+    run, top = started(service), service.knees[0] if service.knees else WITHOUT_KNEE_USERS
+    for rung in RUNGS:
+        users, started_s, first = max(1, round(rung * top)), run.now_s, len(run.ended_s)
+        run.to(users)
+        run.until(started_s + LEVEL_S)
+        second = np.array(run.ended_s[first:]).astype(int) - int(started_s)
+        inside = (second >= 0) & (second < LEVEL_S)
+        ok = np.array(run.ok[first:], bool)
+        took_ms = np.array(run.response_s[first:]) * 1000
+        good, bad = (np.bincount(second[inside & each], minlength=LEVEL_S) for each in (ok, ~ok))
+        sums_ms = np.bincount(second[inside & ok], weights=took_ms[inside & ok], minlength=LEVEL_S)
+        yield {
+            "users": users,
+            "started_s": round(started_s),
+            "goodput": good.tolist(),
+            "failures": bad.tolist(),
+            "mean_ms": [round(total / count, 1) if count else None for total, count in zip(sums_ms, good, strict=True)],
+        }
+
+
+# -- the program ---------------------------------------------------------------------------------------------------------------
+
+PARTS = ("simulated", "live", "page")
+
+
+def main() -> int:
+    """Carry out the parts that the command line names. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m lab.trials.knees", description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="simulated services, real ones, the page; none: all")
+    parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="seed of the first service of each kind")
+    parser.add_argument("--repeats", type=int, default=3, help="explorations of each real service by each finder")
+    parser.add_argument(
+        "--parallel", type=int, help=f"explorations at a time; default: one a core, {PARALLEL} with real services"
+    )
+    options = parser.parse_args()
+    parts = options.parts or PARTS
+    if find_spec("kneed") is None and set(parts) - {"page"}:
+        print("knees: kneed is missing; install it with: pip install -r lab/bench/requirements.lock", file=sys.stderr)
+        return 2
+    if "simulated" in parts:
+        CORPUS.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
+        began = Conditions.now()
+        with ProcessPoolExecutor(options.parallel or os.cpu_count()) as pool:
+            rows = [row for some in pool.map(each_finder, services(options.seeds, options.first_seed)) for row in some]
+        command = f"python -m lab.trials.knees simulated --seeds {options.seeds} --first-seed {options.first_seed}"
+        keep("knees-simulated", rows, began, command)
+    if "live" in parts:
+        began, parallel = Conditions.now(), options.parallel or PARALLEL
+        rows = explore_all(options.repeats, parallel)
+        keep("knees-live", rows, began, f"python -m lab.trials.knees live --repeats {options.repeats} --parallel {parallel}")
+    page.write(kept("knees-simulated"), kept("knees-live"))
+    return 0
+
+
+def each_finder(service: Service) -> list[Exploration]:
+    """All finders on one simulated service."""
+    return [autopilot(service), *(simulated(name, policy, service) for name, policy in POLICIES.items())]

@@ -1,0 +1,324 @@
+"""Real services that change while they are explored, and which marks are right (`make moving`)."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from capexplorer.model.events import Mark
+from capexplorer.model.findings import AtOrBelow, Knee, RateCapacityFinding
+from capexplorer.model.level import Level
+from capexplorer.model.rate_verdicts import RateCapacity
+from lab.kit.programs import missing
+from lab.kit.runs import Ran, headless
+from lab.kit.tables import table
+from lab.trial import Judged, Result, Trial, commits, not_right, rows_of
+from lab.trials.faults.trial import toml
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT_S = 300.0
+LOCUSTFILE = "steps.py"
+"""Locustfile of rows with long tasks, in the folder of the profile."""
+
+Client = Literal["fast", "requests"]
+CLIENTS: tuple[Client, ...] = get_args(Client)
+
+NEAR = 0.15
+"""Relative error within which a knee or a capacity is right."""
+
+LATE_S = 3.0
+"""Seconds by which a change may be noticed late. A regime that overlaps the time of a truth by less is not its own."""
+
+QUEUES = (
+    "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "think_time_limited", "not_saturated",
+    "noisy_neighbours",
+)  # fmt: skip
+"""Bottlenecks that may be marked in every row: requests queue, think time is the limit below the knee, the machine may be
+busy."""
+
+Axis = Literal["users", "rates"]
+AXES: tuple[Axis, ...] = get_args(Axis)
+
+Param = str | int | float
+
+
+BLAMES = ("cause", "bottleneck", "leak")
+SEVERE = ("error", "critical")
+CLEAN = 0.01
+"""Failure ratio up to which a level is clean."""
+
+MISSING = ("missing ", "no knee", "no capacity", "verdict lacks ")
+"""How problems of something that is not there begin."""
+
+
+class Truth(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A knee in users, or a capacity in 1/s, that the service has by arithmetic, and when, in seconds from the first request."""
+
+    value: float
+    from_s: float = 0.0
+    until_s: float = math.inf
+
+    def overlaps(self, from_s: float, until_s: float) -> bool:
+        """Whether the service had it for longer than LATE_S between these seconds from the first request."""
+        return min(until_s, self.until_s) - max(from_s, self.from_s) > LATE_S
+
+    def __str__(self) -> str:
+        from_s = f" from {self.from_s:g} s" if self.from_s else ""
+        until_s = f" until {self.until_s:g} s" if self.until_s < math.inf else ""
+        return f"{self.value:g}{from_s}{until_s}"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One service that changes. By default the target is `targets/moving` with 8 workers that sleep 100 ms, and users think
+    for 0.2 s on average: the capacity is 80/s and N* = 24. At offered rates there is no think time."""
+
+    name: str
+    what: str
+    """The service, its change, and the arithmetic of its knees or capacities, in one line."""
+    plan: str
+    change: str = "none"
+    """A name of `targets/moving/changes.py`."""
+    at_s: float = 0.0
+    """Seconds from the first request to the change."""
+    for_s: float = 0.0
+    """Duration of the change; 0: it is permanent."""
+    knees: tuple[Truth, ...] = ()
+    """Every N* of the service, before and after the change; empty: no knee may be marked."""
+    needs_knee: bool = False
+    """A knee must be found."""
+    capacities: tuple[Truth, ...] = ()
+    """For rows that offer rates: every capacity that may be marked."""
+    departs_from_per_s: float | None = None
+    """Rate from which a service refuses some requests, since arrivals of a Poisson process come in clusters; None: from its
+    capacity."""
+    needs_capacity: bool = False
+    marked: tuple[str, ...] = ()
+    """Ids or kinds of marks (causes, `shift`), at least one of which must be marked at the end."""
+    allowed: tuple[str, ...] = ()
+    """Bottlenecks, and causes of severity error, that may be marked, too."""
+    verdict: str = ""
+    """A regular expression that the verdict must match."""
+
+    target: str = "moving"
+    params: dict[str, Param] = {}
+    path: str = "/work"
+    think_s: tuple[float, float] = (0.1, 0.3)
+    steps: int = 0
+    """Requests of one task, with sleeps of `think_s` inside it; 0: tasks of one request, with waits between them."""
+    needs: tuple[str, ...] = ()
+    """Programs that the service needs."""
+
+    @property
+    def axis(self) -> Axis:
+        """Whether its plan has user counts or offered rates."""
+        return "rates" if self.plan.startswith("rate") else "users"
+
+
+ALL = rows_of(HERE / "rows.toml", Row)
+
+
+# -- the judge -----------------------------------------------------------------------------------------------------------------
+
+
+def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str) -> list[str]:
+    """Problems of the marks at the end, in words; empty: all are right."""
+    current = [mark for mark in marks if mark.state != "retracted" and _is_latest(mark, marks)]
+    limits = (*_knees(row, current, _began_s(levels)), *_capacities(row, current, _began_s(levels)))
+    return [*limits, *_missing(row, current), *_blames(row, current), *_below_clean(row, current, levels),
+            *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
+
+
+def marked_once(row: Row, marks: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
+    """Wrong knees and capacities that were marked at some time, including retracted ones: they were on the screen."""
+    ever, began_s = [mark for mark in marks if mark.state != "retracted"], _began_s(levels)
+    return list(dict.fromkeys([*_knees(row, ever, began_s, needed=False), *_capacities(row, ever, began_s, needed=False)]))
+
+
+def judged(row: Row, ran: Ran) -> Judged:
+    """The verdict on a run: its marks at the end, its sentence, and its exit code."""
+    levels = ran.timeline.levels
+    problems = wrong(row, ran.marks, levels, str(ran.summary["verdict"]))
+    problems += [] if ran.exit_code in (0, 4) else [f"exit code {ran.exit_code}"]
+    current = [mark for mark in ran.marks if mark.state != "retracted" and _is_latest(mark, ran.marks)]
+    return Judged(
+        missing=tuple(each.removeprefix("missing ") for each in problems if each.startswith(MISSING)),
+        wrong=tuple(each for each in problems if not each.startswith(MISSING)),
+        figures={
+            "marked": sorted({mark.id for mark in current}),
+            "once": marked_once(row, ran.marks, levels),
+            "host_cpu_ratio": ran.median("host_cpu_ratio"),
+        },
+    )
+
+
+def _began_s(levels: Sequence[Level]) -> float:
+    """Time of the first request, in seconds of the session: a service may take 10 s to start."""
+    return levels[0].started_s if levels else 0.0
+
+
+def _is_latest(mark: Mark, marks: Iterable[Mark]) -> bool:
+    return max((other for other in marks if other.key == mark.key), key=lambda other: other.revision) is mark
+
+
+def _knees(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
+    found = [(mark.t_s - began_s, mark.finding) for mark in marks if isinstance(mark.finding, Knee | AtOrBelow)]
+    false = [each.verdict.users for at_s, each in found if not _is_right(row, at_s, began_s, each)]
+    bad = [f"knee at {users:.3g}" for users in false if users is not None]
+    missing = needed and row.needs_knee and not any(isinstance(each, Knee) for _, each in found)
+    return [*bad, *(["no knee"] if missing else [])]
+
+
+def _is_right(row: Row, at_s: float, began_s: float, found: Knee | AtOrBelow) -> bool:
+    """Whether a knee that was marked `at_s` after the first request is near one that the service had in the time that it
+    describes."""
+    verdict = found.verdict
+    users = verdict.users or 0.0
+    from_s = 0.0 if verdict.since_s is None else verdict.since_s - began_s
+    until_s = at_s if verdict.until_s is None else min(at_s, verdict.until_s - began_s)
+    true = [truth.value for truth in row.knees if truth.overlaps(from_s, until_s)]
+    if isinstance(found, AtOrBelow):
+        return any(knee <= users * (1 + NEAR) for knee in true)
+    return any(abs(users / knee - 1) <= NEAR for knee in true)
+
+
+def _capacities(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
+    found = [(mark.t_s - began_s, mark.finding.capacity) for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
+    bad = [f"{each.kind} {each.per_s:.3g}/s" for at_s, each in found if not _is_right_rate(row, at_s, each)]
+    missing = needed and row.needs_capacity and not any(each.kind == "capacity" for _, each in found)
+    return [*bad, *(["no capacity"] if missing else [])]
+
+
+def _is_right_rate(row: Row, at_s: float, found: RateCapacity) -> bool:
+    """Whether a capacity that was marked `at_s` after the first request is near one that the service had until then, or a bound
+    not far below all of them."""
+    true = [truth.value for truth in row.capacities if truth.overlaps(0.0, at_s)]
+    if found.kind == "capacity":
+        return any(abs(found.per_s / rate - 1) <= NEAR for rate in true)
+    if found.kind == "at_or_below":
+        return any(rate <= (found.high_per_s or 0.0) * (1 + NEAR) for rate in true)
+    least = [row.departs_from_per_s] if row.departs_from_per_s is not None else true
+    return any(rate <= found.per_s * (1 + NEAR) for rate in least)
+
+
+def _missing(row: Row, current: Sequence[Mark]) -> list[str]:
+    marked = {name for mark in current for name in (mark.id, mark.kind)}
+    return [] if not row.marked or marked & set(row.marked) else [f"missing {' or '.join(row.marked)}"]
+
+
+def _blames(row: Row, current: Sequence[Mark]) -> list[str]:
+    true = {*QUEUES, *row.allowed, *row.marked}
+    blames = [mark for mark in current if mark.kind in BLAMES and mark.id not in true]
+    return [f"{mark.kind} {mark.id}" for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
+
+
+def _below_clean(row: Row, current: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
+    """Capacities below 0.9 of the goodput of a clean level; none in rows whose capacity changes."""
+    if len(row.knees) > 1:
+        return []
+    settled = [level.figures for level in levels if level.figures.settled]
+    best = max((each.goodput_rps or 0.0 for each in settled if (each.failure_ratio or 0) <= CLEAN), default=0.0)
+    claimed = [mark.finding.verdict.capacity_rps for mark in current if isinstance(mark.finding, Knee)]
+    return [f"capacity {rate:.3g} below a clean level's {best:.3g}" for rate in claimed if rate is not None and rate < 0.9 * best]
+
+
+# -- one run -------------------------------------------------------------------------------------------------------------------
+
+
+def prepared(row: Row, client: Client, folder: Path) -> Path:
+    """Write the row's profile, and its locustfile if it has one, into `folder`; returns the path of the profile."""
+    profile = folder / f"{row.name}.toml"
+    profile.write_text(profile_of(row, client), encoding="utf-8")
+    if row.steps:
+        (folder / LOCUSTFILE).write_text(locustfile_of(row, client), encoding="utf-8")
+    return profile
+
+
+def profile_of(row: Row, client: Client) -> str:
+    """The row's profile as TOML."""
+    times = {name: value for name, value in (("at_s", row.at_s), ("for_s", row.for_s)) if value or row.target == "moving"}
+    params = {**row.params, **({"change": row.change} if row.target == "moving" else {}), **times}
+    one_request = {"client": client, "wait_s": {"between": list(row.think_s)}, "task": [{"name": row.path}]}
+    users = {"locustfile": LOCUSTFILE} if row.steps else one_request
+    tables = {"title": row.what, "target": row.target, "params": params, "users": users, "guards": {"max_users": 200}}
+    return "".join(f"{key} = {toml(value)}\n" for key, value in tables.items())
+
+
+def locustfile_of(row: Row, client: Client) -> str:
+    """A locustfile whose task sends `steps` requests with sleeps between them."""
+    base = "FastHttpUser" if client == "fast" else "HttpUser"
+    least_s, most_s = row.think_s
+    return (
+        "import random\nimport time\n\n"
+        f"from locust import {base}, task\n\n\n"
+        f"class Visitor({base}):\n"
+        "    @task\n    def visit(self):\n"
+        f"        for _ in range({row.steps}):\n"
+        f'            self.client.get("{row.path}")\n'
+        f"            time.sleep(random.uniform({least_s}, {most_s}))\n"
+    )
+
+
+# -- the trial -----------------------------------------------------------------------------------------------------------------
+
+INTRODUCTION = """\
+# Services that change
+
+Written by `make moving`; not by hand. Real services (`lab/trials/moving/targets`) change while plans explore them by user counts
+and by offered rates. [rows.toml](../lab/trials/moving/rows.toml) says for each which knees or capacities are true at which time,
+by arithmetic, what must be marked, and what must never be blamed. A knee or a capacity is right within 15% of one that the
+service had in the time that the mark describes. A run is right if its last marks are.
+
+Several runs share the machine, and what is wrong beside others is repeated alone: the last run counts. All runs, with the wrong
+knees and capacities that were marked for a while and then retracted (`once`), are in
+[moving.jsonl](../lab/results/moving.jsonl)."""
+
+
+class Moving(Trial[Row]):
+    """All rows with both clients. The services sleep rather than compute, so several can run at once."""
+
+    name = "moving"
+    about = "Real services that change while they are explored, and which marks are right."
+    parallel = 3
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--axis", choices=AXES, help="only rows whose plans have user counts, or offered rates")
+        parser.add_argument("--client", choices=CLIENTS)
+        parser.add_argument("--workers", type=int, default=0, help="worker processes; these runs have results of their own")
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, Row]:
+        return {name: row for name, row in super().chosen(options).items() if row.axis in (options.axis or AXES)}
+
+    def variants(self, case: Row, options: argparse.Namespace) -> Sequence[str]:
+        workers = f", {options.workers} workers" * bool(options.workers)
+        return [f"{client}{workers}" for client in ((options.client,) if options.client else CLIENTS)]
+
+    def why_not(self, case: Row, options: argparse.Namespace) -> str:
+        if importlib.util.find_spec("uvicorn") is None:
+            return "uvicorn is not installed: `make moving` installs lab/trials/services/requirements.lock first"
+        return missing(*case.needs)
+
+    def carry_out(self, case: Row, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        folder.mkdir(parents=True)
+        profile = prepared(case, msgspec.convert(variant.partition(",")[0], Client), folder)
+        workers = ("--workers", str(options.workers)) if options.workers else ()
+        return judged(case, headless(folder, str(profile), "--plan", case.plan, *workers, timeout_s=TIMEOUT_S, cwd=HERE))
+
+    def page(self, results: Sequence[Result]) -> str:
+        groups: dict[str, list[Result]] = {}
+        for each in results:
+            of_workers = ", load of worker processes" * ("workers" in each.variant)
+            groups.setdefault(f"{self.cases[each.case].axis}{of_workers}", []).append(each)
+        rows = [
+            (axis, len({each.case for each in of_it}), len(of_it), sum(each.right for each in of_it),
+             sum(not each.figures.get("once") for each in of_it), commits(of_it))
+            for axis, of_it in groups.items()
+        ]  # fmt: skip
+        head = ("explored by", "rows", "runs", "right at the end", "nothing wrong at any moment", "commits")
+        return "\n\n".join((INTRODUCTION, table(head, rows, "lrrrrl"), "## Not right", not_right(results))) + "\n"

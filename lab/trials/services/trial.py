@@ -1,0 +1,179 @@
+"""Ten real services whose capacity is known by construction, each explored five times (`make services`).
+
+k requests at a time, each for s, and users that think for Z, so N* = k / s x (s + Z). No threshold was tuned on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.kit.programs import missing
+from lab.kit.runs import Ran, headless
+from lab.kit.tables import number, table
+from lab.trial import Judged, Result, Trial, commits, counted
+from lab.trials.faults.trial import HARMLESS, current_of
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT_S = 600.0
+NEAR = 0.10
+REPEATS = 5
+
+BLAMES = ("bottleneck", "cause")
+RIGHT = {
+    "worker_pool_exhausted", "lock_or_pool_limit", "queue_growth", "rate_limit", "connection_churn", "service_closes_connections",
+    *HARMLESS,
+}  # fmt: skip
+"""Ids that are right for all services: requests wait for a worker, a connection, a lock, a token or their turn; below the knee no
+limit is reached, or think time is the limit. Gunicorn's sync workers close each connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownService:
+    """A service and its users: `workers` requests at a time, each for `sleep_s`; users think for `think_s` on average."""
+
+    name: str
+    workers: int
+    sleep_s: float
+    think_s: float
+    waits_for: str
+    """What requests wait for."""
+    program: str = ""
+    """What it needs beside Python's packages."""
+    delays: bool = False
+    """Whether it is a rate limiter: a request that is not delayed takes no time."""
+
+    @property
+    def capacity_rps(self) -> float:
+        return self.workers / self.sleep_s
+
+    @property
+    def knee_users(self) -> float:
+        """N*."""
+        return self.capacity_rps * (self.think_s + (0.0 if self.delays else self.sleep_s))
+
+    @property
+    def profile(self) -> str:
+        """Its profile, as TOML."""
+        return (
+            f'title = "{self.name}: {self.capacity_rps:.4g}/s, knee at {self.knee_users:.3g} users"\n'
+            f'target = "pool"\n'
+            f'params = {{ service = "{self.name}", workers = {self.workers}, sleep_ms = {1000 * self.sleep_s} }}\n'
+            f"[users]\nwait_s = {{ poisson = {1 / self.think_s} }}\n"
+            '[[users.task]]\nname = "/work"\n'
+            "[guards]\nmax_users = 300\n"
+        )
+
+
+SERVICES = (
+    KnownService("node", 5, 0.100, 0.40, "a semaphore in JavaScript", "node"),
+    KnownService("go", 8, 0.150, 0.40, "a channel of tokens", "go"),
+    KnownService("java", 6, 0.120, 0.50, "a pool of threads", "java"),
+    KnownService("uvicorn", 3, 0.060, 0.50, "an asyncio semaphore"),
+    KnownService("gunicorn", 4, 0.080, 0.40, "worker processes, in the accept queue"),
+    KnownService("postgresql-pool", 4, 0.100, 0.50, "connections to PostgreSQL", "psql"),
+    KnownService("postgresql-row", 1, 0.050, 1.00, "a lock on one row in PostgreSQL", "psql"),
+    KnownService("redis", 5, 0.090, 0.40, "tokens in a list of Redis", "redis-server"),
+    KnownService("nginx", 6, 0.100, 0.40, "`limit_req`, which delays", "nginx", delays=True),
+    KnownService("haproxy", 6, 0.100, 0.40, "`maxconn` of the proxy before a service", "haproxy"),
+)
+
+
+def judge(service: KnownService, knee: dict[str, Any], blamed: Sequence[str]) -> Judged:
+    """`knee`: that of the summary, empty without one. Wrong are a knee or a capacity that is more than 10% off, and ids that the
+    service does not have."""
+    problems = [name for name, found, true in _compared(service, knee) if found is not None and abs(found / true - 1) > NEAR]
+    absent = [name for name, found, _ in _compared(service, knee) if found is None]
+    wrongly_blamed = [each for each in blamed if each not in RIGHT]
+    return Judged(missing=tuple(absent), wrong=(*problems, *wrongly_blamed))
+
+
+def _compared(service: KnownService, knee: dict[str, Any]) -> Sequence[tuple[str, float | None, float]]:
+    return (("knee", knee.get("users"), service.knee_users), ("capacity", knee.get("capacity_rps"), service.capacity_rps))
+
+
+def judged(service: KnownService, ran: Ran) -> Judged:
+    """The verdict on an exploration, with its figures."""
+    knee = ran.knee or {}
+    blamed = sorted({mark.id for mark in current_of(ran.marks) if mark.kind in BLAMES})
+    found = judge(service, knee, blamed)
+    names = ("users", "users_low", "users_high", "capacity_rps", "confidence", "limit")
+    figures = {name: knee.get(name) for name in names} | {
+        "blamed": blamed,
+        "explored_s": ran.timeline.last_s,
+        "host_cpu_ratio": ran.median("host_cpu_ratio"),
+        "load_average": ran.median("load_average_1m"),
+        "exit_code": ran.exit_code,
+    }
+    return Judged(missing=found.missing, wrong=found.wrong, figures=figures)
+
+
+INTRODUCTION = """\
+# Ten services of known capacity
+
+Written by `make services`; not by hand. Each service (`lab/trials/services/targets/pool`) works on at most k requests at a time,
+each for s; the table says what the others wait for. Users think for Z on average, so the knee is at N* = k/s x (s + Z). The
+autopilot explores each service in real time. No threshold was tuned on these services; the correction for think times
+([knee.md](knee.md)) was made after recordings of them showed that it was needed, and its first form was replaced because of what
+they showed. All runs, misses included, are in [services.jsonl](../lab/results/services.jsonl)."""
+
+
+class Services(Trial[KnownService]):
+    """The autopilot on each. The services sleep rather than compute, so several can run at once."""
+
+    name = "services"
+    about = "The autopilot on ten services of known capacity."
+    parallel = 2
+    repeats = REPEATS
+
+    def why_not(self, case: KnownService, options: argparse.Namespace) -> str:
+        if importlib.util.find_spec("uvicorn") is None:
+            return "uvicorn is not installed: `make services` installs lab/trials/services/requirements.lock first"
+        return missing(case.program) if case.program else ""
+
+    def carry_out(self, case: KnownService, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        folder.mkdir(parents=True)
+        profile = folder / f"{case.name}.toml"
+        profile.write_text(case.profile, encoding="utf-8")
+        return judged(case, headless(folder, str(profile), "--autopilot", timeout_s=TIMEOUT_S, cwd=HERE))
+
+    def page(self, results: Sequence[Result]) -> str:
+        rows = [self._row(each, [one for one in results if one.case == each.name]) for each in SERVICES]
+        agree = [_agree([one for one in results if one.case == each.name]) for each in SERVICES]
+        holds = sum(_holds(self.cases[each.case], each.figures) for each in results)
+        wrongly = sum(bool(set(each.figures.get("blamed", ())) - RIGHT) for each in results)
+        totals = (
+            f"- Knee and capacity within 10%, and nothing wrongly blamed: {counted(results)}.",
+            f"- Intervals that contain N*: {holds} of {len(results)}.",
+            f"- Runs in which something was wrongly blamed: {wrongly} of {len(results)}.",
+            f"- Services whose repeated knees are in each other's intervals: {sum(agree)} of {len(agree)}.",
+            f"- Commits: {commits(results)}.",
+        )
+        head = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*", "knees found", "capacities, 1/s", "right", "load")
+        return "\n\n".join((INTRODUCTION, "\n".join(totals), table(head, rows, "llr"))) + "\n"
+
+    @staticmethod
+    def _row(service: KnownService, results: Sequence[Result]) -> tuple[object, ...]:
+        truth = (f"{service.sleep_s:g} s", f"{service.think_s:g} s", f"{service.capacity_rps:.4g}/s", f"{service.knee_users:.3g}")
+        knees = " ".join(number(each.figures.get("users"), ".1f") for each in results)
+        rates = " ".join(number(each.figures.get("capacity_rps"), ".1f") for each in results)
+        right = f"{sum(each.right for each in results)} of {len(results)}"
+        load = max((each.figures.get("load_average") or 0.0 for each in results), default=0.0)
+        return (service.name, service.waits_for, service.workers, *truth, knees, rates, right, f"{load:.1f}")
+
+
+def _holds(service: KnownService, found: dict[str, Any]) -> bool:
+    """Whether the interval contains N*."""
+    low, high = found.get("users_low"), found.get("users_high")
+    return low is not None and high is not None and low <= service.knee_users <= high
+
+
+def _agree(results: Sequence[Result]) -> bool:
+    found = [each.figures for each in results if each.figures.get("users_low") is not None]
+    return len(found) == len(results) and all(
+        other["users_low"] <= one["users"] <= other["users_high"] for one in found for other in found
+    )
