@@ -151,20 +151,19 @@ def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> tuple[str
     if name not in given:
         raise ValueError(f"there is no example of {key}")
     usual = default(field)
-    given_or_usual = usual if usual.startswith("`") else f"{usual}{example(name, field.type, given[name], key)}"
+    given_or_usual = usual if usual.startswith("`") else f"{usual}{example(field.type, given[name], key)}"
     return (f"`{name}`", words(field.type), given_or_usual, meaning)
 
 
-def example(name: str, kind: shape.Type, given: Any, key: str) -> str:
-    """An example of a key as a line of a profile; of a key that may be a value or a table, the inline table with its first
-    key."""
+def example(kind: shape.Type, given: Any, key: str) -> str:
+    """An example of a key's value; of a key that may be a value or a table, the inline table with its first key."""
     if struct_of(kind) is None:
         if isinstance(given, Mapping) and not key.startswith("users.task"):
             return "<br>".join(f"`{inner} = {value(each)}`" for inner, each in given.items())
-        return f"`{name} = {value(given)}`"
+        return f"`{value(given)}`"
     if isinstance(kind, shape.UnionType) and any(not isinstance(each, shape.StructType | shape.NoneType) for each in kind.types):
         first = next(iter(given))
-        return f"`{name} = {value({first: given[first]})}`"
+        return f"`{value({first: given[first]})}`"
     return f"`[[{key}]]`" if isinstance(kind, shape.VarTupleType) else f"`[{key}]`"
 
 
