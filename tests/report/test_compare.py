@@ -192,7 +192,8 @@ KNEES = (
     knee(50, 151.0, users_low=42, users_high=61, capacity_se_rps=1.7),
 )
 FEW, MORE = LevelSpec(48, 78.0, mean_ms=330.0), LevelSpec(48, 140.0, mean_ms=50.0)
-POOL_OF_2 = timeline([*LOW, LevelSpec(24, 70.0), FEW, LevelSpec(58, 77.0)], more=[KNEES[0]])
+POOL_LEVELS = [*LOW, LevelSpec(24, 70.0), FEW, LevelSpec(58, 77.0)]
+POOL_OF_2 = timeline(POOL_LEVELS, more=[KNEES[0]])
 POOL_OF_4 = timeline([*LOW, LevelSpec(24, 72.0), MORE, LevelSpec(96, 150.0)], more=[KNEES[1]], id="b")
 
 
@@ -240,6 +241,15 @@ def test_the_highest_goodput_of_a_session_without_a_knee_is_the_least_that_its_c
     assert "capacity 78.0/s to at least 140/s (+79%" in sentences.verdict(found)
     (less,) = compared(POOL_OF_2, timeline([*LOW, LevelSpec(24, 72.0)], id="b")).pairs
     assert less.capacities == (), "24 users do not reach the other's capacity"
+
+
+def test_a_halved_capacity_is_claimed_if_the_greater_one_is_only_a_bend_with_imprecise_levels() -> None:
+    bend = Verdict(t_s=99.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="bend", users=12)))
+    flat = [LevelSpec(24, 158.0, 4.0), LevelSpec(26, 128.0, 2.0), LevelSpec(37, 157.0, 6.0), LevelSpec(45, 145.0, 20.0)]
+    found = compared(timeline([*LOW, *flat], more=[bend]), timeline(POOL_LEVELS, more=[KNEES[0]], id="b"))
+    capacity = found.pairs[0].capacities[0]
+    assert (capacity.at_least, capacity.claimed) == ("before", True)
+    assert sentences.verdict(found).startswith("B is worse than A: capacity at least 13")
 
 
 def test_a_session_that_only_bends_makes_at_most_what_it_made_beyond_the_others_knee() -> None:

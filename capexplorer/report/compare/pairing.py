@@ -31,7 +31,7 @@ from .difference import (
     overhead_difference,
 )
 from .environment import conditions, distinction, subject
-from .estimates import Estimate
+from .estimates import Estimate, pooled
 from .session_curves import curve_of, epochs_of
 from .significance import FALSE_MOST, significant_by_holm
 
@@ -323,8 +323,9 @@ class _Limit:
 
 def _capacity(before: Curve, after: Curve) -> Difference:
     """The difference of the capacities. If only one curve has a knee, goodput stands for the other's capacity where that is
-    clear: its highest load makes more than the first one ever did, which is the least that its capacity can be; or no load makes
-    as much as that capacity, although they reach from below that knee to beyond it. Else not measured.
+    clear: its highest load makes more than the first one ever did, and the goodput from where it flattens on, or of that load if
+    it does not, is the least that its capacity can be; or no load makes as much as that capacity, although they reach from below
+    that knee to beyond it. Else not measured.
     """
     ours, theirs = before.knee.get("capacity"), after.knee.get("capacity")
     unknown = difference("capacity", ours, theirs)
@@ -336,7 +337,9 @@ def _capacity(before: Curve, after: Curve) -> Difference:
     if not measured:
         return unknown
     if _goodput(measured[-1]) > max(_goodput(point.figures["goodput"]) for point in limited.points or other.points):
-        found = difference("capacity", ours or measured[-1], theirs or measured[-1])
+        _, flat_from = other.limit or (math.inf, math.inf)
+        least = pooled([point.figures["goodput"] for point in other.points if point.users > flat_from] or measured[-1:])
+        found = difference("capacity", ours or least, theirs or least)
         return replace(found, at_least="before" if ours is None else "after") if _is_better(found, theirs is None) else unknown
     most = max(measured, key=_goodput)
     found = difference("capacity", ours or most, theirs or most)
