@@ -75,6 +75,7 @@ built: setup
 lint: setup
 	$(BIN)/ruff format --check capexplorer tests lab targets profiles docs
 	$(BIN)/ruff check capexplorer tests lab targets profiles docs
+	$(BIN)/python -m lab.phrases
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
