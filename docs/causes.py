@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,7 +70,11 @@ def check(texts: Mapping[str, Mapping[str, str]]) -> None:
 def row(entry: Entry, fields: Mapping[str, str]) -> tuple[str, ...]:
     """The cells of one line."""
     critical = " (critical)" if entry.severity == "critical" else ""
-    return (f"`{entry.id}`{critical}", *(fields[name] for name in FIELDS), wording.advice_for(entry.id, {}))
+    return (f"`{entry.id}`{critical}", *(fields[name] for name in FIELDS), _first_sentence(wording.advice_for(entry.id, {})))
+
+
+def _first_sentence(advice: str) -> str:
+    return re.split(r"(?<=[.]) (?=[A-Z])", advice)[0]
 
 
 def texts() -> Mapping[str, Mapping[str, str]]:

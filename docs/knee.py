@@ -84,4 +84,4 @@ def page(text: str) -> str:
 def _shortened(docstring: str) -> str:
     """Its first sentence, without what is in brackets."""
     sentence = re.split(r"(?<=[.]) (?=[A-Z])|: |; ", re.sub(r" \([^)]*\)", "", docstring))[0]
-    return textwrap.shorten(sentence.rstrip(".:"), 56, placeholder=" ...")
+    return textwrap.shorten(sentence.rstrip(".:"), 46, placeholder=" ...")

@@ -122,9 +122,8 @@ class Users(Table, frozen=True, kw_only=True):
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     """The requests, each a table `[[users.task]]`."""
     values: dict[ValueName, Annotated[tuple[Param, ...], Meta(min_length=1)] | Annotated[str, Meta(pattern=CSV_PATTERN)]] = {}
-    """What `{{NAME}}` in a task's `path`, `headers`, `body` and `json` stands for: each request takes one at random from a list,
-    or from a column of a CSV file relative to the profile (`"accounts.csv"`: the column NAME, `"accounts.csv:mail"`: the column
-    `mail`). Columns of one file are of one row."""
+    """What `{{NAME}}` in a task stands for: each request takes one at random from a list, or from a column of a CSV file
+    (`"accounts.csv"`: the column NAME), relative to the profile. Columns of one file are of one row."""
     locustfile: str | None = None
     """Path of a Locust file, relative to the profile, instead of tasks."""
 
