@@ -146,7 +146,7 @@ aa: setup
 	$(BIN)/python -m lab.trials.aa constructed --save
 	$(BIN)/python -m lab.trials.aa real --repeats $(or $(REPEATS),5) --save
 
-# Every generated page of docs/, from the code.
+# Every generated page of docs/, from the code and the results that are kept.
 pages: setup
 	$(BIN)/python -m docs.pages
 

@@ -1,4 +1,4 @@
-"""Writes every generated page of docs/: `make pages`.
+"""Writes every generated page of docs/, those of results included: `make pages`.
 
 python -m docs.pages            write them
 python -m docs.pages --check    only name those that would change; exit code 1 if there are any
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import lab.pages
 from docs import causes, commands, configuration, keys, knee, man, plans, profiles, tour
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/plans.md": plans.page,
     "docs/profiles.md": lambda: profiles.page(profiles.examples()),
     "docs/tour.md": tour.page,
+    **lab.pages.PAGES,
 }
 
 
