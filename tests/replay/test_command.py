@@ -61,7 +61,7 @@ def test_the_option_speed_accepts_the_speeds_of_the_playback_and_no_other() -> N
 
 
 def test_replay_loads_neither_locust_nor_gevent() -> None:
-    imported = ("commands.replay", "tui.actions.transport", "tui.app", "tui.recorded_feed", "tui.terminal")
+    imported = ("commands.replay", "tui.actions.transport", "tui.app", "tui.feed", "tui.terminal")
     script = f"import sys, {', '.join(f'capexplorer.{name}' for name in imported)}; print(*sys.modules)"
     completed = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert not {"locust", "gevent", "flask", "requests", "altair"} & set(completed.stdout.split())

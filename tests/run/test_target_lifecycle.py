@@ -27,6 +27,7 @@ class FakeService:
     facts = TargetFacts(name="shop", url="")
     url = "http://127.0.0.1:1"
     params: dict[str, Param] = {}
+    version: str | None = None
 
     def bring_up(self, params: Mapping[str, Param], on_waiting: Callable[[str], None]) -> None:
         """Return at once: the test decides when the thread that calls this runs."""
