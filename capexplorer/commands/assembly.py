@@ -55,9 +55,7 @@ def live_run(options: RunOptions) -> Iterator[AssembledRun]:
 
         run, capture = LiveRun(options, Service(options, supervisor)), Capture()
         capture.begin(run.on_log_line, native.start_thread)
-        server = ControlServer(
-            run.controls, run.screens, run.requests, lambda level, text: run.on_log_line("capexplorer", level, text)
-        )
+        server = ControlServer(run.screens, run.requests, lambda level, text: run.on_log_line("capexplorer", level, text))
         run.session_run.on_path.append(lambda path: _open(server, run, path))
         try:
             LogHandler(run.on_log_line).install()
@@ -113,16 +111,7 @@ def _open(server: ControlServer, run: LiveRun, path: Path) -> None:
     from ..remote.protocol import PROTOCOL, Welcome
 
     server.open(
-        Welcome(
-            protocol=PROTOCOL,
-            session=path.stem,
-            path=str(path.resolve()),
-            pid=os.getpid(),
-            max_users=run.controls.max_users,
-            can_restart=run.controls.can_restart,
-            plans=dict(run.controls.plans),
-            unattended_s=run.unattended_s,
-        )
+        Welcome(protocol=PROTOCOL, session=path.stem, path=str(path.resolve()), pid=os.getpid(), setup=run.controls.setup)
     )
 
 

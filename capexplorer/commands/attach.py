@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from ..errors import InputError
-from ..load.plan import parse
 from ..model.timeline import Timeline
-from ..remote.remote_controls import RemoteControls
-from ..remote.remote_requests import RemoteRequests
-from ..remote.run_connection import RunConnection
+from ..remote.attached import RemoteControls, RemoteRequests, RunConnection
 from ..replay import Replay
 from ..session.reader import open_session
 from ..tui.screens.baseline_choice import Baselines
@@ -74,11 +70,9 @@ def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines,
     from ..tui.app import ExplorerApp
     from ..tui.feed import AttachedFeed
 
-    controls = RemoteControls(connection, _plan_wrong)
+    controls = RemoteControls(connection)
     feed = AttachedFeed(recording, controls)
-    actions: Actions = (
-        ViewOnlyActions(controls) if watch else AttachedRunActions(controls, controls, connection.welcome.unattended_s)
-    )
+    actions: Actions = ViewOnlyActions(controls) if watch else AttachedRunActions(controls)
     preferences = own_preferences()
     with terminal_or_browser(*SCREEN) as terminal:
         app = ExplorerApp(
@@ -112,11 +106,3 @@ def _print_state(connection: RunConnection, *, has_ended: bool) -> None:
         print_line("the connection to the run was lost")
     for line in run_goes_on(session):
         print_line(line)
-
-
-def _plan_wrong(plan: str, plans: Mapping[str, str], max_users: int) -> str | None:
-    try:
-        parse(plans.get(plan, plan), "plan", max_users)
-    except InputError as error:
-        return str(error)
-    return None

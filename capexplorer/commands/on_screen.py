@@ -26,21 +26,17 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
     with contextlib.ExitStack() as screen:
         terminal = screen.enter_context(own_terminal())
         with live_run(options) as assembled:
-            from ..run.screen_controls import ScreenControls
-            from ..run.screens import Screen
             from ..tui.actions.steering import LiveRunActions
             from ..tui.app import ExplorerApp
             from ..tui.feed import LiveFeed
 
             saved_curves = baselines(screen_options.baseline, options.sessions_dir, live=True)  # read now, before there is load
             run = assembled.run
-            own = Screen(name_of_terminal(), may_steer=True)
-            run.screens.begin(own)
-            controls = ScreenControls(run.controls, run.screens, own)
+            own, unattended_s = run.screens.begin(name_of_terminal()), run.controls.setup.unattended_s
             feed = LiveFeed(run, run.timeline_of_events())
             app = ExplorerApp(
                 feed,
-                LiveRunActions(controls, controls, run.unattended_s),
+                LiveRunActions(own),
                 terminal=terminal,
                 mouse=screen_options.mouse,
                 preferences=own_preferences(),
@@ -50,9 +46,9 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             assembled.server.stop = app.end
             with signals_to(app.request_exit):
                 ending = app.explore()
-                if ending.by == "detach" or (ending.signal == HANG_UP and run.unattended_s > 0):
+                if ending.by == "detach" or (ending.signal == HANG_UP and unattended_s > 0):
                     screen.close()
-                    run.screens.leave(own)
+                    own.leave()
                     wait_unattended(assembled, feed.take, detached=ending.by == "detach")
                 elif ending.signal is not None:
                     run.outcome.interrupt(ending.signal)

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from .. import paths
+from ..model.controls import EndRun
 from ..remote import run_sockets
-from ..remote.protocol import Stop
-from ..remote.run_connection import RunConnection
+from ..remote.attached import RunConnection
+from ..remote.protocol import Do
 from ..session import titles
 from ..session.names import SUFFIX
 from . import shared_options
@@ -35,7 +36,7 @@ def command(session: str | None, sessions_dir: Path | None) -> None:
     _, path = run_of(session, sessions_dir)
     connection = RunConnection(path, "stop", "stop")
     try:
-        connection.send(Stop(number=1))
+        connection.send(Do(number=1, control=EndRun()))
         connection.wait_until_over(ENDS_WITHIN_S)
     finally:
         connection.close()

@@ -1,109 +1,234 @@
-"""The controls of a live run, passed in so that screens, plans and the autopilot need not import the run."""
+"""The controls of a live run: what a person may do to it, as values, and what a screen knows of it.
+
+Each control is a struct of this file, and a case of `run.live.LiveControls`. A screen in another process sends the struct itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Annotated, ClassVar, Protocol
 
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from .offered import clamped_rate
 from .param import Param
 
 SPAWN_RATE_LEAST = 0.001
 SPAWN_RATE_MOST = 100_000.0
 """Users per second: the bounds in profiles, options and keys."""
 
+Text = Annotated[str, Meta(max_length=10_000)]
+"""A note, a parameter's value, or a plan, whose own bound this is. Bounds hold for what arrives from another process."""
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 
-class Controls(Protocol):
-    """What a person, a plan or the autopilot may do to a live run. Calls return at once and are recorded as `Command` events."""
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was set up; it does not change."""
+
+    max_users: int
+    """The limit guards.max_users, which no control exceeds."""
+    can_restart: bool
+    """Whether capexplorer started the target."""
+    plans: Mapping[str, str]
+    """Plans of the profile by name."""
+    unattended_s: float
+    """Seconds for which load set by hand goes on while no screen has the controls; 0: the run ends with its own screen."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """What a screen shows of a run that is not among its events yet, from the view of that screen."""
+
+    wanted: int = 0
+    """Requested users as of the last control, so that steps typed quickly add up; 0 while a rate is offered."""
+    offered_per_s: float | None = None
+    """Requested rate in iterations a second as of the last control; None: users are set."""
+    spawn_rate: float | None = None
+    """Users started per second; None: a step takes one second, with at most 100 users started."""
+    workers: int = 0
+    """Worker processes that generate load now; 0: users run in the run's process."""
+    autopilot: bool = False
+    """Whether the autopilot steps the users. Any control that steps them ends it at once."""
+    target_params: Mapping[str, Param] = {}
+    """The target's current parameters; empty if capexplorer did not start the target."""
+    holds: bool = True
+    """Whether this screen has the controls. At most one screen has them at any moment."""
+    holder: str | None = None
+    """Name of the screen that has the controls, such as `pts/3`; None: no screen has them."""
+    asked_by: str | None = None
+    """Name of the screen that asks for the controls, and gets them unless the holder goes on using them; None: none asks."""
+    screens: int = 1
+    """Number of screens of the run, those that only watch included."""
+    connected: bool = True
+    """Whether the run can be reached from this screen."""
+
+
+class _Control(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
+    is_answered: ClassVar[bool] = False
+    """Whether a screen in another process waits for the answer, which a dialog shows; it shows other refusals as they arrive."""
+
+    def expected(self, state: State) -> State:
+        """The state after this control, which a screen in another process shows before the run confirms it."""
+        return state
+
+
+class StepTo(_Control, frozen=True, tag="users"):
+    """Step to `users` (clamped to 0..max_users); opens a level."""
+
+    users: Count
+
+    def expected(self, state: State) -> State:
+        """As many users, and no other driver."""
+        return replace(state, wanted=self.users, offered_per_s=None, autopilot=False)
+
+
+class StepToRate(_Control, frozen=True, tag="rate"):
+    """Offer iterations at this rate (clamped to RATE_LEAST_PER_S..RATE_MOST_PER_S, or 0); opens a rate level, whose pool has at
+    most `max_users`.
+    """
+
+    per_s: Annotated[float, Meta(ge=0, le=1e9)]
+
+    def expected(self, state: State) -> State:
+        """This rate, and no other driver."""
+        return replace(state, wanted=0, offered_per_s=clamped_rate(self.per_s), autopilot=False)
+
+
+class Zero(_Control, frozen=True, tag="zero"):
+    """Stop all users at once."""
+
+    def expected(self, state: State) -> State:
+        """No load, and no other driver."""
+        return replace(state, wanted=0, offered_per_s=None, autopilot=False)
+
+
+class NewLevel(_Control, frozen=True, tag="new_level"):
+    """Open a new level with the same users, or the same rate."""
+
+    def expected(self, state: State) -> State:
+        """No other driver."""
+        return replace(state, autopilot=False)
+
+
+class SetStep(_Control, frozen=True, tag="step"):
+    """Set the step size, which the screen uses: it is recorded only."""
+
+    step: Count
+
+
+class SetSpawnRate(_Control, frozen=True, tag="spawn_rate"):
+    """Set the users started per second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None: automatic."""
+
+    rate: float | None
+
+
+class SetAutopilot(_Control, frozen=True, tag="autopilot"):
+    """Start the autopilot with the levels measured so far, or end it, which leaves the load as it is."""
+
+    on: bool
+    finds_rate: bool = False
+    """Search for the capacity as an offered rate, not for the knee in users."""
+
+    def expected(self, state: State) -> State:
+        """The autopilot on or off."""
+        return replace(state, autopilot=self.on)
+
+
+class VerifyKnee(_Control, frozen=True, tag="verify"):
+    """Let the autopilot verify the current knee and end; users then stay at the first level."""
+
+    def expected(self, state: State) -> State:
+        """The autopilot on."""
+        return replace(state, autopilot=True)
+
+
+class StartPlan(_Control, frozen=True, tag="plan"):
+    """Start a plan (a name, or the plan's text); it replaces the current driver. Any change of users by hand ends it."""
+
+    is_answered = True
+    plan: Text
+
+    def expected(self, state: State) -> State:
+        """No other driver."""
+        return replace(state, autopilot=False)
+
+
+class ChangeWorkers(_Control, frozen=True, tag="workers"):
+    """Start one more worker, or end one. A level opens once it generates load, or has ended."""
+
+    add: bool
+
+
+class WatchPart(_Control, frozen=True, tag="watch_part"):
+    """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`, from now on."""
+
+    part: Text
+
+
+class AddNote(_Control, frozen=True, tag="note"):
+    """Record a note at this moment. Every screen that may have the controls may do it."""
+
+    text: Text
+
+
+class RestartTarget(_Control, frozen=True, tag="restart"):
+    """Restart the target with these parameters, as texts; others stay unchanged. Opens an epoch."""
+
+    is_answered = True
+    params: Annotated[Mapping[Text, Text], Meta(max_length=100)]
+
+
+class EndRun(_Control, frozen=True, tag="end_run"):
+    """Record that the user wants to end the run; `EventSource.close` ends it. In another process: end the run. Every screen that
+    may have the controls may do it.
+    """
+
+
+class AskControls(_Control, frozen=True, tag="ask"):
+    """Ask for the controls; if no screen has them, this screen gets them at once."""
+
+
+class GiveControls(_Control, frozen=True, tag="give"):
+    """Hand the controls to the screen that asks for them."""
+
+
+RunControl = (
+    StepTo
+    | StepToRate
+    | Zero
+    | NewLevel
+    | SetStep
+    | SetSpawnRate
+    | SetAutopilot
+    | VerifyKnee
+    | StartPlan
+    | ChangeWorkers
+    | WatchPart
+    | AddNote
+    | RestartTarget
+    | EndRun
+)  # fmt: skip
+Control = RunControl | AskControls | GiveControls
+
+
+class RunControls(Protocol):
+    """The controls of a run, whichever screen uses them."""
 
     @property
-    def wanted(self) -> int:
-        """Requested users as of the last call, so that steps typed quickly add up."""
+    def setup(self) -> Setup:
+        """How the run was set up."""
 
     @property
-    def offered_per_s(self) -> float | None:
-        """Requested rate in iterations a second as of the last call; None: users are set. With a rate, `wanted` is 0."""
+    def state(self) -> State:
+        """The state now."""
 
-    @property
-    def max_users(self) -> int:
-        """The limit guards.max_users, which no call exceeds."""
+    def do(self, control: RunControl) -> str | None:
+        """Do it at once, and record it as a `Command` event. Returns None if it is done, else why not, in one line."""
 
-    @property
-    def spawn_rate(self) -> float | None:
-        """Users started per second; None: a step takes one second, with at most 100 users started."""
 
-    @property
-    def workers(self) -> int:
-        """Number of worker processes that generate load now; 0: users run in this process."""
+class Controls(RunControls, Protocol):
+    """The controls of a run for one of its screens. Most take effect only while that screen has them."""
 
-    def change_workers(self, *, add: bool) -> str:
-        """Start one more worker, or end one. A level opens once it generates load, or has ended. Returns why it is not
-        possible, as a sentence; empty if it will be done.
-        """
-
-    def watch_part(self, part: str) -> str:
-        """Watch one more part, `NAME=TRANSPORT[:SELECTOR]`, from now on. Returns why it is not possible, as a sentence; empty
-        if it will be done.
-        """
-
-    @property
-    def target_params(self) -> Mapping[str, Param]:
-        """The target's current parameters; empty if capexplorer did not start the target."""
-
-    @property
-    def can_restart(self) -> bool:
-        """Whether capexplorer started the target."""
-
-    @property
-    def autopilot(self) -> bool:
-        """Whether the autopilot steps the users. Any call that steps them ends it at once."""
-
-    def set_autopilot(self, on: bool, *, finds_rate: bool = False) -> None:
-        """Start the autopilot from the current state, or end it, which leaves the load as it is. `finds_rate`: search for the
-        capacity as an offered rate, not for the knee in users.
-        """
-
-    def verify_knee(self) -> None:
-        """Let the autopilot verify the current knee and end; users then stay at the first level."""
-
-    @property
-    def plans(self) -> Mapping[str, str]:
-        """Plans of the profile by name."""
-
-    def plan_wrong(self, plan: str) -> str | None:
-        """Why a plan (a name, or the plan's text) is invalid, as a sentence; None if it is valid."""
-
-    def start_plan(self, plan: str) -> None:
-        """Start a plan that `plan_wrong` accepts; it replaces the current driver. Any change of users by hand ends it."""
-
-    def set_users(self, users: int) -> int:
-        """Step to `users` (clamped to 0..max_users); opens a level. Returns the requested count."""
-
-    def set_rate(self, per_s: float) -> float:
-        """Offer iterations at this rate (clamped to RATE_LEAST_PER_S..RATE_MOST_PER_S, or 0); opens a rate level, whose pool has
-        at most `max_users`. Returns the requested rate.
-        """
-
-    def set_step(self, step: int) -> None:
-        """Set the step size, which the screen uses: it is recorded only."""
-
-    def set_spawn_rate(self, rate: float | None) -> None:
-        """Set the users started per second from the next step on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST); None:
-        automatic.
-        """
-
-    def new_level(self) -> None:
-        """Open a new level with the same users, or the same rate."""
-
-    def zero(self) -> None:
-        """Stop all users at once."""
-
-    def note(self, text: str) -> None:
-        """Record a note at this moment."""
-
-    def restart_target(self, params: Mapping[str, str]) -> None:
-        """Restart the target with these parameters, as texts; others stay unchanged. Opens an epoch. Raises InputError for an
-        invalid parameter.
-        """
-
-    def quit(self) -> None:
-        """Record that the user wants to end the run. `EventSource.close` ends it."""
+    def do(self, control: Control) -> str | None:
+        """As `RunControls.do`."""

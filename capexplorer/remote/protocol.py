@@ -1,31 +1,23 @@
 """The messages between a screen and a run on the run's socket: msgspec structs as MessagePack, each after its length.
 
-The screen sends the first one, `Hello`; the run answers `Welcome` and then a `State` at each change, or `Refused` and
+The screen sends the first one, `Hello`; the run answers `Welcome` and then an `Update` at each change, or `Refused` and
 closes. Events of the run are not sent: a screen reads the session's log. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
+from ..model.controls import Control, Count, Setup, State
 from ..model.kept_request import KeptRequest, RequestBrief
-from ..model.param import Param
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Incremented when the meaning of a message changes; a run and a screen of different protocols refuse each other."""
 
-NAME_MOST = 64
-_TEXT_MOST = 10_000
-"""Characters of a note, a parameter's value, or a plan, whose own bound this is."""
-_PARAMS_MOST = 100
-
-Text = Annotated[str, Meta(max_length=_TEXT_MOST)]
-Name = Annotated[str, Meta(max_length=NAME_MOST)]
-Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Name = Annotated[str, Meta(max_length=64)]
 
 Role = Literal["steer", "watch", "stop"]
 """A screen that may have the controls, one that only watches, and the command that ends the run."""
@@ -48,90 +40,15 @@ class Hello(Message, frozen=True, kw_only=True, tag="hello"):
 
 
 class Call(Message, frozen=True, kw_only=True):
-    """One call of the controls. A screen numbers its calls from 1."""
+    """Base of what a screen sends after that. It numbers its calls from 1."""
 
     number: Count
 
 
-class StepTo(Call, frozen=True, kw_only=True, tag="users"):
-    """`Controls.set_users`."""
+class Do(Call, frozen=True, kw_only=True, tag="do"):
+    """Do what a person asks for."""
 
-    users: Count
-
-
-class StepToRate(Call, frozen=True, kw_only=True, tag="rate"):
-    """`Controls.set_rate`."""
-
-    per_s: Annotated[float, Meta(ge=0, le=1e9)]
-
-
-class SetStep(Call, frozen=True, kw_only=True, tag="step"):
-    """`Controls.set_step`."""
-
-    step: Count
-
-
-class SetSpawnRate(Call, frozen=True, kw_only=True, tag="spawn_rate"):
-    """`Controls.set_spawn_rate`."""
-
-    rate: float | None
-
-
-class ChangeWorkers(Call, frozen=True, kw_only=True, tag="workers"):
-    """`Controls.change_workers`."""
-
-    add: bool
-
-
-class WatchPart(Call, frozen=True, kw_only=True, tag="watch_part"):
-    """`Controls.watch_part`."""
-
-    part: Text
-
-
-class SetAutopilot(Call, frozen=True, kw_only=True, tag="autopilot"):
-    """`Controls.set_autopilot`."""
-
-    on: bool
-    finds_rate: bool = msgspec.field(default=False, name="at_rate")  # the name in messages of earlier versions
-
-
-class VerifyKnee(Call, frozen=True, kw_only=True, tag="verify"):
-    """`Controls.verify_knee`."""
-
-
-class StartPlan(Call, frozen=True, kw_only=True, tag="plan"):
-    """`Controls.start_plan`."""
-
-    plan: Text
-
-
-class NewLevel(Call, frozen=True, kw_only=True, tag="new_level"):
-    """`Controls.new_level`."""
-
-
-class Zero(Call, frozen=True, kw_only=True, tag="zero"):
-    """`Controls.zero`."""
-
-
-class AddNote(Call, frozen=True, kw_only=True, tag="note"):
-    """`Controls.note`."""
-
-    text: Text
-
-
-class RestartTarget(Call, frozen=True, kw_only=True, tag="restart"):
-    """`Controls.restart_target`."""
-
-    params: Annotated[dict[Text, Text], Meta(max_length=_PARAMS_MOST)]
-
-
-class AskControls(Call, frozen=True, kw_only=True, tag="ask"):
-    """`ControlsLock.ask`."""
-
-
-class GiveControls(Call, frozen=True, kw_only=True, tag="give"):
-    """`ControlsLock.give`."""
+    control: Control
 
 
 class AskRequests(Call, frozen=True, kw_only=True, tag="ask_requests"):
@@ -144,26 +61,7 @@ class AskRequest(Call, frozen=True, kw_only=True, tag="ask_request"):
     request: Count
 
 
-class Stop(Call, frozen=True, kw_only=True, tag="stop"):
-    """End the run and save its session."""
-
-
-ControlsCall = (
-    StepTo
-    | StepToRate
-    | SetStep
-    | SetSpawnRate
-    | ChangeWorkers
-    | WatchPart
-    | SetAutopilot
-    | VerifyKnee
-    | StartPlan
-    | NewLevel
-    | Zero
-    | AddNote
-    | RestartTarget
-)  # fmt: skip
-FromScreen = Hello | ControlsCall | AskControls | GiveControls | AskRequests | AskRequest | Stop
+FromScreen = Hello | Do | AskRequests | AskRequest
 
 
 # -- from a run
@@ -177,10 +75,7 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     path: str
     """Absolute path of the session's log."""
     pid: int
-    max_users: int
-    can_restart: bool
-    plans: dict[str, str]
-    unattended_s: float
+    setup: Setup
 
 
 class Refused(Message, frozen=True, kw_only=True, tag="refused"):
@@ -190,11 +85,11 @@ class Refused(Message, frozen=True, kw_only=True, tag="refused"):
 
 
 class Answer(Message, frozen=True, kw_only=True, tag="answer"):
-    """The answer to a `RestartTarget`, a `StartPlan`, a `ChangeWorkers` or a `WatchPart`."""
+    """The answer to a `Do` that was refused, or whose control `is_answered`."""
 
     number: int
     wrong: str | None
-    """Why the call was refused, in one line; None: it is carried out."""
+    """Why it was refused, in one line; None: it is done."""
 
 
 class KeptBriefs(Message, frozen=True, kw_only=True, tag="requests"):
@@ -211,28 +106,19 @@ class KeptWhole(Message, frozen=True, kw_only=True, tag="request"):
     request: KeptRequest | None
 
 
-class State(Message, frozen=True, kw_only=True, tag="state"):
+class Update(Message, frozen=True, kw_only=True, tag="update"):
     """What a screen shows that is not in the log; sent when it has changed."""
 
     seen: int
-    """Number of this screen's last call that was carried out or refused."""
-    wanted: int
-    offered_per_s: float | None
-    spawn_rate: float | None
-    workers: int
-    autopilot: bool
-    target_params: Mapping[str, Param]
-    holds: bool
-    holder: str | None
-    asked_by: str | None
-    screens: int
+    """Number of this screen's last call that was done or refused."""
+    state: State
 
 
 class Over(Message, frozen=True, kw_only=True, tag="over"):
     """The run has ended and its log is complete."""
 
 
-FromRun = Welcome | Refused | Answer | KeptBriefs | KeptWhole | State | Over
+FromRun = Welcome | Refused | Answer | KeptBriefs | KeptWhole | Update | Over
 
 _encoder = msgspec.msgpack.Encoder()
 _from_screen: msgspec.msgpack.Decoder[FromScreen] = msgspec.msgpack.Decoder(FromScreen)
@@ -262,3 +148,44 @@ def from_run(data: bytes) -> FromRun:
         return _from_run.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"not a message of protocol {PROTOCOL}: {error}") from None
+
+
+# -- in a stream of bytes: four bytes of length, the most significant first, then the message
+
+
+LENGTH_BYTES = 4
+FROM_SCREEN_MOST_BYTES = 64 * 1024
+"""Enough for the longest message of a screen, a plan of 10,000 characters."""
+FROM_RUN_MOST_BYTES = 1024 * 1024
+"""Enough for the longest message of a run, which has the profile's plans: 256 KiB at most."""
+
+
+def frame(message: bytes) -> bytes:
+    """A message with its length."""
+    return len(message).to_bytes(LENGTH_BYTES, "big") + message
+
+
+class Frames:
+    """Splits a stream of bytes into messages. Keeps less than one message, of at most `most_bytes`."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The messages that are complete with these bytes. Raises ProtocolError for a length above `most_bytes`."""
+        self._buffer += data
+        found = []
+        while (end := self._end()) is not None and len(self._buffer) >= end:
+            found.append(bytes(self._buffer[LENGTH_BYTES:end]))
+            del self._buffer[:end]
+        return found
+
+    def _end(self) -> int | None:
+        """Offset of the end of the first message in the buffer; None if its length has not arrived."""
+        if len(self._buffer) < LENGTH_BYTES:
+            return None
+        length = int.from_bytes(self._buffer[:LENGTH_BYTES], "big")
+        if length > self._most_bytes:
+            raise ProtocolError(f"a message of {length:,} bytes; at most {self._most_bytes:,} are taken")
+        return LENGTH_BYTES + length

@@ -13,54 +13,37 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import assert_never
 
-from ..errors import InputError
 from ..load import native
-from ..model.controls import Controls
+from ..model.controls import EndRun
 from ..model.kept_request import KeptRequests
 from ..remote import run_sockets
-from ..remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
 from ..remote.protocol import (
+    FROM_SCREEN_MOST_BYTES,
     PROTOCOL,
-    AddNote,
     Answer,
-    AskControls,
     AskRequest,
     AskRequests,
-    ChangeWorkers,
-    ControlsCall,
+    Do,
+    Frames,
     FromScreen,
-    GiveControls,
     Hello,
     KeptBriefs,
     KeptWhole,
     Message,
-    NewLevel,
     Over,
     ProtocolError,
     Refused,
-    RestartTarget,
-    SetAutopilot,
-    SetSpawnRate,
-    SetStep,
-    StartPlan,
-    State,
-    StepTo,
-    StepToRate,
-    Stop,
-    VerifyKnee,
-    WatchPart,
+    Update,
     Welcome,
-    Zero,
     encode,
+    frame,
     from_screen,
 )
-from .screen_controls import ScreenControls
 from .screens import Screen, Screens
 
 # -- control peer --------------------------------------------------------------------------------------------------------------
-# One connection to a run's socket: calls the controls as a screen's messages ask, and sends it the run's state. Pure.
+# One connection to a run's socket: passes controls on to the screen that sent them, and sends it the run's state. Pure.
 #
 # The cost of a peer is bounded: bytes and calls a second, bytes that it has not read, and the time until it identifies itself.
 
@@ -84,7 +67,6 @@ class Peer:
     def __init__(
         self,
         welcome: Welcome,
-        controls: Controls,
         screens: Screens,
         requests: KeptRequests,
         stop: Callable[[], None],
@@ -94,13 +76,12 @@ class Peer:
         self.is_over = False
         self.refusal: str | None = None
         """Why it was refused."""
-        self._welcome, self._controls, self._screens, self._stop = welcome, controls, screens, stop
-        self._requests = requests
+        self._welcome, self._screens, self._requests, self._stop = welcome, screens, requests, stop
         self._frames = Frames(FROM_SCREEN_MOST_BYTES)
-        self._screen_controls: ScreenControls | None = None
+        self._screen: Screen | None = None
         self._role: str | None = None
         self._seen = 0
-        self._sent: State | None = None
+        self._sent: Update | None = None
         self._began_s = self._read_s = now_s
         self._second, self._bytes = int(now_s), 0
 
@@ -167,9 +148,9 @@ class Peer:
 
     def leave(self) -> None:
         """Handle that the connection was closed: the screen leaves."""
-        if self._screen_controls is not None:
-            self._screens.leave(self._screen_controls.screen)
-            self._screen_controls = None
+        if self._screen is not None:
+            self._screen.leave()
+            self._screen = None
 
     # -- messages
 
@@ -178,25 +159,19 @@ class Peer:
             self._greet(message)
         elif self._role is None:
             self.refuse("the first message of a connection is a hello")
-        elif isinstance(message, Stop):
+        elif isinstance(message, Do) and isinstance(message.control, EndRun):
             self._end_run()
-        elif self._screen_controls is not None:
+        elif self._screen is not None:
             self._seen = message.number
             match message:
-                case AskRequests():
-                    self.send(
-                        KeptBriefs(number=message.number, briefs=tuple(brief.shortened() for brief in self._requests.briefs()))
-                    )
-                case AskRequest():
-                    self.send(KeptWhole(number=message.number, request=self._requests.request(message.request)))
-                case AskControls():
-                    self._screen_controls.ask()
-                case GiveControls():
-                    self._screen_controls.give()
-                case StartPlan() | RestartTarget() | ChangeWorkers() | WatchPart():
-                    self.send(Answer(number=message.number, wrong=_carried_out(message, self._screen_controls)))
-                case _:
-                    _carry_out(message, self._screen_controls)
+                case AskRequests(number=number):
+                    self.send(KeptBriefs(number=number, briefs=tuple(brief.shortened() for brief in self._requests.briefs())))
+                case AskRequest(number=number, request=request):
+                    self.send(KeptWhole(number=number, request=self._requests.request(request)))
+                case Do(number=number, control=control):
+                    why_not = self._screen.do(control)
+                    if why_not is not None or control.is_answered:
+                        self.send(Answer(number=number, wrong=why_not))
 
     def _greet(self, hello: Hello) -> None:
         if self._role is not None:
@@ -207,9 +182,7 @@ class Peer:
         self._role = hello.role
         self.send(self._welcome)
         if hello.role != "stop":
-            screen = Screen(hello.name, may_steer=hello.role == "steer")
-            self._screen_controls = ScreenControls(self._controls, self._screens, screen)
-            self._screens.join(screen)
+            self._screen = self._screens.join(hello.name, may_steer=hello.role == "steer")
 
     def _end_run(self) -> None:
         if self._role == "watch":
@@ -217,62 +190,12 @@ class Peer:
         self._stop()
 
     def _send_state(self) -> None:
-        controls = self._screen_controls
-        if controls is None or self.is_over:
+        if self._screen is None or self.is_over:
             return
-        state = State(
-            seen=self._seen, wanted=controls.wanted, offered_per_s=controls.offered_per_s, spawn_rate=controls.spawn_rate,
-            workers=controls.workers, autopilot=controls.autopilot, target_params=controls.target_params, holds=controls.holds,
-            holder=controls.holder, asked_by=controls.asked_by, screens=controls.screens,
-        )  # fmt: skip
-        if state != self._sent:
-            self._sent = state
-            self.send(state)
-
-
-def _carried_out(call: StartPlan | RestartTarget | ChangeWorkers | WatchPart, controls: Controls) -> str | None:
-    """Perform the call. Returns what was wrong with it, in one line; None: nothing."""
-    if isinstance(call, ChangeWorkers):
-        return controls.change_workers(add=call.add) or None
-    if isinstance(call, WatchPart):
-        return controls.watch_part(call.part) or None
-    try:
-        _carry_out(call, controls)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def _carry_out(call: ControlsCall, controls: Controls) -> None:  # noqa: C901 - one case a call
-    match call:
-        case StepTo():
-            controls.set_users(call.users)
-        case StepToRate():
-            controls.set_rate(call.per_s)
-        case SetStep():
-            controls.set_step(call.step)
-        case SetSpawnRate():
-            controls.set_spawn_rate(call.rate)
-        case ChangeWorkers():
-            controls.change_workers(add=call.add)
-        case WatchPart():
-            controls.watch_part(call.part)
-        case SetAutopilot():
-            controls.set_autopilot(call.on, finds_rate=call.finds_rate)
-        case VerifyKnee():
-            controls.verify_knee()
-        case StartPlan():
-            controls.start_plan(call.plan)
-        case NewLevel():
-            controls.new_level()
-        case Zero():
-            controls.zero()
-        case AddNote():
-            controls.note(call.text)
-        case RestartTarget():
-            controls.restart_target(call.params)
-        case _:
-            assert_never(call)
+        update = Update(seen=self._seen, state=self._screen.state)
+        if update != self._sent:
+            self._sent = update
+            self.send(update)
 
 
 PEERS_MOST = 32
@@ -303,9 +226,9 @@ LogLine = Callable[[str, str], None]
 class ControlServer:
     """`open` when the session has its path, `close` when its log is complete. `stop` is called when a peer ends the run."""
 
-    def __init__(self, controls: Controls, screens: Screens, requests: KeptRequests, log: LogLine) -> None:
+    def __init__(self, screens: Screens, requests: KeptRequests, log: LogLine) -> None:
         self.stop: Callable[[], None] = lambda: None
-        self._controls, self._screens, self._requests, self._log = controls, screens, requests, log
+        self._screens, self._requests, self._log = screens, requests, log
         self._listener: _socket.socket | None = None
         self._path: Path | None = None
         self._inode = 0
@@ -386,7 +309,7 @@ class ControlServer:
                 break
             connection = _socket.socket(fileno=fd)
             connection.setblocking(False)
-            peer = Peer(self._welcome, self._controls, self._screens, self._requests, self._stop, time.monotonic())
+            peer = Peer(self._welcome, self._screens, self._requests, self._stop, time.monotonic())
             why_not = self._why_not(connection)
             if why_not is not None:
                 peer.refuse(why_not)

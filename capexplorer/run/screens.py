@@ -8,34 +8,62 @@ terminal may hang.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from ..load import native
+from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, RunControls, Setup, State
 from ..model.param import Param
 from ..model.sources import Clock
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""
 
-
-@dataclass(eq=False, slots=True)
-class Screen:
-    """One screen, on the run's own terminal or attached to it."""
-
-    name: str
-    may_steer: bool
-
+ELSEWHERE = "another screen has the controls"
 
 Record = Callable[[dict[str, Param | None]], None]
 """Records a change as the command `controls`."""
 
 
+class Screen:
+    """One screen, on the run's own terminal or attached to it, with its `Controls`."""
+
+    def __init__(self, screens: Screens, name: str, *, may_steer: bool) -> None:
+        self._screens = screens
+        self.name, self.may_steer = name, may_steer
+
+    @property
+    def setup(self) -> Setup:
+        """How the run was set up."""
+        return self._screens.controls.setup
+
+    @property
+    def state(self) -> State:
+        """The state now, as this screen sees it."""
+        screens = self._screens
+        return replace(
+            screens.controls.state,
+            holds=screens.holds(self),
+            holder=screens.holder,
+            asked_by=screens.asked_by,
+            screens=screens.count,
+        )
+
+    def do(self, control: Control) -> str | None:
+        """Do it if this screen may. Returns None if it is done, else why not, in one line."""
+        return self._screens.do(self, control)
+
+    def leave(self) -> None:
+        """The screen is closed."""
+        self._screens.leave(self)
+
+
 class Screens:
     """Its methods may be called from any thread."""
 
-    def __init__(self, record: Record, monotonic: Clock = time.monotonic) -> None:
+    def __init__(self, controls: RunControls, record: Record, monotonic: Clock = time.monotonic) -> None:
+        self.controls = controls
         self._record, self._monotonic = record, monotonic
         self._screens: list[Screen] = []
         self._holder: Screen | None = None
@@ -66,29 +94,22 @@ class Screens:
         """Whether this screen holds them."""
         return self._holder is screen
 
-    @contextmanager
-    def turn(self, screen: Screen) -> Iterator[bool]:
-        """Within the context: whether `screen` holds the controls. They are not handed to another screen meanwhile."""
-        with self._lock:
-            holds = self._holder is screen
-            if holds and self._asker is not None:
-                self._asker = None
-                self._record({"holder": screen.name, "kept": True})
-            yield holds
-
     # -- changes
 
-    def begin(self, screen: Screen) -> None:
+    def begin(self, name: str) -> Screen:
         """Add the run's own screen, before any other. It gets the controls, which is not recorded."""
+        self._holder = screen = Screen(self, name, may_steer=True)
         self._screens.append(screen)
-        self._holder = screen
+        return screen
 
-    def join(self, screen: Screen) -> None:
+    def join(self, name: str, *, may_steer: bool) -> Screen:
         """Add an attached screen. It gets the controls if it may steer and no screen has them."""
+        screen = Screen(self, name, may_steer=may_steer)
         with self._lock:
             self._screens.append(screen)
             if self._holder is None and screen.may_steer:
                 self._hand_to(screen)
+        return screen
 
     def leave(self, screen: Screen) -> None:
         """Remove a screen. If it held the controls, the screen that asks for them gets them, else the earliest that may steer."""
@@ -102,22 +123,44 @@ class Screens:
             if self._holder is screen:
                 self._hand_to(next_one or next((each for each in self._screens if each.may_steer), None))
 
-    def ask(self, screen: Screen) -> None:
-        """Ask for the controls for this screen. Has no effect while another screen asks for them."""
-        with self._lock:
-            if not screen.may_steer or self._holder is screen:
-                return
-            if self._holder is None:
-                self._hand_to(screen)
-            elif self._asker is None:
-                self._asker, self._asked_s = screen, self._monotonic()
-                self._record({"asked_by": screen.name})
+    def do(self, screen: Screen, control: Control) -> str | None:
+        """Do what a screen asks for, unless another one has the controls. Returns None if it is done, else why not, in one line.
 
-    def give(self, screen: Screen) -> None:
-        """Hand the controls of this screen to the one that asks for them."""
+        Controls are not handed to another screen meanwhile.
+        """
+        if isinstance(control, AddNote | EndRun):
+            return self.controls.do(control) if screen.may_steer else "a screen that only watches has no controls"
         with self._lock:
-            if self._holder is screen and self._asker is not None:
-                self._hand_to(self._asker)
+            if isinstance(control, AskControls):
+                self._ask(screen)
+            elif isinstance(control, GiveControls):
+                self._give(screen)
+            elif self._holder is not screen:
+                return ELSEWHERE
+            else:
+                self._keep(screen)
+                return self.controls.do(control)
+        return None
+
+    def _ask(self, screen: Screen) -> None:
+        """Hand them over if no screen has them. Has no effect while another screen asks for them."""
+        if not screen.may_steer or self._holder is screen:
+            return
+        if self._holder is None:
+            self._hand_to(screen)
+        elif self._asker is None:
+            self._asker, self._asked_s = screen, self._monotonic()
+            self._record({"asked_by": screen.name})
+
+    def _give(self, screen: Screen) -> None:
+        if self._holder is screen and self._asker is not None:
+            self._hand_to(self._asker)
+
+    def _keep(self, screen: Screen) -> None:
+        """The holder steers: whoever asks does not get them."""
+        if self._asker is not None:
+            self._asker = None
+            self._record({"holder": screen.name, "kept": True})
 
     def look(self) -> None:
         """Hand the controls over if the holder did not answer within ANSWER_S. Call it several times a second."""

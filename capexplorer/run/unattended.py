@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from ..model.controls import EndRun
 from .run_outcome import Failure
 
 if TYPE_CHECKING:
@@ -56,13 +57,13 @@ class Unattended:
 
     def __init__(self, run: LiveRun) -> None:
         self._run = run
-        self._attendance = Attendance(run.unattended_s)
+        self._attendance = Attendance(run.controls.setup.unattended_s)
         self._is_stopped = False
         self._look()  # so that a failure before `reason` is first read counts as a new one
 
     def stop(self) -> None:
         """End the run. From any thread."""
-        self._run.controls.quit()
+        self._run.controls.do(EndRun())
         self._run.outcome.quit("ended by the user")
         self._is_stopped = True
 

@@ -5,87 +5,97 @@ from __future__ import annotations
 import io
 import random
 from itertools import cycle
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.msgpack import decode as unpack
 from msgspec.msgpack import encode as pack
 
-from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
-from capexplorer.remote.frames import FROM_SCREEN_MOST_BYTES, Frames, frame
-from capexplorer.remote.protocol import (
-    PROTOCOL,
+from capexplorer.model.controls import (
     AddNote,
-    Answer,
     AskControls,
-    AskRequest,
-    AskRequests,
     ChangeWorkers,
-    FromRun,
-    FromScreen,
+    Control,
+    EndRun,
     GiveControls,
-    Hello,
-    KeptBriefs,
-    KeptWhole,
     NewLevel,
-    Over,
-    ProtocolError,
-    Refused,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
     SetStep,
+    Setup,
     StartPlan,
     State,
     StepTo,
     StepToRate,
-    Stop,
     VerifyKnee,
     WatchPart,
-    Welcome,
     Zero,
+)
+from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
+from capexplorer.remote.protocol import (
+    FROM_SCREEN_MOST_BYTES,
+    PROTOCOL,
+    Answer,
+    AskRequest,
+    AskRequests,
+    Do,
+    Frames,
+    FromRun,
+    FromScreen,
+    Hello,
+    KeptBriefs,
+    KeptWhole,
+    Over,
+    ProtocolError,
+    Refused,
+    Update,
+    Welcome,
     encode,
+    frame,
     from_run,
     from_screen,
 )
 
 BRIEF = RequestBrief(number=3, why="first", method="GET", name="/a", status=503, error="503: busy")
 
+CONTROLS: list[Control] = [
+    StepTo(40),
+    StepToRate(0.5),
+    Zero(),
+    NewLevel(),
+    SetStep(10),
+    SetSpawnRate(2.5),
+    SetSpawnRate(None),
+    SetAutopilot(on=True),
+    SetAutopilot(on=True, finds_rate=True),
+    VerifyKnee(),
+    StartPlan("10:30s"),
+    ChangeWorkers(add=True),
+    WatchPart("db=ssh db1:port 5432"),
+    AddNote("slower \N{SNOWMAN} now"),
+    RestartTarget({"threads": "8"}),
+    EndRun(),
+    AskControls(),
+    GiveControls(),
+]
 MESSAGES_OF_SCREENS: list[FromScreen] = [
     Hello(protocol=PROTOCOL, role="steer", name="pts/3"),
-    StepTo(number=1, users=40),
-    StepToRate(number=2, per_s=0.5),
-    SetStep(number=2, step=10),
-    SetSpawnRate(number=3, rate=2.5),
-    SetSpawnRate(number=4, rate=None),
-    SetAutopilot(number=5, on=True),
-    SetAutopilot(number=5, on=True, finds_rate=True),
-    VerifyKnee(number=6),
-    StartPlan(number=7, plan="10:30s"),
-    NewLevel(number=8),
-    Zero(number=9),
-    AddNote(number=10, text="slower \N{SNOWMAN} now"),
-    RestartTarget(number=11, params={"threads": "8"}),
-    AskControls(number=12),
-    GiveControls(number=13),
-    Stop(number=14),
-    ChangeWorkers(number=15, add=True),
-    WatchPart(number=16, part="db=ssh db1:port 5432"),
+    *(Do(number=number, control=control) for number, control in enumerate(CONTROLS, 1)),
     AskRequests(number=17),
     AskRequest(number=18, request=3),
 ]
 MESSAGES_OF_RUNS: list[FromRun] = [
     Welcome(
-        protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, max_users=9, can_restart=True, plans={"short": "1:3s"},
-        unattended_s=300.0,
+        protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7,
+        setup=Setup(max_users=9, can_restart=True, plans={"short": "1:3s"}, unattended_s=300.0),
     ),
     Refused(why="another version"),
     Answer(number=7, wrong="plan: expected USERS:DURATION"),
-    State(
-        seen=3, wanted=5, offered_per_s=None, spawn_rate=None, workers=2, autopilot=False,
-        target_params={"threads": 8, "keep_alive": True},
-        holds=True, holder="pts/3", asked_by=None, screens=2,
+    Update(
+        seen=3,
+        state=State(wanted=5, workers=2, target_params={"threads": 8, "keep_alive": True}, holder="pts/3", screens=2),
     ),
     KeptBriefs(number=17, briefs=(BRIEF,)),
     KeptWhole(number=18, request=KeptRequest(brief=BRIEF, sent_headers=(("Accept", "*/*"),), received=Body(text="busy"))),
@@ -94,16 +104,16 @@ MESSAGES_OF_RUNS: list[FromRun] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("message", MESSAGES_OF_SCREENS, ids=lambda each: type(each).__name__)
+def test_every_control_is_among_the_messages_that_are_tried_here() -> None:
+    assert {type(each) for each in CONTROLS} == set(get_args(Control))
+
+
+@pytest.mark.parametrize("message", MESSAGES_OF_SCREENS, ids=lambda each: type(getattr(each, "control", each)).__name__)
 def test_a_message_of_a_screen_is_decoded_as_it_was_encoded(message: FromScreen) -> None:
     assert from_screen(encode(message)) == message
 
 
-def test_the_autopilot_message_keeps_the_key_that_earlier_versions_read() -> None:
-    assert unpack(encode(SetAutopilot(number=5, on=True, finds_rate=True)))["at_rate"] is True
-
-
-@pytest.mark.parametrize("message", MESSAGES_OF_RUNS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("message", MESSAGES_OF_RUNS, ids=lambda each: type(getattr(each, "control", each)).__name__)
 def test_a_message_of_a_run_is_decoded_as_it_was_encoded(message: FromRun) -> None:
     assert from_run(encode(message)) == message
 
@@ -133,22 +143,29 @@ def test_random_bytes_are_refused_within_the_first_64_kib(seed: int) -> None:
             from_screen(message)
 
 
+def do(**control: object) -> bytes:
+    """The message of a screen with a control of these keys."""
+    return pack({"type": "do", "number": 1, "control": control})
+
+
 @pytest.mark.parametrize(
     "message",
     [
         pytest.param(b"", id="no bytes"),
         pytest.param(b"\x00", id="a number instead of a map"),
-        pytest.param(pack({"type": "users", "number": 1, "users": -1}), id="negative users"),
-        pytest.param(pack({"type": "users", "number": 1, "users": "many"}), id="text instead of a number"),
-        pytest.param(pack({"type": "users", "number": 1}), id="a missing key"),
-        pytest.param(pack({"type": "users", "number": 1, "users": 1, "more": 1}), id="an unknown key"),
+        pytest.param(do(type="users", users=-1), id="negative users"),
+        pytest.param(do(type="users", users="many"), id="text instead of a number"),
+        pytest.param(do(type="users"), id="a missing key"),
+        pytest.param(do(type="users", users=1, more=1), id="an unknown key"),
+        pytest.param(do(type="format the disk"), id="an unknown control"),
+        pytest.param(do(type="note", text="x" * 10_001), id="a note that is too long"),
+        pytest.param(do(type="restart", params={str(number): "" for number in range(101)}), id="too many parameters"),
         pytest.param(pack({"type": "format the disk", "number": 1}), id="an unknown type"),
-        pytest.param(pack({"type": "note", "number": 1, "text": "x" * 10_001}), id="a note that is too long"),
         pytest.param(pack({"type": "hello", "protocol": 1, "role": "root", "name": ""}), id="an unknown role"),
         pytest.param(b"\x91" * 60_000, id="60,000 nested arrays"),
-        pytest.param(encode(StepTo(number=1, users=1)) + b"\x00", id="a byte after the message"),
+        pytest.param(encode(Do(number=1, control=StepTo(1))) + b"\x00", id="a byte after the message"),
     ],
 )
 def test_bytes_that_are_not_a_valid_message_are_refused(message: bytes) -> None:
-    with pytest.raises(ProtocolError, match="not a message of protocol 3: "):
+    with pytest.raises(ProtocolError, match="not a message of protocol 4: "):
         from_screen(message)

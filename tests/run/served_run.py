@@ -10,10 +10,9 @@ from time import monotonic, sleep
 
 from tui.fake_controls import FakeControls
 
-from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames
-from capexplorer.remote.protocol import PROTOCOL, FromRun, Role, Welcome, from_run
-from capexplorer.remote.remote_controls import RemoteControls
-from capexplorer.remote.run_connection import RunConnection
+from capexplorer.model.controls import Setup
+from capexplorer.remote.attached import RemoteControls, RunConnection
+from capexplorer.remote.protocol import FROM_RUN_MOST_BYTES, PROTOCOL, Frames, FromRun, Role, Welcome, from_run
 from capexplorer.run.control_server import ControlServer
 from capexplorer.run.request_store import RequestStore
 from capexplorer.run.screens import Screens
@@ -24,10 +23,7 @@ WELCOME = Welcome(
     session="s",
     path="/x/s.jsonl",
     pid=os.getpid(),
-    max_users=2_000,
-    can_restart=True,
-    plans={"short": "5:3s"},
-    unattended_s=300.0,
+    setup=Setup(max_users=2_000, can_restart=True, plans={"short": "5:3s"}, unattended_s=300.0),
 )
 
 
@@ -38,8 +34,8 @@ class ServedRun:
         self.controls, self.logged, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
         self.recorded: list[dict[str, object]] = []
         self.requests = RequestStore(lambda at_s: at_s)
-        self.screens = Screens(lambda args: self.recorded.append(dict(args)))
-        self.server = ControlServer(self.controls, self.screens, self.requests, lambda level, text: self.logged.append(text))
+        self.screens = Screens(self.controls, lambda args: self.recorded.append(dict(args)))
+        self.server = ControlServer(self.screens, self.requests, lambda level, text: self.logged.append(text))
         self.server.stop = self._stop
         self.server.open(WELCOME)
         self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
@@ -49,7 +45,7 @@ class ServedRun:
 
     def attach(self, name: str = "pts/1", *, watch: bool = False) -> RemoteControls:
         """The controls of a new screen; `watch`: it only watches."""
-        return RemoteControls(self.connect("watch" if watch else "steer", name), lambda plan, plans, most: None)
+        return RemoteControls(self.connect("watch" if watch else "steer", name))
 
     def connect(self, role: Role, name: str) -> RunConnection:
         connection = RunConnection(self.path, role, name)
@@ -80,7 +76,7 @@ def wait_until_screen_shows(screen: RemoteControls, condition: Callable[[], obje
 
 def shows_users(screen: RemoteControls, users: int) -> bool:
     """Whether the run has reported this number of users to the screen."""
-    return screen.wanted == users
+    return screen.state.wanted == users
 
 
 def messages_until_closed(connection: socket.socket) -> list[FromRun]:

@@ -5,71 +5,71 @@ from __future__ import annotations
 import random
 
 import pytest
+from msgspec.structs import replace
 from tui.fake_controls import FakeControls
 
-from capexplorer.remote.frames import FROM_RUN_MOST_BYTES, Frames, frame
-from capexplorer.remote.protocol import (
-    PROTOCOL,
+from capexplorer.model.controls import (
     AddNote,
-    Answer,
     AskControls,
     ChangeWorkers,
-    FromRun,
+    Control,
+    EndRun,
     GiveControls,
+    NewLevel,
+    RestartTarget,
+    Setup,
+    StartPlan,
+    StepTo,
+)
+from capexplorer.remote.protocol import (
+    FROM_RUN_MOST_BYTES,
+    PROTOCOL,
+    Answer,
+    Do,
+    Frames,
+    FromRun,
     Hello,
     Message,
-    NewLevel,
     Over,
     Refused,
-    RestartTarget,
     Role,
-    SetAutopilot,
-    SetSpawnRate,
-    SetStep,
-    StartPlan,
-    State,
-    StepTo,
-    StepToRate,
-    Stop,
-    VerifyKnee,
-    WatchPart,
+    Update,
     Welcome,
-    Zero,
     encode,
+    frame,
     from_run,
 )
 from capexplorer.run.control_server import A_SECOND_MOST_BYTES, HELLO_WITHIN_S, UNREAD_MOST_BYTES, UNREAD_WITHIN_S, Peer
 from capexplorer.run.request_store import RequestStore
-from capexplorer.run.screens import Screen, Screens
+from capexplorer.run.screens import ELSEWHERE, Screens
 
-WELCOME = Welcome(
-    protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, max_users=2_000, can_restart=True, plans={}, unattended_s=300.0
-)
+SETUP = Setup(max_users=2_000, can_restart=True, plans={}, unattended_s=300.0)
+WELCOME = Welcome(protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, setup=SETUP)
 
 
-class RunControls:
+class RunWithPeers:
     """The controls of a run with its own screen, and connections that send the messages of a test. `own`: with its own screen."""
 
     def __init__(self, *, own: bool = True) -> None:
         self.controls, self.now_s, self.requests = FakeControls(), 0.0, RequestStore(lambda at_s: at_s)
-        self.screens = Screens(lambda args: None, lambda: self.now_s)
-        self.own, self.stops = Screen("pts/0", may_steer=True), 0
-        if own:
-            self.screens.begin(self.own)
+        self.screens = Screens(self.controls, lambda args: None, lambda: self.now_s)
+        self.own, self.stops = self.screens.begin("pts/0") if own else None, 0
 
     def _stop(self) -> None:
         self.stops += 1
 
     def peer(self, role: Role | None = "steer", name: str = "pts/1") -> Peer:
         """A connection that has said hello with this role, or nothing."""
-        peer = Peer(WELCOME, self.controls, self.screens, self.requests, self._stop, self.now_s)
+        peer = Peer(WELCOME, self.screens, self.requests, self._stop, self.now_s)
         if role is not None:
             self.send(peer, Hello(protocol=PROTOCOL, role=role, name=name))
             self.received(peer)
         return peer
 
-    def send(self, peer: Peer, *messages: Message) -> None:
-        for message in messages:
+    def send(self, peer: Peer, *messages: Message | Control) -> None:
+        """Controls are numbered from 1."""
+        for number, each in enumerate(messages, 1):
+            message = each if isinstance(each, Message) else Do(number=number, control=each)
             peer.receive(frame(encode(message)), self.now_s)
 
     def received(self, peer: Peer) -> list[FromRun]:
@@ -81,91 +81,74 @@ class RunControls:
 
 
 def test_a_hello_is_answered_with_a_welcome_and_then_with_the_state() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer = run.peer(role=None)
     run.send(peer, Hello(protocol=PROTOCOL, role="steer", name="pts/1"))
     assert run.received(peer) == [WELCOME]
     (state,) = run.received(peer)
-    assert isinstance(state, State)
-    assert (state.holder, state.holds, state.screens) == ("pts/0", False, 2)
-    assert (state.wanted, state.seen) == (1, 0)
+    assert state == Update(seen=0, state=replace(run.controls.state, holds=False, holder="pts/0", screens=2))
     assert run.received(peer) == []  # the state has not changed
 
 
-@pytest.mark.parametrize(
-    ("call", "done"),
-    [
-        (StepTo(number=1, users=40), ("set_users", 40)),
-        (StepToRate(number=1, per_s=200.0), ("set_rate", 200.0)),
-        (SetStep(number=1, step=10), ("set_step", 10)),
-        (SetSpawnRate(number=1, rate=2.5), ("set_spawn_rate", 2.5)),
-        (ChangeWorkers(number=1, add=True), ("change_workers", True)),
-        (WatchPart(number=1, part="db=pid 7"), ("watch_part", "db=pid 7")),
-        (SetAutopilot(number=1, on=True), ("set_autopilot", True)),
-        (SetAutopilot(number=1, on=True, finds_rate=True), ("set_autopilot", True, "rate")),
-        (VerifyKnee(number=1), ("verify_knee",)),
-        (StartPlan(number=1, plan="10:3m"), ("start_plan", "10:3m")),
-        (NewLevel(number=1), ("new_level",)),
-        (Zero(number=1), ("zero",)),
-        (RestartTarget(number=1, params={"threads": "4"}), ("restart_target", {"threads": "4"})),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_a_call_is_carried_out_only_for_the_screen_that_has_the_controls(call: Message, done: tuple[object, ...]) -> None:
-    run = RunControls()
+def test_a_control_is_done_only_for_the_screen_that_has_the_controls_and_the_others_are_told() -> None:
+    run, step = RunWithPeers(), StepTo(40)
     peer = run.peer()
-    run.send(peer, call)
+    run.send(peer, step)
     assert run.controls.calls == []
-    run.screens.leave(run.own)
-    run.send(peer, call)
-    assert run.controls.calls == [done]
+    assert run.received(peer)[0] == Answer(number=1, wrong=ELSEWHERE)
+    assert run.own is not None
+    run.own.leave()
+    run.send(peer, step)
+    assert run.controls.calls == [step]
+    assert [type(each) for each in run.received(peer)] == [Update], "nobody waits for the answer to a step"
 
 
 def test_notes_are_accepted_from_screens_that_may_steer_only() -> None:
-    run = RunControls()
-    run.send(run.peer("watch"), AddNote(number=1, text="from a watcher"))
-    run.send(run.peer("steer"), AddNote(number=1, text="from a colleague"))
-    assert run.controls.calls == [("note", "from a colleague")]
+    run = RunWithPeers()
+    run.send(run.peer("watch"), AddNote("from a watcher"))
+    run.send(run.peer("steer"), AddNote("from a colleague"))
+    assert run.controls.calls == [AddNote("from a colleague")]
 
 
 def test_the_state_has_the_number_of_the_last_handled_call() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     peer = run.peer()
     run.received(peer)
-    run.send(peer, StepTo(number=1, users=4), StepTo(number=2, users=9))
-    (state,) = run.received(peer)
-    assert isinstance(state, State)
-    assert (state.seen, state.wanted) == (2, 9)
+    run.send(peer, StepTo(4), StepTo(9))
+    (update,) = run.received(peer)
+    assert isinstance(update, Update)
+    assert (update.seen, update.state.wanted) == (2, 9)
 
 
-def test_a_restart_by_a_screen_without_the_controls_is_refused() -> None:
-    run = RunControls()
+@pytest.mark.parametrize(
+    ("control", "wrong"),
+    [
+        (RestartTarget({"threads": "8"}), None),
+        (RestartTarget({"threads": "many"}), "threads: expected a whole number, got many"),
+        (StartPlan("short"), None),
+        (StartPlan("long"), "plan: expected USERS:DURATION like 10:30s, got 'long'"),
+        (ChangeWorkers(add=False), "there is no worker: users run in this process"),
+    ],
+)
+def test_a_refused_control_is_answered_and_one_for_which_a_dialog_waits(control: Control, wrong: str | None) -> None:
+    run = RunWithPeers(own=False)
     peer = run.peer()
     run.received(peer)
-    run.send(peer, RestartTarget(number=1, params={}))
-    assert Answer(number=1, wrong="another screen has the controls") in run.received(peer)
-
-
-@pytest.mark.parametrize(("threads", "wrong"), [("8", None), ("many", "threads: expected a whole number, got many")])
-def test_a_restart_is_answered_with_its_error_or_none(threads: str, wrong: str | None) -> None:
-    run = RunControls(own=False)
-    peer = run.peer()
-    run.received(peer)
-    run.send(peer, RestartTarget(number=5, params={"threads": threads}))
+    run.send(peer, Do(number=5, control=control))
     assert run.received(peer)[0] == Answer(number=5, wrong=wrong)
 
 
 def test_a_screen_asks_for_the_controls_and_another_gives_them() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     first, second = run.peer(name="pts/1"), run.peer(name="pts/2")
-    run.send(second, AskControls(number=1))
+    run.send(second, AskControls())
     assert run.screens.asked_by == "pts/2"
-    run.send(first, GiveControls(number=1))
+    run.send(first, GiveControls())
     assert run.screens.holder == "pts/2"
 
 
 def test_a_screen_whose_connection_closes_loses_the_controls() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     peer = run.peer()
     peer.receive(b"", run.now_s)
     assert peer.is_over
@@ -175,34 +158,34 @@ def test_a_screen_whose_connection_closes_loses_the_controls() -> None:
 
 @pytest.mark.parametrize(("role", "stops"), [("stop", 1), ("steer", 1), ("watch", 0)])
 def test_the_stop_command_and_a_screen_that_may_steer_end_the_run(role: Role, stops: int) -> None:
-    run = RunControls()
-    run.send(run.peer(role), Stop(number=1))
+    run = RunWithPeers()
+    run.send(run.peer(role), EndRun())
     assert run.stops == stops
 
 
 def test_the_stop_command_is_not_counted_as_a_screen() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     run.peer("stop")
     assert run.screens.count == 1
 
 
-def refusals(run: RunControls, peer: Peer) -> list[str]:
+def refusals(run: RunWithPeers, peer: Peer) -> list[str]:
     """The reasons of refusals that the peer has received."""
     return [each.why for each in run.received(peer) if isinstance(each, Refused)]
 
 
 def test_another_protocol_is_refused_with_both_numbers() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer = run.peer(role=None)
     run.send(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
-    assert refusals(run, peer) == ["the run speaks protocol 3, this capexplorer 4: use the version that started the run"]
+    assert refusals(run, peer) == ["the run speaks protocol 4, this capexplorer 5: use the version that started the run"]
     assert peer.is_over
 
 
 def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     call_first, hello_twice = run.peer(role=None), run.peer()
-    run.send(call_first, StepTo(number=1, users=40))
+    run.send(call_first, StepTo(40))
     run.send(hello_twice, Hello(protocol=PROTOCOL, role="steer", name="pts/9"))
     assert refusals(run, call_first) == ["the first message of a connection is a hello"]
     assert refusals(run, hello_twice) == ["a second hello"]
@@ -210,7 +193,7 @@ def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
 
 
 def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer = run.peer(role=None)
     peer.receive(random.Random(1).randbytes(1 << 20), run.now_s)
     assert refusals(run, peer)[0].endswith("at most 65,536 are taken")
@@ -218,15 +201,15 @@ def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
 
 
 def test_calls_after_a_refusal_are_not_carried_out() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     peer = run.peer()
-    peer.receive(frame(b"\x00") + frame(encode(StepTo(number=1, users=40))), run.now_s)
-    run.send(peer, StepTo(number=1, users=40))
+    peer.receive(frame(b"\x00") + frame(encode(Do(number=1, control=StepTo(40)))), run.now_s)
+    run.send(peer, StepTo(40))
     assert run.controls.calls == []
 
 
 def test_a_peer_without_a_hello_is_dropped_at_the_time_limit() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer = run.peer(role=None)
     run.now_s = HELLO_WITHIN_S
     peer.look(run.now_s)
@@ -234,13 +217,13 @@ def test_a_peer_without_a_hello_is_dropped_at_the_time_limit() -> None:
 
 
 def test_a_peer_that_reads_nothing_has_one_unread_state_until_it_is_dropped() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer = run.peer()
     peer.look(run.now_s)
     unread = len(peer.out)
     while run.now_s < UNREAD_WITHIN_S:
         assert not peer.is_over
-        run.controls.wanted += 1
+        run.controls.change(wanted=run.controls.state.wanted + 1)
         run.now_s += 1.0
         peer.look(run.now_s)
         assert len(peer.out) <= unread
@@ -248,9 +231,9 @@ def test_a_peer_that_reads_nothing_has_one_unread_state_until_it_is_dropped() ->
 
 
 def test_a_peer_that_does_not_read_its_answers_is_dropped() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     peer = run.peer()
-    call = frame(encode(RestartTarget(number=1, params={"threads": "x" * 9_000})))
+    call = frame(encode(Do(number=1, control=RestartTarget({"threads": "x" * 9_000}))))
     answered = UNREAD_MOST_BYTES // 10_000
     peer.receive(call * answered, run.now_s)
     assert not peer.is_over
@@ -262,18 +245,18 @@ def test_a_peer_that_does_not_read_its_answers_is_dropped() -> None:
 
 
 def test_the_bytes_that_are_received_in_a_second_are_limited() -> None:
-    run = RunControls(own=False)
+    run = RunWithPeers(own=False)
     peer = run.peer()
     while peer.may_receive(run.now_s):
-        run.send(peer, NewLevel(number=1))
-    size = len(frame(encode(NewLevel(number=1))))
+        run.send(peer, NewLevel())
+    size = len(frame(encode(Do(number=1, control=NewLevel()))))
     assert len(run.controls.calls) <= A_SECOND_MOST_BYTES // size + 1
     run.now_s += 1.0
     assert peer.may_receive(run.now_s)
 
 
 def test_at_the_end_of_a_run_each_screen_gets_a_last_message() -> None:
-    run = RunControls()
+    run = RunWithPeers()
     peer, without_hello = run.peer(), run.peer(role=None)
     for each in (peer, without_hello):
         each.end()

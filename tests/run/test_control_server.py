@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from capexplorer.errors import InputError
+from capexplorer.model.controls import AskControls, GiveControls, RestartTarget, StepTo, Zero
 from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
+from capexplorer.remote.attached import RemoteRequests
 from capexplorer.remote.protocol import FromRun, Over
-from capexplorer.remote.remote_requests import RemoteRequests
-from capexplorer.run.screens import Screen
 
 from .served_run import TIMEOUT_S, ServedRun, wait_until, wait_until_screen_shows
 
@@ -21,43 +18,43 @@ def test_the_socket_is_private_and_is_found_by_the_id_of_its_session(served_run:
 
 def test_a_screen_steps_and_shows_the_users_that_the_run_reports(served_run: ServedRun) -> None:
     screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.holds, "the controls")
-    assert (screen.set_users(3), screen.set_users(5_000)) == (3, 2_000)
-    assert screen.wanted == 2_000  # at once, before the run reports it
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
+    screen.do(StepTo(3))
+    screen.do(StepTo(2_000))
+    assert screen.state.wanted == 2_000  # at once, before the run reports it
     wait_until(lambda: len(served_run.controls.calls) == 2, "both steps")
-    assert served_run.controls.calls == [("set_users", 3), ("set_users", 2_000)]
-    served_run.controls.wanted = 7
-    wait_until_screen_shows(screen, lambda: screen.wanted == 7, "a step by another screen")
+    assert served_run.controls.calls == [StepTo(3), StepTo(2_000)]
+    served_run.controls.change(wanted=7)
+    wait_until_screen_shows(screen, lambda: screen.state.wanted == 7, "a step by another screen")
 
 
 def test_only_the_screen_with_the_controls_steers_and_it_can_give_them(served_run: ServedRun) -> None:
     first, second = served_run.attach("pts/1"), served_run.attach("pts/2")
-    wait_until_screen_shows(second, lambda: second.holder == "pts/1" and second.screens == 2, "the other screen")
-    second.set_users(9)
-    second.ask()
-    wait_until_screen_shows(first, lambda: first.asked_by == "pts/2", "the request of the other screen")
-    first.give()
-    wait_until_screen_shows(second, lambda: second.holds, "the controls")
-    wait_until_screen_shows(first, lambda: not first.holds, "the first screen lost the controls")
+    wait_until_screen_shows(second, lambda: second.state.holder == "pts/1" and second.state.screens == 2, "the other screen")
+    second.do(StepTo(9))
+    second.do(AskControls())
+    wait_until_screen_shows(first, lambda: first.state.asked_by == "pts/2", "the request of the other screen")
+    first.do(GiveControls())
+    wait_until_screen_shows(second, lambda: second.state.holds, "the controls")
+    wait_until_screen_shows(first, lambda: not first.state.holds, "the first screen lost the controls")
     assert served_run.controls.calls == []
-    second.zero()
-    wait_until(lambda: served_run.controls.calls == [("zero",)], "the step of the second screen")
+    second.do(Zero())
+    wait_until(lambda: served_run.controls.calls == [Zero()], "the step of the second screen")
 
 
-def test_a_refused_restart_raises_its_reason(served_run: ServedRun) -> None:
+def test_a_refused_restart_returns_its_reason(served_run: ServedRun) -> None:
     screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.holds, "the controls")
-    with pytest.raises(InputError, match="threads: expected a whole number, got many"):
-        screen.restart_target({"threads": "many"})
-    screen.restart_target({"threads": "4"})
-    assert served_run.controls.calls == [("restart_target", {"threads": "4"})]
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
+    assert screen.do(RestartTarget({"threads": "many"})) == "threads: expected a whole number, got many"
+    assert screen.do(RestartTarget({"threads": "4"})) is None
+    assert served_run.controls.calls == [RestartTarget({"threads": "4"})]
 
 
 def test_a_screen_whose_connection_closes_loses_the_controls_to_the_next(served_run: ServedRun) -> None:
     gone, stays = served_run.connect("steer", "pts/1"), served_run.attach("pts/2")
-    wait_until_screen_shows(stays, lambda: stays.holder == "pts/1", "the other screen")
+    wait_until_screen_shows(stays, lambda: stays.state.holder == "pts/1", "the other screen")
     gone.close()
-    wait_until_screen_shows(stays, lambda: stays.holds, "the controls")
+    wait_until_screen_shows(stays, lambda: stays.state.holds, "the controls")
 
 
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run: ServedRun) -> None:
@@ -72,14 +69,13 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run:
 
 
 def test_the_runs_own_screen_and_an_attached_one_share_the_controls(served_run: ServedRun) -> None:
-    own = Screen("pts/0", may_steer=True)
-    served_run.screens.begin(own)
+    own = served_run.screens.begin("pts/0")
     screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.holder == "pts/0", "the holder of the controls")
-    screen.ask()
+    wait_until_screen_shows(screen, lambda: screen.state.holder == "pts/0", "the holder of the controls")
+    screen.do(AskControls())
     wait_until(lambda: served_run.screens.asked_by == "pts/1", "the request of the other screen")
-    served_run.screens.give(own)
-    wait_until_screen_shows(screen, lambda: screen.holds, "the controls")
+    own.do(GiveControls())
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
     assert served_run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 

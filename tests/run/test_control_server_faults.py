@@ -19,10 +19,10 @@ from tui.fake_controls import FakeControls
 from capexplorer.commands import attach, stop
 from capexplorer.commands.terminals import SERVED
 from capexplorer.errors import InputError
+from capexplorer.model.controls import StepTo
 from capexplorer.model.kept_request import NoRequests
 from capexplorer.remote import run_sockets
-from capexplorer.remote.frames import frame
-from capexplorer.remote.protocol import PROTOCOL, Hello, Refused, encode
+from capexplorer.remote.protocol import PROTOCOL, Hello, Refused, encode, frame
 from capexplorer.run import control_server
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.screens import Screens
@@ -54,7 +54,7 @@ def test_a_megabyte_of_invalid_bytes_is_refused_and_logged(served_run: ServedRun
         "a connection to the run's socket was refused: a message of 1,734,439,522 bytes; at most 65,536 are taken"
     ]
     screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.holds, "another screen gets the controls")
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "another screen gets the controls")
 
 
 def test_connections_beyond_the_limit_are_refused_and_screens_stay_attached(served_run: ServedRun) -> None:
@@ -62,15 +62,15 @@ def test_connections_beyond_the_limit_are_refused_and_screens_stay_attached(serv
     many = [served_run.raw_connection() for _ in range(PEERS_MOST)]
     refused = messages_until_closed(many[-1])
     assert refused == [Refused(why=f"{PEERS_MOST} connections are open already")]
-    screen.set_users(4)
-    wait_until(lambda: served_run.controls.calls == [("set_users", 4)], "a step of the attached screen")
+    screen.do(StepTo(4))
+    wait_until(lambda: served_run.controls.calls == [StepTo(4)], "a step of the attached screen")
 
 
 def test_the_thread_does_not_spin_while_no_descriptor_is_left_for_waiting_connections(
     served_run: ServedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen, calls = served_run.attach(), Counter[str]()
-    wait_until_screen_shows(screen, lambda: screen.holds, "the controls")
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
     turn, accept = ControlServer._turn, ControlServer._accept
     monkeypatch.setattr(ControlServer, "_turn", lambda server: (calls.update(["turn"]), turn(server)))
     monkeypatch.setattr(ControlServer, "_accept", lambda server, listener: (calls.update(["accept"]), accept(server, listener)))
@@ -83,30 +83,30 @@ def test_the_thread_does_not_spin_while_no_descriptor_is_left_for_waiting_connec
         wait_until(lambda: calls["turn"] >= 10, "turns of the thread")
         assert calls["accept"] <= 0.75 * calls["turn"], "almost each turn tries to accept: the thread spins"
     waiting[0].sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="late"))))
-    wait_until_screen_shows(screen, lambda: screen.screens == 2, "the connection that waited")
+    wait_until_screen_shows(screen, lambda: screen.state.screens == 2, "the connection that waited")
 
 
 def test_a_connection_that_reads_nothing_does_not_delay_others(served_run: ServedRun) -> None:
     screen = served_run.attach()
     with served_run.raw_connection() as silent:
         silent.sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="silent"))))
-        wait_until_screen_shows(screen, lambda: screen.screens == 2, "the peer that reads nothing")
+        wait_until_screen_shows(screen, lambda: screen.state.screens == 2, "the peer that reads nothing")
         for users in range(10):
-            served_run.controls.wanted = users
+            served_run.controls.change(wanted=users)
             wait_until_screen_shows(screen, partial(shows_users, screen, users), "each change")
 
 
 def test_a_screen_that_was_dropped_reconnects_and_steers(served_run: ServedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = served_run.attach()
-    screen.set_users(2)
-    wait_until_screen_shows(screen, lambda: screen.holds, "the screen has the controls")
+    screen.do(StepTo(2))
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the screen has the controls")
     with monkeypatch.context() as no_patience:
         no_patience.setattr(control_server, "UNREAD_WITHIN_S", -1.0)
-        wait_until_screen_shows(screen, lambda: not screen.connected, "the screen is disconnected")
-    wait_until_screen_shows(screen, lambda: screen.holds, "the controls on a new connection")
-    screen.set_users(6)
-    wait_until(lambda: served_run.controls.calls == [("set_users", 2), ("set_users", 6)], "the step on the new connection")
-    served_run.controls.wanted = 9
+        wait_until_screen_shows(screen, lambda: not screen.state.connected, "the screen is disconnected")
+    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls on a new connection")
+    screen.do(StepTo(6))
+    wait_until(lambda: served_run.controls.calls == [StepTo(2), StepTo(6)], "the step on the new connection")
+    served_run.controls.change(wanted=9)
     wait_until_screen_shows(screen, partial(shows_users, screen, 9), "a step by another screen")
 
 
@@ -119,8 +119,8 @@ def test_a_removed_socket_is_made_again_in_the_other_folder_and_screens_stay_att
     elsewhere = socket_folder.with_name("b") / "s.sock"
     wait_until(elsewhere.exists, "a socket in the other folder")
     wait_until(lambda: run_sockets.find("s", run_sockets.running(), {}) == ("s", elsewhere), "the new socket listens")
-    screen.set_users(6)
-    wait_until(lambda: served_run.controls.calls == [("set_users", 6)], "a step of the attached screen")
+    screen.do(StepTo(6))
+    wait_until(lambda: served_run.controls.calls == [StepTo(6)], "a step of the attached screen")
 
 
 def test_stop_and_attach_report_a_removed_log_in_one_line(served_run: ServedRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_without_a_usable_folder_for_sockets_a_line_with_the_reason_is_logged(
     monkeypatch.setattr(run_sockets, "folders", lambda: [tmp_path / "taken"])
     logged: list[str] = []
     server = ControlServer(
-        FakeControls(), Screens(lambda args: None), NoRequests("none"), lambda level, text: logged.append(text)
+        Screens(FakeControls(), lambda args: None), NoRequests("none"), lambda level, text: logged.append(text)
     )
     server.open(WELCOME)
     why = f"{tmp_path / 'taken'} is not a folder that only this user can enter"

@@ -5,31 +5,33 @@ from __future__ import annotations
 import random
 
 import pytest
+from tui.fake_controls import FakeControls
 
-from capexplorer.run.screens import ANSWER_S, Screen, Screens
+from capexplorer.model.controls import AskControls, GiveControls, StepTo
+from capexplorer.run.screens import ANSWER_S, ELSEWHERE, Screen, Screens
 
 
 class ScreensWithClock:
     """The screens of a run with a clock that the test sets, and the recorded changes of the controls."""
 
+    own: Screen
+
     def __init__(self) -> None:
         self.now_s = 0.0
         self.recorded: list[dict[str, object]] = []
-        self.screens = Screens(lambda args: self.recorded.append(dict(args)), lambda: self.now_s)
-        self.own = Screen("pts/0", may_steer=True)
+        self.controls = FakeControls()
+        self.screens = Screens(self.controls, lambda args: self.recorded.append(dict(args)), lambda: self.now_s)
 
     def join(self, name: str, *, may_steer: bool = True) -> Screen:
         """Attach another screen."""
-        screen = Screen(name, may_steer)
-        self.screens.join(screen)
-        return screen
+        return self.screens.join(name, may_steer=may_steer)
 
 
 @pytest.fixture
 def run() -> ScreensWithClock:
     """A run with a screen of its own."""
     run = ScreensWithClock()
-    run.screens.begin(run.own)
+    run.own = run.screens.begin("pts/0")
     return run
 
 
@@ -56,18 +58,17 @@ def test_the_first_screen_that_may_steer_gets_the_controls_of_a_run_without_a_sc
 
 def test_a_screen_hands_its_controls_to_the_screen_that_asks(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
-    run.screens.ask(other)
+    other.do(AskControls())
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/1")
-    run.screens.give(run.own)
+    run.own.do(GiveControls())
     assert (run.screens.holder, run.screens.asked_by) == ("pts/1", None)
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 
 def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
-    run.screens.ask(other)
-    with run.screens.turn(run.own) as holds:
-        assert holds
+    other.do(AskControls())
+    assert run.own.do(StepTo(4)) is None
     run.now_s += ANSWER_S
     run.screens.look()
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", None)
@@ -76,7 +77,7 @@ def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: Screens
 
 def test_a_screen_that_does_not_answer_in_time_loses_the_controls(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
-    run.screens.ask(other)
+    other.do(AskControls())
     run.now_s += ANSWER_S - 0.1
     run.screens.look()
     assert run.screens.holder == "pts/0"
@@ -87,41 +88,41 @@ def test_a_screen_that_does_not_answer_in_time_loses_the_controls(run: ScreensWi
 
 def test_a_screen_without_the_controls_cannot_steer_or_hand_them_over(run: ScreensWithClock) -> None:
     other, third = run.join("pts/1"), run.join("pts/2")
-    run.screens.ask(third)
-    run.screens.give(other)
-    with run.screens.turn(other) as holds:
-        assert not holds
+    third.do(AskControls())
+    other.do(GiveControls())
+    assert other.do(StepTo(4)) == ELSEWHERE
+    assert run.controls.calls == []
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/2")
 
 
 def test_while_a_screen_asks_another_one_cannot_ask(run: ScreensWithClock) -> None:
     first, second = run.join("pts/1"), run.join("pts/2")
-    run.screens.ask(first)
-    run.screens.ask(second)
+    first.do(AskControls())
+    second.do(AskControls())
     assert run.screens.asked_by == "pts/1"
 
 
 def test_a_screen_that_only_watches_cannot_ask(run: ScreensWithClock) -> None:
-    run.screens.ask(run.join("pts/1", may_steer=False))
+    run.join("pts/1", may_steer=False).do(AskControls())
     assert run.screens.asked_by is None
 
 
 def test_controls_of_a_screen_that_leaves_go_to_the_one_that_asks_or_else_to_the_first(run: ScreensWithClock) -> None:
     first, second = run.join("pts/1"), run.join("pts/2")
-    run.screens.ask(second)
-    run.screens.leave(run.own)
+    second.do(AskControls())
+    run.own.leave()
     assert run.screens.holder == "pts/2"
-    run.screens.leave(second)
+    second.leave()
     assert run.screens.holder == "pts/1"
-    run.screens.leave(first)
+    first.leave()
     assert run.screens.holder is None
     assert run.recorded[-1] == {"holder": None}
 
 
 def test_a_screen_that_asks_and_leaves_no_longer_asks(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
-    run.screens.ask(other)
-    run.screens.leave(other)
+    other.do(AskControls())
+    other.leave()
     run.now_s += 10 * ANSWER_S
     run.screens.look()
     assert (run.screens.holder, run.screens.asked_by, run.screens.count) == ("pts/0", None, 1)
@@ -132,7 +133,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
     rng, run = random.Random(seed), ScreensWithClock()
     attached: list[Screen] = []
     for index in range(200):
-        action = rng.choice(("join", "leave", "ask", "give", "turn", "time"))
+        action = rng.choice(("join", "leave", AskControls(), GiveControls(), StepTo(4), "time"))
         screen = rng.choice(attached) if attached else None
         if action == "join":
             attached.append(run.join(f"pts/{index}", may_steer=rng.random() < 0.7))
@@ -141,13 +142,12 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
             run.screens.look()
         elif screen is not None and action == "leave":
             attached.remove(screen)
-            run.screens.leave(screen)
-        elif screen is not None and action == "turn":
-            with run.screens.turn(screen) as holds:
-                assert holds == run.screens.holds(screen)
-        elif screen is not None:
-            getattr(run.screens, action)(screen)
-        holders = [each for each in attached if run.screens.holds(each)]
+            screen.leave()
+        elif screen is not None and not isinstance(action, str):
+            held, done = screen.state.holds, len(run.controls.calls)
+            screen.do(action)
+            assert len(run.controls.calls) - done == (held and action == StepTo(4))
+        holders = [each for each in attached if each.state.holds]
         assert len(holders) == (1 if any(each.may_steer for each in attached) else 0)
         assert all(each.may_steer for each in holders)
         assert run.screens.holder == (holders[0].name if holders else None)

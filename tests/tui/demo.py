@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 
+from capexplorer.model.controls import AddNote, Control, NewLevel, StepTo, Zero
 from capexplorer.model.events import Command, Event, Note, Target
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
@@ -19,25 +20,23 @@ from .session_events import SessionMaker, header, ready
 
 
 class DemoControls(FakeControls):
-    """Controls whose calls cause events, as in a live run."""
+    """Controls that cause events, as in a live run."""
 
     def __init__(self, source: FakeSource, maker: SessionMaker) -> None:
         super().__init__(wanted=1)
         self._source, self._maker = source, maker
 
-    def set_users(self, users: int) -> int:
-        granted = super().set_users(users)
-        self._send(Command(t_s=self._maker.t_s, name="users", args={"users": granted}), *self._maker.open(granted))
-        return granted
-
-    def zero(self) -> None:
-        self.set_users(0)
-
-    def new_level(self) -> None:
-        self._send(Command(t_s=self._maker.t_s, name="new_level"), *self._maker.open(self.wanted))
-
-    def note(self, text: str) -> None:
-        self._send(Command(t_s=self._maker.t_s, name="note", args={"text": text}), Note(t_s=self._maker.t_s, text=text))
+    def do(self, control: Control) -> str | None:
+        why_not, t_s = super().do(control), self._maker.t_s
+        match control:
+            case StepTo() | Zero():
+                users = self.state.wanted
+                self._send(Command(t_s=t_s, name="users", args={"users": users}), *self._maker.open(users))
+            case NewLevel():
+                self._send(Command(t_s=t_s, name="new_level"), *self._maker.open(self.state.wanted))
+            case AddNote(text):
+                self._send(Command(t_s=t_s, name="note", args={"text": text}), Note(t_s=t_s, text=text))
+        return why_not
 
     def _send(self, *events: Event) -> None:
         self._source.send(*events)

@@ -5,6 +5,20 @@ from __future__ import annotations
 import pytest
 from textual.widgets import OptionList
 
+from capexplorer.model.controls import (
+    AddNote,
+    ChangeWorkers,
+    Control,
+    NewLevel,
+    RestartTarget,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    StepTo,
+    StepToRate,
+    WatchPart,
+    Zero,
+)
 from capexplorer.model.events import Command, Ended, Log, Target
 from capexplorer.tui.app import Ending
 from capexplorer.tui.keybar import rows
@@ -27,35 +41,36 @@ def anyio_backend() -> str:
 # -- keys
 
 
-KEYS: list[tuple[list[str], list[tuple[object, ...]]]] = [
-    (["+"], [("set_users", 2)]),
-    (["="], [("set_users", 2)]),
-    (["up"], [("set_users", 2)]),
-    (["-"], [("set_users", 0)]),
-    (["_"], [("set_users", 0)]),
-    (["down"], [("set_users", 0)]),
-    (["]"], [("set_step", 2)]),
-    (["."], [("set_step", 2)]),
-    (["]", "]", "["], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
-    (["]", "]", ","], [("set_step", 2), ("set_step", 5), ("set_step", 2)]),
-    (["m"], [("new_level",)]),
-    (["W", "W", "ctrl+w"], [("change_workers", True), ("change_workers", True), ("change_workers", False)]),
-    (["h", *"db=pid", "space", "7", "enter"], [("watch_part", "db=pid 7")]),
-    (["x"], [("zero",)]),
-    (["g", "2", "enter"], [("set_users", 2)]),
-    (["r", "5", "enter"], [("set_spawn_rate", 5.0)]),
-    (["r", "enter"], [("set_spawn_rate", None)]),
-    (["n", "h", "i", "enter"], [("note", "hi")]),
-    (["t", "enter"], [("restart_target", {})]),
+KEYS: list[tuple[list[str], list[Control]]] = [
+    (["+"], [StepTo(2)]),
+    (["="], [StepTo(2)]),
+    (["up"], [StepTo(2)]),
+    (["-"], [StepTo(0)]),
+    (["_"], [StepTo(0)]),
+    (["down"], [StepTo(0)]),
+    (["]"], [SetStep(2)]),
+    (["."], [SetStep(2)]),
+    (["]", "]", "["], [SetStep(2), SetStep(5), SetStep(2)]),
+    (["]", "]", ","], [SetStep(2), SetStep(5), SetStep(2)]),
+    (["m"], [NewLevel()]),
+    (["W", "W", "ctrl+w"], [ChangeWorkers(add=True), ChangeWorkers(add=True), ChangeWorkers(add=False)]),
+    (["h", *"db=pid", "space", "7", "enter"], [WatchPart("db=pid 7")]),
+    (["x"], [Zero()]),
+    (["g", "2", "enter"], [StepTo(2)]),
+    (["r", "5", "enter"], [SetSpawnRate(5.0)]),
+    (["r", "enter"], [SetSpawnRate(None)]),
+    (["n", "h", "i", "enter"], [AddNote("hi")]),
+    (["t", "enter"], [RestartTarget({})]),
 ]
 
 
-async def test_a_key_is_one_call_even_before_the_first_event() -> None:
+async def test_a_key_is_one_control_even_before_the_first_event() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         for keys, calls in KEYS:
             await pilot.press("[", "[")  # back to steps of 1
-            stage.controls.wanted, stage.controls.spawn_rate, stage.controls.calls = 1, None, []
+            stage.controls.calls = []
+            stage.controls.change(wanted=1, spawn_rate=None)
             await pilot.press(*keys)
             await until(pilot, lambda calls=calls: stage.controls.calls == calls, (keys, calls, stage.controls.calls))  # type: ignore[misc]
 
@@ -64,7 +79,7 @@ async def test_steps_typed_quickly_add_up_and_show_at_once() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("+", "+", "+", "]", "-")
-        assert stage.controls.wanted == 2
+        assert stage.controls.state.wanted == 2
         assert "users 0 → 2" in stage.screen_text()
         assert "step 2" in stage.screen_text()
 
@@ -76,24 +91,24 @@ async def test_one_key_switches_the_step_between_users_and_an_offered_rate() -> 
         assert stage.controls.calls == []
         assert "step 1/s" in stage.screen_text()
         await pilot.press("]", "+", "+", "-", "g", "7", "enter")
-        await until(pilot, lambda: stage.controls.calls[-1] == ("set_rate", 7.0), stage.controls.calls)
-        assert stage.controls.calls == [("set_step", 2), *(("set_rate", rate) for rate in (2.0, 4.0, 2.0, 7.0))]
+        await until(pilot, lambda: stage.controls.calls[-1] == StepToRate(7.0), stage.controls.calls)
+        assert stage.controls.calls == [SetStep(2), *(StepToRate(rate) for rate in (2.0, 4.0, 2.0, 7.0))]
         assert "→ 7/s" in stage.screen_text() and "step 2/s" in stage.screen_text()
         await pilot.press("a", "u", "+")
-        assert stage.controls.calls[-2:] == [("set_autopilot", True, "rate"), ("set_users", 2)]
+        assert stage.controls.calls[-2:] == [SetAutopilot(on=True, finds_rate=True), StepTo(2)]
 
 
 async def test_the_unit_of_the_step_follows_a_load_that_a_plan_changes() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("u", "u")
-        stage.controls.offered_per_s = 40.0  # a plan's rate level
+        stage.controls.change(offered_per_s=40.0)  # a plan's rate level
         await pilot.press("]")
         assert "step 2/s" in stage.screen_text()
-        stage.controls.offered_per_s, stage.controls.wanted = None, 0  # its end
+        stage.controls.change(offered_per_s=None, wanted=0)  # its end
         await pilot.press("]")
         assert "step 5/s" in stage.screen_text()
-        stage.controls.wanted = 8
+        stage.controls.change(wanted=8)
         await pilot.press("]")
         assert "step 10 " in stage.screen_text() and "step 10/s" not in stage.screen_text()
 
@@ -105,7 +120,7 @@ async def test_steps_never_leave_the_known_sizes() -> None:
         assert stage.controls.calls == []
         assert "the smallest" in stage.screen_text()
         await pilot.press(*["]"] * 12)
-        assert stage.controls.calls[-1] == ("set_step", 500)
+        assert stage.controls.calls[-1] == SetStep(500)
         assert len(stage.controls.calls) == 8
 
 
@@ -121,7 +136,7 @@ async def test_a_step_beyond_the_limit_goes_to_the_limit_with_a_message() -> Non
     stage = Stage(wanted=9, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("]", "+")
-        assert stage.controls.wanted == 10
+        assert stage.controls.state.wanted == 10
         assert "the limit is 10 users" in stage.screen_text()
 
 
@@ -225,7 +240,7 @@ async def test_help_lists_every_key_and_closes() -> None:
         for text in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
             assert text in shown
         await pilot.press("escape", "+")
-        assert stage.controls.calls == [("set_users", 2)]
+        assert stage.controls.calls == [StepTo(2)]
 
 
 async def test_the_palette_does_what_keys_do() -> None:
@@ -238,7 +253,7 @@ async def test_the_palette_does_what_keys_do() -> None:
         await until(pilot, lambda: commands.option_count == 1 and commands.highlighted == 0, "the one command found")
         await pilot.press("enter")
         await until(pilot, lambda: stage.controls.calls, "the command")
-        assert stage.controls.calls == [("zero",)]
+        assert stage.controls.calls == [Zero()]
 
 
 async def test_every_theme_can_be_drawn() -> None:
@@ -260,7 +275,7 @@ async def test_a_dead_target_is_reported_with_its_last_output_and_load_can_still
         assert "target died (exit code 3): ended by itself; press t to restart it" in text
         assert "MemoryError" in text
         await pilot.press("-")
-        assert stage.controls.calls == [("set_users", 79)]
+        assert stage.controls.calls == [StepTo(79)]
 
 
 async def test_a_log_that_cannot_be_written_is_reported() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from capexplorer.model.controls import SetAutopilot, VerifyKnee
 from capexplorer.model.events import Command, LevelOpened, Verdict
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 
@@ -29,10 +30,10 @@ async def test_the_key_a_starts_and_ends_the_autopilot_with_a_message(size: tupl
     stage = Stage(session())
     async with stage.run(size) as pilot:
         await pilot.press("a")
-        assert stage.controls.calls == [("set_autopilot", True)]
+        assert stage.controls.calls == [SetAutopilot(on=True)]
         assert " AUTOPILOT " in stage.screen_text()
         await pilot.press("a")
-        assert stage.controls.calls[-1] == ("set_autopilot", False)
+        assert stage.controls.calls[-1] == SetAutopilot(on=False)
         assert " AUTOPILOT " not in stage.screen_text()
         assert "autopilot off" in stage.screen_text()
 
@@ -52,7 +53,7 @@ async def test_any_step_by_hand_ends_the_autopilot(key: str) -> None:
     stage = Stage(session(), wanted=10)
     async with stage.run() as pilot:
         await pilot.press("a", key)
-        assert not stage.controls.autopilot
+        assert not stage.controls.state.autopilot
         assert " AUTOPILOT " not in stage.screen_text()
 
 
@@ -60,7 +61,7 @@ async def test_a_step_by_hand_that_the_guard_refuses_ends_the_autopilot() -> Non
     stage = Stage(session(), wanted=10, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("a", "+")
-        assert stage.controls.calls == [("set_autopilot", True), ("set_autopilot", False)]
+        assert stage.controls.calls == [SetAutopilot(on=True), SetAutopilot(on=False)]
 
 
 def with_knee(*, verified: bool = False) -> Verdict:
@@ -74,7 +75,7 @@ async def test_v_verifies_the_knee_and_the_status_shows_the_progress(size: tuple
     stage = Stage([*session(), with_knee()])
     async with stage.run(size) as pilot:
         await pilot.press("v")
-        assert stage.controls.calls == [("verify_knee",)]
+        assert stage.controls.calls == [VerifyKnee()]
         args: dict[str, str | int | float | bool | None] = {"users": 33, "why": "soak", "least_s": 20.0, "most_s": 40.0}
         stage.source.send(Command(t_s=70.0, name="users", by="autopilot", args=args))
         stage.source.send(LevelOpened(t_s=70.0, index=90, users=33, spawn_rate=10.0, by="autopilot"))

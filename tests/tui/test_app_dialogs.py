@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Input, Static
 
+from capexplorer.model.controls import AddNote, EndRun, RestartTarget, StartPlan, StepTo
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
@@ -32,7 +34,8 @@ async def test_more_than_50_users_and_twice_the_highest_so_far_need_a_confirmati
     stage = Stage(wanted=1)
     async with stage.run() as pilot:
         for wanted, typed, asks in [(1, "50", False), (1, "51", True), (26, "52", False), (26, "53", True)]:
-            stage.controls.wanted, stage.controls.calls = wanted, []
+            stage.controls.calls = []
+            stage.controls.change(wanted=wanted)
             await pilot.press("g", *typed, "enter")
             if asks:
                 await until(pilot, lambda: isinstance(stage.app.screen, Confirm), typed)
@@ -41,7 +44,7 @@ async def test_more_than_50_users_and_twice_the_highest_so_far_need_a_confirmati
                 await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the question closed")
             else:
                 await until(pilot, lambda: stage.controls.calls, typed)
-                assert stage.controls.calls == [("set_users", int(typed))]
+                assert stage.controls.calls == [StepTo(int(typed))]
                 assert len(stage.app.screen_stack) == 1
 
 
@@ -54,14 +57,14 @@ async def test_more_than_twice_the_highest_needs_a_confirmation() -> None:
         await pilot.press("escape")
         assert stage.controls.calls == []
         await pilot.press("g", "1", "6", "1", "enter", "y")
-        assert stage.controls.calls == [("set_users", 161)]
+        assert stage.controls.calls == [StepTo(161)]
 
 
 async def test_twice_the_highest_needs_no_confirmation() -> None:
     stage = Stage(session(), wanted=80)
     async with stage.run() as pilot:
         await pilot.press("g", "1", "6", "0", "enter")
-        assert stage.controls.calls == [("set_users", 160)]
+        assert stage.controls.calls == [StepTo(160)]
 
 
 BAD_INPUT = [
@@ -96,7 +99,7 @@ async def test_a_note_is_kept_as_written() -> None:
         await pilot.pause()
         stage.app.screen.query_one(Input).value = "[bold]x[/] 🎉 \u00e9"
         await pilot.press("enter")
-        assert stage.controls.calls == [("note", "[bold]x[/] 🎉 \u00e9")]
+        assert stage.controls.calls == [AddNote("[bold]x[/] 🎉 \u00e9")]
 
 
 async def test_a_plan_is_started_by_name_or_as_text_and_a_wrong_one_is_reported() -> None:
@@ -108,7 +111,7 @@ async def test_a_plan_is_started_by_name_or_as_text_and_a_wrong_one_is_reported(
             stage.app.screen.query_one(Input).value = typed
             await pilot.press("enter")
             await pilot.pause()
-        assert stage.controls.calls == [("start_plan", "report"), ("start_plan", "10:30s, 20:30s")]
+        assert stage.controls.calls == [StartPlan("report"), StartPlan("10:30s, 20:30s")]
         assert "expected USERS:DURATION" in str(stage.app.screen.query_one(".hint", Static).render())
 
 
@@ -126,12 +129,12 @@ async def test_the_target_restarts_with_the_changed_parameters() -> None:
         assert "expected a whole number, got many" in stage.screen_text()
         fields["threads"].value, fields["server"].value = "16", ""
         await pilot.press("enter")
-        assert stage.controls.calls == [("restart_target", {"threads": "16"})]
+        assert stage.controls.calls == [RestartTarget({"threads": "16"})]
 
 
 async def test_a_service_that_was_not_started_here_is_not_restarted() -> None:
     stage = Stage()
-    stage.controls.can_restart = False
+    stage.controls.setup = replace(stage.controls.setup, can_restart=False)
     async with stage.run() as pilot:
         await pilot.press("t")
         assert not isinstance(stage.app.screen, TargetForm)
@@ -150,7 +153,7 @@ async def test_quitting_asks_once_while_load_runs(quit_key: str, yes: str) -> No
         assert isinstance(stage.app.screen, Quit)
         await pilot.press(yes)
     assert stage.app.return_value == Ending("user")
-    assert stage.controls.calls == [("quit",)]
+    assert stage.controls.calls == [EndRun()]
 
 
 @pytest.mark.parametrize("no", ["escape", "n"])
@@ -158,7 +161,7 @@ async def test_quitting_can_be_cancelled(no: str) -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("q", no, "+")
-        assert stage.controls.calls == [("set_users", 2)]
+        assert stage.controls.calls == [StepTo(2)]
 
 
 async def test_quitting_does_not_ask_without_load() -> None:
@@ -176,7 +179,7 @@ async def test_ctrl_c_quits_from_a_question_too() -> None:
         assert isinstance(stage.app.screen, Quit)
         assert len(stage.app.screen_stack) == 2  # in place of the dialog of the note
         await pilot.press("escape", "+")
-        assert stage.controls.calls == [("set_users", 2)]
+        assert stage.controls.calls == [StepTo(2)]
 
 
 DIALOGS = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]
@@ -220,4 +223,4 @@ async def test_without_wanted_load_q_quits_without_a_question_while_the_last_use
     async with app.run_test(size=WIDE) as pilot:
         await pilot.pause()
         await pilot.press("q")
-    assert ("quit",) in controls.calls
+    assert EndRun() in controls.calls

@@ -10,6 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from capexplorer.model.controls import AddNote, RestartTarget, StepTo
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
@@ -48,7 +49,7 @@ async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tu
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         burst(app, "g", "4", "0", "enter")
-        await until(pilot, lambda: ("set_users", 40) in controls.calls)
+        await until(pilot, lambda: StepTo(40) in controls.calls)
 
 
 async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters() -> None:
@@ -57,8 +58,8 @@ async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         burst(app, "t", "tab", "backspace", "7", "enter")
-        await until(pilot, lambda: any(call[0] == "restart_target" for call in controls.calls))
-        restarts = [call for call in controls.calls if call[0] == "restart_target"]
+        await until(pilot, lambda: any(isinstance(call, RestartTarget) for call in controls.calls))
+        restarts = [call for call in controls.calls if isinstance(call, RestartTarget)]
         assert len(restarts) == 1
         assert "7" in str(restarts[0])
 
@@ -70,9 +71,9 @@ async def test_keys_after_the_one_that_closes_a_prompt_are_not_lost() -> None:
         await pilot.pause()
         for wanted in range(2, 10):
             burst(app, "n", "h", "i", "enter", "plus")
-            while controls.wanted != wanted:
+            while controls.state.wanted != wanted:
                 await pilot.pause(0.02)
-        assert [call for call in controls.calls if call[0] == "note"] == [("note", "hi")] * 8
+        assert [call for call in controls.calls if isinstance(call, AddNote)] == [AddNote("hi")] * 8
 
 
 async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
@@ -81,11 +82,11 @@ async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         burst(app, "n", "h", "i", "enter", "g", "1", "2", "enter", "plus")
-        await until(pilot, lambda: ("set_users", 13) in controls.calls)
-        assert [call for call in controls.calls if call[0] in ("note", "set_users")] == [
-            ("note", "hi"),
-            ("set_users", 12),
-            ("set_users", 13),
+        await until(pilot, lambda: StepTo(13) in controls.calls)
+        assert [call for call in controls.calls if isinstance(call, AddNote | StepTo)] == [
+            AddNote("hi"),
+            StepTo(12),
+            StepTo(13),
         ]
 
 
@@ -104,8 +105,8 @@ async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
 
         app._check_bindings = slow_check  # type: ignore[method-assign]
         burst(app, "enter", "g", "1", "2", "enter")
-        await until(pilot, lambda: ("set_users", 12) in controls.calls)
-        assert ("note", "hi") in controls.calls
+        await until(pilot, lambda: StepTo(12) in controls.calls)
+        assert AddNote("hi") in controls.calls
 
 
 async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None:
@@ -120,7 +121,7 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
         burst(app, "enter", "t")
         app.set_timer(0.5, stalled.set)  # the prompt closes half a second late
         await until(pilot, lambda: isinstance(app.screen, TargetForm))
-        assert ("set_users", 90) in controls.calls
+        assert StepTo(90) in controls.calls
 
 
 async def test_a_key_that_is_held_down_moves_each_time_and_waiting_keys_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from textual.geometry import Region, Size
 from textual.widget import Widget
 
+from capexplorer.model.controls import StepTo
 from capexplorer.model.events import Header, LevelOpened, Mark, Sample
 from capexplorer.model.findings import Recovered
 from capexplorer.model.readings import HostReading
@@ -261,7 +262,7 @@ async def test_during_inspection_new_seconds_do_not_move_the_cursor_and_arrows_d
         assert stage.controls.calls == []
         assert stage.app.explorer.inspecting.tick is not None
         await pilot.press("+", "escape", "up")
-        assert stage.controls.calls == [("set_users", 11), ("set_users", 12)]
+        assert stage.controls.calls == [StepTo(11), StepTo(12)]
         assert "INSPECT" not in stage.screen_text()
 
 

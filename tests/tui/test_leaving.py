@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from capexplorer.model.controls_lock import OnlyScreen
+from capexplorer.model.controls import EndRun
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.steering_attached import AttachedRunActions
 from capexplorer.tui.actions.view_only import ViewOnlyActions
@@ -108,19 +108,19 @@ async def pressed_on(actions: LiveRunActions | ViewOnlyActions, *keys: str) -> E
 
 
 async def test_a_run_that_goes_on_is_left_without_a_question_and_is_not_quit() -> None:
-    controls = FakeControls(wanted=10)
-    assert (await pressed_on(LiveRunActions(controls, OnlyScreen(), 300.0), "D")).return_value == Ending("detach")
+    controls = FakeControls(wanted=10, unattended_s=300.0)
+    assert (await pressed_on(LiveRunActions(controls), "D")).return_value == Ending("detach")
     assert controls.calls == []
 
 
 async def test_a_run_that_ends_with_its_screen_cannot_be_left() -> None:
-    app = await pressed_on(LiveRunActions(FakeControls(wanted=10), OnlyScreen(), 0.0), "D")
+    app = await pressed_on(LiveRunActions(FakeControls(wanted=10)), "D")
     assert app.return_value is None
     assert app.explorer.status_lines.message == "[guards] unattended_s is 0: the run ends with its screen"
 
 
 async def test_an_attached_screen_is_left_with_or_without_the_controls() -> None:
-    attached = AttachedRunActions(FakeControls(wanted=10), OnlyScreen(), 0.0)
+    attached = AttachedRunActions(FakeControls(wanted=10))
     for actions in (attached, ViewOnlyActions()):
         assert (await pressed_on(actions, "D")).return_value == Ending("detach")
     assert not attached.ends_run
@@ -128,10 +128,10 @@ async def test_an_attached_screen_is_left_with_or_without_the_controls() -> None
 
 async def test_an_attached_screen_closes_when_it_has_ended_the_run() -> None:
     controls = FakeControls(wanted=10)
-    actions = AttachedRunActions(controls, OnlyScreen(), 300.0)
+    actions = AttachedRunActions(controls)
     assert (await pressed_on(actions, "Q", "enter")).return_value == Ending("user")
     assert actions.ends_run
-    assert controls.calls == [("quit",)]
+    assert controls.calls == [EndRun()]
 
 
 async def test_a_screen_that_only_watches_says_that_it_cannot_end_the_run() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from capexplorer.model.controls import ChangeWorkers, Control, NewLevel, SetAutopilot, StepTo
 from capexplorer.model.events import LevelOpened, Proposed
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from capexplorer.model.timeline import Timeline
@@ -17,7 +18,7 @@ from .stage import NARROW, WIDE, Stage
 pytestmark = pytest.mark.anyio
 
 STEP_TO_94 = GoTo(94, "double", {"efficiency": 0.97}, least_s=8.0, most_s=20.0)
-CALLS_OF_STEP_TO_94 = [("set_users", 94)]
+CALLS_OF_STEP_TO_94 = [StepTo(94)]
 
 
 @pytest.fixture
@@ -44,14 +45,14 @@ async def test_the_line_next_has_the_key_the_cost_and_the_reason(size: tuple[int
     ("proposal", "calls"),
     [
         (STEP_TO_94, CALLS_OF_STEP_TO_94),
-        (GoTo(80, "beyond", {}, True, 8.0, 20.0), [("new_level",)]),
-        (AddWorker(), [("change_workers", True)]),
+        (GoTo(80, "beyond", {}, True, 8.0, 20.0), [NewLevel()]),
+        (AddWorker(), [ChangeWorkers(add=True)]),
         (Hold("measuring", 4.0, 12.0), []),
         (Done("knee"), []),
         (GiveUp(10, "failures"), []),
     ],
 )
-async def test_enter_makes_the_call_of_the_proposed_step(proposal: Proposal, calls: list[tuple[object, ...]]) -> None:
+async def test_enter_does_the_proposed_step(proposal: Proposal, calls: list[Control]) -> None:
     stage = stage_with(proposal)
     async with stage.run() as pilot:
         await pilot.press("enter")
@@ -85,7 +86,7 @@ async def test_while_the_autopilot_is_on_enter_has_no_effect_and_the_line_next_i
     stage = stage_with(Hold("measuring", 4.0, 12.0))
     async with stage.run(WIDE) as pilot:
         await pilot.press("a", "enter")
-        assert stage.controls.calls == [("set_autopilot", True)]
+        assert stage.controls.calls == [SetAutopilot(on=True)]
         screen = stage.screen_text()
         assert " NEXT " not in screen
         assert "; next step in 4–12 s" in screen

@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-from ...model.controls_lock import ControlsLock
+from ...model.controls import AskControls, Controls, GiveControls, State
 
 LOST = "the run cannot be reached; what is recorded is still shown"
 
 
-def controls_line(lock: ControlsLock) -> str:
+def controls_line(state: State) -> str:
     """The line in the status area of a screen that may steer; empty if it is the run's only screen and has the controls."""
-    if not lock.connected:
+    if not state.connected:
         return LOST
-    if not lock.holds:
-        asking = f"; {lock.asked_by} asks for them" if lock.asked_by is not None else "; c asks for them"
-        return f"{holder(lock)}{asking if lock.holder is not None else '; c takes them'}"
-    if lock.asked_by is not None:
-        return f"{lock.asked_by} asks for the controls: c gives them, steering keeps them"
-    return f"this screen has the controls; {lock.screens} screens" if lock.screens > 1 else ""
+    if not state.holds:
+        asking = f"; {state.asked_by} asks for them" if state.asked_by is not None else "; c asks for them"
+        return f"{holder(state)}{asking if state.holder is not None else '; c takes them'}"
+    if state.asked_by is not None:
+        return f"{state.asked_by} asks for the controls: c gives them, steering keeps them"
+    return f"this screen has the controls; {state.screens} screens" if state.screens > 1 else ""
 
 
-def watched(lock: ControlsLock) -> str:
+def watched(state: State) -> str:
     """The line in the status area of a screen that only watches; empty if it is the run's only screen."""
-    if not lock.connected:
+    if not state.connected:
         return LOST
-    return f"{holder(lock)}; this screen only watches" if lock.screens > 1 or not lock.holds else ""
+    return f"{holder(state)}; this screen only watches" if state.screens > 1 or not state.holds else ""
 
 
-def refusal(lock: ControlsLock) -> str:
+def refusal(state: State) -> str:
     """The answer to a key that steers, on a screen without the controls."""
-    return f"{holder(lock)}; c {'asks for' if lock.holder is not None else 'takes'} them" if lock.connected else LOST
+    return f"{holder(state)}; c {'asks for' if state.holder is not None else 'takes'} them" if state.connected else LOST
 
 
-def passed_on(lock: ControlsLock) -> str:
+def passed_on(controls: Controls) -> str:
     """Ask for the controls, or hand them to the screen that asks. Returns the message to show."""
-    if not lock.connected:
+    state = controls.state
+    if not state.connected:
         return LOST
-    if not lock.holds:
-        before = lock.holder
-        if lock.asked_by is not None:
-            return f"{lock.asked_by} asks for the controls already: one screen at a time"
-        lock.ask()
-        return f"{before} is asked for the controls" if before is not None else "this screen takes the controls"
-    if lock.asked_by is None:
+    if not state.holds:
+        if state.asked_by is not None:
+            return f"{state.asked_by} asks for the controls already: one screen at a time"
+        controls.do(AskControls())
+        return f"{state.holder} is asked for the controls" if state.holder is not None else "this screen takes the controls"
+    if state.asked_by is None:
         return "this screen has the controls; no other one asks for them"
-    asked_by = lock.asked_by
-    lock.give()
-    return f"{asked_by} has the controls now"
+    controls.do(GiveControls())
+    return f"{state.asked_by} has the controls now"
 
 
-def holder(lock: ControlsLock) -> str:
+def holder(state: State) -> str:
     """`pts/3 has the controls`."""
-    return f"{lock.holder or 'no screen'} has the controls"
+    return f"{state.holder or 'no screen'} has the controls"

@@ -1,4 +1,4 @@
-"""Steering the load: each key becomes one call of the controls, and the screen confirms it at once."""
+"""Steering the load: each key becomes one control, and the screen confirms it at once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from typing import Literal
 from textual.widget import Widget
 
 from ... import wording
-from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Controls
-from ...model.controls_lock import ControlsLock, OnlyScreen
+from ...model.controls import (
+    SPAWN_RATE_LEAST,
+    SPAWN_RATE_MOST,
+    AddNote,
+    ChangeWorkers,
+    Control,
+    Controls,
+    EndRun,
+    NewLevel,
+    RestartTarget,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    StartPlan,
+    State,
+    StepTo,
+    StepToRate,
+    VerifyKnee,
+    WatchPart,
+    Zero,
+)
 from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ...model.proposals import GoTo, Proposal
 from ...model.watched import parsed_part
@@ -77,7 +96,7 @@ def note_error(answer: str) -> str | None:
 
 
 # -- load steps ----------------------------------------------------------------------------------------------------------------
-# Steps of the load in one of two units: users, or iterations a second. Each becomes one call of the controls.
+# Steps of the load in one of two units: users, or iterations a second. Each becomes one control.
 
 
 Unit = Literal["users", "rate"]
@@ -109,9 +128,10 @@ class LoadSteps:
     def unit(self) -> Unit:
         """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
         the load, or of the last load if there is none now."""
-        if self.controls.offered_per_s is not None:
+        state = self.controls.state
+        if state.offered_per_s is not None:
             self._last = "rate"
-        elif self.controls.wanted:
+        elif state.wanted:
             self._last = "users"
         chosen, unit_of_load = self._chosen or (self._last, self._last)
         return chosen if unit_of_load == self._last else self._last
@@ -133,7 +153,8 @@ class LoadSteps:
         sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
         if sizes:
             self.size = sizes[0] if direction > 0 else sizes[-1]
-            self.controls.set_step(self.size)
+            if self.controls.state.holds:
+                self.controls.do(SetStep(self.size))
         unit = "" if self.unit == "users" else "/s"
         return StepAnswer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
 
@@ -143,7 +164,8 @@ class LoadSteps:
 
     @property
     def _wanted(self) -> float:
-        return self.controls.wanted if self.unit == "users" else self.controls.offered_per_s or 0.0
+        state = self.controls.state
+        return state.wanted if self.unit == "users" else state.offered_per_s or 0.0
 
     def go_to(self, load: float) -> StepAnswer:
         """Set this many users, or this rate."""
@@ -151,7 +173,7 @@ class LoadSteps:
 
     def question(self) -> Ask:
         """The dialog's question for a load."""
-        most = self.controls.max_users
+        most = self.controls.setup.max_users
         if self.unit == "users":
             return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_error(answer, most))
         return Ask(
@@ -163,28 +185,28 @@ class LoadSteps:
         return counted(load) if self.unit == "users" else iterations(load)
 
     def _users(self, users: int) -> StepAnswer:
-        controls, before = self.controls, self.controls.wanted
-        if controls.autopilot and min(users, controls.max_users) == before:
-            controls.set_autopilot(False)  # a step that changes nothing ends the driver as well
-        if users == before and controls.offered_per_s is None:
+        state, most = self.controls.state, self.controls.setup.max_users
+        if state.autopilot and min(users, most) == state.wanted:
+            self.controls.do(SetAutopilot(on=False))  # a step that changes nothing ends the driver as well
+        if users == state.wanted and state.offered_per_s is None:
             return StepAnswer("there are no users" if users == 0 else f"already at {users:,} users")
-        full = before >= controls.max_users and users > before
-        if full or controls.set_users(users) < users:
-            return StepAnswer(f"the limit is {controls.max_users:,} users (guards.max_users)", alarm=True)
-        return StepAnswer()
+        limit = StepAnswer(f"the limit is {most:,} users (guards.max_users)", alarm=True)
+        if state.wanted >= most and users > state.wanted:
+            return limit
+        answer = self._answer_to(StepTo(min(users, most)))
+        return limit if users > most else answer
 
     def _rate(self, per_s: float) -> StepAnswer:
-        controls, before = self.controls, self.controls.offered_per_s
-        if controls.autopilot and per_s == before:
-            controls.set_autopilot(False)
-        if per_s == (before or 0.0):
+        state = self.controls.state
+        if state.autopilot and per_s == state.offered_per_s:
+            self.controls.do(SetAutopilot(on=False))
+        if per_s == (state.offered_per_s or 0.0):
             return StepAnswer("no rate is offered" if per_s == 0 else f"{quantities.offered_rate(per_s)} is offered already")
-        if per_s == 0:
-            controls.zero()
-        else:
-            refused = controls.set_rate(per_s) == (before or 0.0)
-            return StepAnswer("no rate is offered: the log (o) says why" if refused else "", alarm=refused)
-        return StepAnswer()
+        return self._answer_to(StepToRate(per_s) if per_s else Zero())
+
+    def _answer_to(self, control: Control) -> StepAnswer:
+        why_not = self.controls.do(control)
+        return StepAnswer(why_not or "", alarm=why_not is not None)
 
 
 PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
@@ -197,12 +219,14 @@ class LiveRunActions:
     keys: ScreenName = "live"
     key_words: Mapping[str, str] = {}
 
-    def __init__(self, controls: Controls, lock: ControlsLock | None = None, unattended_s: float = 0.0) -> None:
-        """`lock`: which screen has the controls, if the run may have several screens. `unattended_s`: seconds for which the run
-        continues load set by hand after the last screen that may steer has left; 0: the run ends with its own screen.
-        """
-        self.controls, self.lock, self._unattended_s = controls, lock or OnlyScreen(), unattended_s
+    def __init__(self, controls: Controls) -> None:
+        self.controls = controls
         self.steps = LoadSteps(controls)
+
+    @property
+    def state(self) -> State:
+        """The state after the last key, whose events arrive later."""
+        return self.controls.state
 
     def attach(self, screen: ScreenAccess) -> None:
         """Steer the load that this screen shows."""
@@ -211,19 +235,19 @@ class LiveRunActions:
     @property
     def view(self) -> View:
         """The load after the last key, whose events arrive later."""
-        controls = self.controls
+        state, setup = self.state, self.controls.setup
         return View(
-            wanted=controls.wanted,
-            max_users=controls.max_users,
+            wanted=state.wanted,
+            max_users=setup.max_users,
             step=self.steps.size,
             unit=self.steps.unit,
-            offered_per_s=controls.offered_per_s,
-            spawn_rate=controls.spawn_rate,
-            can_restart=controls.can_restart,
-            autopilot=controls.autopilot,
-            controls=controls_text.controls_line(self.lock) if self._screen.timeline.ended is None else "",
-            has_controls=self.lock.holds,
-            controls_asked=self.lock.holds and self.lock.asked_by is not None,
+            offered_per_s=state.offered_per_s,
+            spawn_rate=state.spawn_rate,
+            can_restart=setup.can_restart,
+            autopilot=state.autopilot,
+            controls=controls_text.controls_line(state) if self._screen.timeline.ended is None else "",
+            has_controls=state.holds,
+            controls_asked=state.holds and state.asked_by is not None,
         )
 
     def widgets(self) -> Sequence[Widget]:
@@ -238,16 +262,16 @@ class LiveRunActions:
     @property
     def quit_question(self) -> str | None:
         """A sentence that quitting ends the load; None without requested load, even while users end their last task."""
-        wanted, offered_per_s = self.controls.wanted, self.controls.offered_per_s
-        if self._screen.timeline.ended is not None or not (wanted or offered_per_s):
+        state = self.state
+        if self._screen.timeline.ended is not None or not (state.wanted or state.offered_per_s):
             return None
-        load = counted(wanted) if offered_per_s is None else iterations(offered_per_s)
+        load = counted(state.wanted) if state.offered_per_s is None else iterations(state.offered_per_s)
         ends = f"The load of {load} will stop. The session is saved."
-        return ends if self.lock.holds else f"{self.lock.holder} has the controls. {ends}"
+        return ends if state.holds else f"{state.holder} has the controls. {ends}"
 
     def quit(self) -> None:
         """Tell the run that the user quits."""
-        self.controls.quit()
+        self.controls.do(EndRun())
 
     def action_stop(self) -> None:
         """End the run; on its own screen the same as quitting."""
@@ -257,7 +281,7 @@ class LiveRunActions:
         """Close this screen; the run goes on without it."""
         if not self._is_running():
             return
-        if not self._unattended_s:
+        if not self.controls.setup.unattended_s:
             return self._screen.show_message("[guards] unattended_s is 0: the run ends with its screen", alarm=True)
         self._screen.act("app.detach")
 
@@ -265,30 +289,29 @@ class LiveRunActions:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.show_message(controls_text.passed_on(self.lock))
+        self._screen.show_message(controls_text.passed_on(self.controls))
 
     # -- the next step
 
     def action_take_step(self) -> None:
         """Perform the step that the line NEXT proposes."""
         timeline = self._screen.timeline
-        step = wording.next_step(timeline, can_restart=self.controls.can_restart, by_rate=self.steps.unit == "rate")
+        step = wording.next_step(timeline, can_restart=self.controls.setup.can_restart, by_rate=self.steps.unit == "rate")
         proposed = timeline.proposed.proposal if timeline.proposed is not None else None
         if step is not None and step.key in PERFORMED:
             self._screen.act(PERFORMED[step.key])
-        elif self.controls.autopilot:
+        elif self.state.autopilot:
             self._screen.show_message("the autopilot takes the next step")
-        elif step is None or step.key != "Enter" or self.controls.wanted != timeline.wanted:
+        elif step is None or step.key != "Enter" or self.state.wanted != timeline.wanted:
             self._screen.show_message("nothing to do yet: wait for the next step")
         elif self._may_steer():
             self._take(proposed)
 
     def _take(self, proposed: Proposal | None) -> None:
-        if isinstance(proposed, GoTo) and proposed.users != self.controls.wanted:
-            self.controls.set_users(proposed.users)
+        if isinstance(proposed, GoTo) and proposed.users != self.state.wanted:
+            self._do(StepTo(proposed.users))
         else:
-            self.controls.new_level()
-        self._screen.show_message()
+            self._do(NewLevel())
 
     # -- users, or an offered rate
 
@@ -312,9 +335,9 @@ class LiveRunActions:
 
     def _go(self, load: float) -> None:
         steps, levels = self.steps, self._screen.timeline.levels
-        highest: float = max(self.controls.wanted, *(level.users for level in levels), 0)
+        highest: float = max(self.state.wanted, *(level.users for level in levels), 0)
         if steps.unit == "rate":
-            highest = max(self.controls.offered_per_s or 0, *(level.offered_per_s or 0 for level in levels), 0)
+            highest = max(self.state.offered_per_s or 0, *(level.offered_per_s or 0 for level in levels), 0)
         if load <= max(UNASKED[steps.unit], 2 * highest):
             return self._say(steps.go_to(load))
         question = f"This is more than twice the highest so far ({highest:,g})."
@@ -324,8 +347,7 @@ class LiveRunActions:
     def action_zero(self) -> None:
         """Go to zero users."""
         if self._may_steer():
-            self.controls.zero()
-            self._screen.show_message("to zero users")
+            self._do(Zero(), "to zero users")
 
     def _say(self, answer: StepAnswer) -> None:
         self._screen.show_message(answer.words, alarm=answer.alarm)
@@ -337,10 +359,10 @@ class LiveRunActions:
         if self._may_steer():
             finds_rate = self.steps.unit == "rate"
             self.steps.follow()
-            self.controls.set_autopilot(not self.controls.autopilot, finds_rate=finds_rate)
             goal = "the capacity as a rate" if finds_rate else "the knee"
-            on = f"autopilot on, to find {goal}; changing the load by hand ends it"
-            self._screen.show_message(on if self.controls.autopilot else "autopilot off")
+            words = f"autopilot on, to find {goal}; changing the load by hand ends it"
+            on = not self.state.autopilot
+            self._do(SetAutopilot(on, finds_rate), words if on else "autopilot off")
 
     def action_verify(self) -> None:
         """Run the levels that verify the current knee."""
@@ -348,37 +370,43 @@ class LiveRunActions:
             return
         known = self._screen.timeline.current_verdict
         why_not = wording.why_not_verify(known.capacity.knee if known is not None else None)
-        if why_not is None:
-            self.controls.verify_knee()
-        self._screen.show_message(why_not or "verifying the knee; changing the users by hand ends it")
+        if why_not is not None:
+            return self._screen.show_message(why_not)
+        self._do(VerifyKnee(), "verifying the knee; changing the users by hand ends it")
 
     def action_plan(self) -> None:
         """Ask for a plan, by name or as text."""
-        plans = self.controls.plans
+        plans = self.controls.setup.plans
         named = f"a plan of the profile ({', '.join(plans)}), or " if plans else ""
         hint = f"{named}your own: 10:30s, ramp to 200 5m, rates 50..400 by 50 20s"
-        self._ask(Ask("Which plan?", hint, self.controls.plan_wrong, value=next(iter(plans), "")), self._plan)
+        self._ask(Ask("Which plan?", hint, self._start_plan, value=next(iter(plans), "")), self._plan)
 
-    def _plan(self, answer: str) -> None:
-        self.steps.follow()
-        self.controls.start_plan(answer)
-        self._screen.show_message(f"plan {answer}: changing the users by hand ends it")
+    def _start_plan(self, plan: str) -> str | None:
+        """Start it, or return why it is wrong. If this screen may not steer any more, `_ask` says so."""
+        if not self._steers:
+            return None
+        why_not = self.controls.do(StartPlan(plan))
+        if why_not is None:
+            self.steps.follow()
+        return why_not
+
+    def _plan(self, plan: str) -> None:
+        self._screen.show_message(f"plan {plan}: changing the users by hand ends it")
 
     def action_new_level(self) -> None:
         """Begin a new level at the same load."""
         if self._may_steer():
-            self.controls.new_level()
-            self._screen.show_message("new level")
+            self._do(NewLevel(), "new level")
 
     def action_spawn_rate(self) -> None:
         """Ask for the spawn rate."""
-        rate = self.controls.spawn_rate
+        rate = self.state.spawn_rate
         hint = "users started per second, from the next step on; empty: each step takes 1 s, at most 100 users per second"
         self._ask(Ask("Spawn rate?", hint, spawn_rate_error, value="" if rate is None else f"{rate:g}"), self._spawn_rate)
 
     def _spawn_rate(self, answer: str) -> None:
-        self.controls.set_spawn_rate(float(answer) if answer else None)
-        self._screen.show_message(f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic")
+        words = f"spawn rate: {answer} users per second" if answer else "spawn rate: automatic"
+        self._do(SetSpawnRate(float(answer) if answer else None), words)
 
     # -- workers and parts
 
@@ -386,10 +414,8 @@ class LiveRunActions:
         """One worker process more (1) or less (-1)."""
         if not self._may_steer():
             return
-        in_process = not self.controls.workers
-        why_not = self.controls.change_workers(add=direction > 0)
-        starts = "two workers start, and take the users over" if in_process else "one more worker starts"
-        self._screen.show_message(why_not or (starts if direction > 0 else "one worker ends"), alarm=bool(why_not))
+        starts = "one more worker starts" if self.state.workers else "two workers start, and take the users over"
+        self._do(ChangeWorkers(add=direction > 0), starts if direction > 0 else "one worker ends")
 
     def action_watch_part(self) -> None:
         """Ask for a part to watch."""
@@ -400,25 +426,26 @@ class LiveRunActions:
         self._ask(Ask("Watch which part?", hint, part_error), self._watch_part)
 
     def _watch_part(self, answer: str) -> None:
-        why_not = self.controls.watch_part(answer)
-        self._screen.show_message(why_not or f"{answer.partition('=')[0]}: its first reading comes soon (9)", alarm=bool(why_not))
+        self._do(WatchPart(answer), f"{answer.partition('=')[0]}: its first reading comes soon (9)")
 
     # -- the session and the target
 
     def action_note(self) -> None:
         """Ask for a note."""
         if self._is_running():
-            self._put(Ask("Note", "any text; the journal and the session keep it", note_error), self.controls.note)
+            self._put(
+                Ask("Note", "any text; the journal and the session keep it", note_error), lambda note: self._do(AddNote(note))
+            )
 
     def action_restart(self) -> None:
         """Ask for the target's parameters, then restart it."""
         if not self._may_steer():
             return
-        if not self.controls.can_restart:
+        if not self.controls.setup.can_restart:
             return self._screen.show_message("not started by capexplorer: cannot be restarted", alarm=True)
         header = self._screen.timeline.header
         name = header.target.name if header else "the target"
-        form = TargetForm(name, self.controls.target_params, self.controls.restart_target)
+        form = TargetForm(name, self.state.target_params, lambda params: self.controls.do(RestartTarget(params)))
         self._screen.ask(form, lambda restarted: self._screen.show_message("restarting the target") if restarted else None)
 
     def _is_running(self) -> bool:
@@ -428,13 +455,21 @@ class LiveRunActions:
             self._screen.show_message("the session has ended", alarm=True)
         return not ended
 
+    @property
+    def _steers(self) -> bool:
+        """Whether the session is running and this screen has the controls."""
+        return self._screen.timeline.ended is None and self.state.holds
+
     def _may_steer(self) -> bool:
-        """Whether the session is running and this screen has the controls; otherwise show why a key has no effect."""
-        if not self._is_running():
-            return False
-        if not self.lock.holds:
-            self._screen.show_message(controls_text.refusal(self.lock), alarm=True)
-        return self.lock.holds
+        """As `_steers`; otherwise show why a key has no effect."""
+        if self._is_running() and not self._steers:
+            self._screen.show_message(controls_text.refusal(self.state), alarm=True)
+        return self._steers
+
+    def _do(self, control: Control, done: str = "") -> None:
+        """Do it, and show the words for that, or why it is refused."""
+        why_not = self.controls.do(control)
+        self._screen.show_message(why_not or done, alarm=why_not is not None)
 
     def _ask(self, question: Ask, answered: Callable[[str], None]) -> None:
         """Open a dialog. `answered` gets the typed text; it is not called if the dialog was cancelled or the controls were

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...model.controls import EndRun
 from ..dialogs.ask import Confirm
 from ..render.text import span
 from .steering import LiveRunActions
@@ -16,10 +17,10 @@ class AttachedRunActions(LiveRunActions):
     @property
     def quit_question(self) -> str | None:
         """A sentence on when the load will end after this screen, which has the controls, is closed; None without load."""
-        if self.ends_run or not self.lock.holds or super().quit_question is None:
+        if self.ends_run or not self.state.holds or super().quit_question is None:
             return None
         return (
-            f"The run goes on. Load by hand that no screen steers ends after {span(self._unattended_s)};"
+            f"The run goes on. Load by hand that no screen steers ends after {span(self.controls.setup.unattended_s)};"
             " a plan and the autopilot go on to their end. Q ends the run now."
         )
 
@@ -36,12 +37,12 @@ class AttachedRunActions(LiveRunActions):
             return self._screen.leave()
         if not self._may_steer():
             return
-        others = f", for all {self.lock.screens} screens" if self.lock.screens > 1 else ""
+        others = f", for all {self.state.screens} screens" if self.state.screens > 1 else ""
         question = f"The load ends{others}. The session is saved."
         self._screen.ask(Confirm("End the run?", question, "end it"), lambda sure: self._end() if sure else None)
 
     def _end(self) -> None:
         if self._may_steer():
-            self.controls.quit()
+            self.controls.do(EndRun())
             self.ends_run = True
             self._screen.leave()

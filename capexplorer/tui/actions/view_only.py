@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from textual.widget import Widget
 
-from ...model.controls_lock import ControlsLock, OnlyScreen
+from ...model.controls import Controls, State
 from ..display_options import Palette
 from ..keys import ScreenName
 from ..panes.status_view import View, watched
@@ -22,8 +22,9 @@ class ViewOnlyActions:
     key_words: Mapping[str, str] = {}
     quit_question = None
 
-    def __init__(self, lock: ControlsLock | None = None) -> None:
-        self._lock = lock or OnlyScreen()
+    def __init__(self, controls: Controls | None = None) -> None:
+        """`controls`: of the run, to show who has them; None: nobody does."""
+        self._controls = controls
 
     def attach(self, screen: ScreenAccess) -> None:
         """Watch this screen's timeline."""
@@ -32,8 +33,8 @@ class ViewOnlyActions:
     @property
     def view(self) -> View:
         """Users and driver by the recorded events."""
-        timeline = self._screen.timeline
-        return replace(watched(timeline), controls=controls_text.watched(self._lock) if timeline.ended is None else "")
+        timeline, state = self._screen.timeline, self._controls.state if self._controls is not None else State()
+        return replace(watched(timeline), controls=controls_text.watched(state) if timeline.ended is None else "")
 
     def widgets(self) -> Sequence[Widget]:
         """None."""

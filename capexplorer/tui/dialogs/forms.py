@@ -138,7 +138,8 @@ class TargetForm(ModalScreen[bool]):
         Binding("up", "app.focus_previous", show=False),
     ]
 
-    def __init__(self, name: str, params: Mapping[str, Param], restart: Callable[[Mapping[str, str]], None]) -> None:
+    def __init__(self, name: str, params: Mapping[str, Param], restart: Callable[[Mapping[str, str]], str | None]) -> None:
+        """`restart` takes changed parameters, and returns why they are refused; None: the target restarts."""
         super().__init__()
         self._name, self._restart = name, restart
         self._params = {key: written(value) for key, value in params.items()}
@@ -161,14 +162,13 @@ class TargetForm(ModalScreen[bool]):
 
     def action_submit(self) -> None:
         """Restart with the changed parameters; if one is wrong, show why and keep the form open."""
-        try:
-            self._restart(self.changes())
-        except InputError as error:
-            hint = self.query_one(".hint", Static)
-            hint.update(Text(safe(str(error))))
-            hint.add_class("wrong")
-        else:
+        why_not = self._restart(self.changes())
+        if why_not is None:
             self.dismiss(True)
+        else:
+            hint = self.query_one(".hint", Static)
+            hint.update(Text(safe(why_not)))
+            hint.add_class("wrong")
 
     def changes(self) -> dict[str, str]:
         """The parameters whose text was changed."""

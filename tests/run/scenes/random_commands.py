@@ -14,6 +14,17 @@ from typing import Any
 
 from capexplorer.load import native
 from capexplorer.load.workload import Workload
+from capexplorer.model.controls import (
+    EndRun,
+    NewLevel,
+    RestartTarget,
+    RunControl,
+    SetAutopilot,
+    StartPlan,
+    StepTo,
+    StepToRate,
+    Zero,
+)
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
 from capexplorer.run.live import LiveRun
@@ -83,15 +94,15 @@ class _RandomSession:
 
     def command(self) -> None:
         """One to three random commands."""
-        live, choose = self.live, self.random.choice
+        choose = self.random.choice
         for _ in range(choose((1, 1, 1, 2, 3))):
             action = choose(
                 (
                     self._step_users,
                     self._step_users,
                     self._step_rate,
-                    live.controls.zero,
-                    live.controls.new_level,
+                    self._go_to_zero,
+                    self._open_level,
                     self._start_plan,
                     self._start_plan,
                     self._switch_autopilot,
@@ -100,20 +111,29 @@ class _RandomSession:
             )
             action()
 
+    def _do(self, control: RunControl) -> None:
+        assert self.live.controls.do(control) is None
+
     def _step_users(self) -> None:
-        self.live.controls.set_users(self.live.controls.wanted + self.random.choice((-3, 1, 2, 10)))
+        self._do(StepTo(self.live.controls.state.wanted + self.random.choice((-3, 1, 2, 10))))
 
     def _step_rate(self) -> None:
-        self.live.controls.set_rate((self.live.controls.offered_per_s or 0.0) + self.random.choice((-20.0, 5.0, 30.0)))
+        self._do(StepToRate((self.live.controls.state.offered_per_s or 0.0) + self.random.choice((-20.0, 5.0, 30.0))))
+
+    def _go_to_zero(self) -> None:
+        self._do(Zero())
+
+    def _open_level(self) -> None:
+        self._do(NewLevel())
 
     def _start_plan(self) -> None:
-        self.live.controls.start_plan(self.random.choice(PLANS))
+        self._do(StartPlan(self.random.choice(PLANS)))
 
     def _switch_autopilot(self) -> None:
-        self.live.controls.set_autopilot(not self.live.controls.autopilot)
+        self._do(SetAutopilot(on=not self.live.controls.state.autopilot))
 
     def _restart_target(self) -> None:
-        self.live.controls.restart_target({"threads": str(self.random.choice((1, 2)))})
+        self._do(RestartTarget({"threads": str(self.random.choice((1, 2)))}))
 
     # -- the disk, the threads and time
 
@@ -171,7 +191,7 @@ class _RandomSession:
                     self.pass_time()
             self.empty_disk()
             self.settle()
-        self.live.controls.quit()
+        self._do(EndRun())
         self.settle()
         self.live.session_run.load_control.stop()
         self.live.session_run.host.drain_all()
@@ -196,9 +216,9 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
         session.settle()
         live = session.live
         if name == "autopilot":
-            live.controls.set_autopilot(True)
+            live.controls.do(SetAutopilot(on=True))
         else:
-            live.controls.start_plan("4:3s")
+            live.controls.do(StartPlan("4:3s"))
         live.session_run.load_control.to_zero("guard")
         for _ in range(30):
             session.settle()
@@ -210,6 +230,6 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
                 {"name": each.name, "by": each.by, "on": each.args.get("on"), "why": each.args.get("why")}
                 for each in commands[-2:]
             ],
-            "users 10 s later": live.controls.wanted,
+            "users 10 s later": live.controls.state.wanted,
         }
     return observed
