@@ -132,7 +132,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
         self.actions.quit()
         self.exit(Ending("user"))
 
-    def action_detach(self) -> None:
+    def on_run_left(self) -> None:
         """Leave a run that goes on."""
         self.exit(Ending("detach"))
 
@@ -149,7 +149,7 @@ class ExplorerApp(SignalledApp[Ending], TypeAhead[Ending]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette's entries: all keys, and the themes."""
         for key in palette_keys(self.actions.keys, self.preferences.keys):
-            yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.action))
+            yield SystemCommand(key.help, f"key {key.shown}", partial(self.explorer.perform, key.name))
         yield SystemCommand("choose the colours", "a theme, also for later sessions", self.action_change_theme)
 
     def _print(self, text: str, stderr: bool = False) -> None:

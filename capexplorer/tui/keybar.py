@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.style import Style
 from rich.text import Text
@@ -23,22 +24,37 @@ _PAIRED = frozenset("↑↓←→+-/")
 """Signs that stand side by side: `↑↓ level`, `+/- load`."""
 
 
-def bindings(screen: ScreenName) -> list[Binding]:
-    """The bindings of one screen, hidden from Textual's own footer, which is not used."""
+Performs = Mapping[str, Callable[..., object]]
+"""What a screen does, by the names in the table of keys. That of a row which is `numbered` gets the index of its key."""
+
+
+def bindings(*screens: ScreenName) -> list[Binding]:
+    """The bindings of a screen on which the rows of one of `screens` apply at a time: each key performs its row. They are hidden
+    from Textual's own footer, which is not used.
+    """
     return [
-        Binding(pressed, key.action.format(index=index), key.help, show=False, id=_id(key, screen))
+        Binding(pressed, _action(key, screen, index), key.help, show=False, id=_id(key, screen))
+        for screen in screens
         for key in keys_of(screen)
         for index, pressed in enumerate(filter(None, key.keys.split(",")))
     ]
 
 
-def perform_bindings(*screens: ScreenName) -> list[Binding]:
-    """The bindings of a screen on which the rows of one of `screens` apply at a time: each key performs the action of its row."""
-    return [
-        Binding(each.key, f"perform({screen!r}, {each.action!r})", each.description, show=False, id=each.id)
-        for screen in screens
-        for each in bindings(screen)
-    ]
+def _action(key: Key, screen: ScreenName, index: int) -> str:
+    return f"perform({screen!r}, {key.name!r}{f', {index}' if key.numbered else ''})"
+
+
+def performs(screens: Sequence[ScreenName], *parts: Performs) -> Performs:
+    """What the keys of `screens` do, from the parts of a screen. Raises ValueError where they and the table of keys differ: a row
+    that no part performs, or two do, or a part performs what is in no row.
+    """
+    names = Counter(name for part in parts for name in part)
+    twice = {name for name, count in names.items() if count > 1}
+    missing = {key.name for screen in screens for key in keys_of(screen) if key.name} - names.keys()
+    wrong = twice | missing | names.keys() - {key.name for key in KEYS}
+    if wrong:
+        raise ValueError(f"the table of keys differs from what the screen performs: {', '.join(sorted(wrong))}")
+    return ChainMap(*map(dict, parts))
 
 
 LIKE_LESS: list[BindingType] = [
@@ -110,6 +126,5 @@ def rows(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[tuple[str,
 
 
 def palette_keys(screen: ScreenName, table: Sequence[Key] = KEYS) -> Sequence[Key]:
-    """The rows whose action the command palette can perform, without the row of the palette itself."""
-    rows_with_action = (key for key in keys_of(screen, table) if key.action and "{" not in key.action and key.shown)
-    return [key for key in rows_with_action if key.name != "commands"]
+    """The rows that the command palette can perform, without the row of the palette itself."""
+    return [key for key in keys_of(screen, table) if key.name not in ("", "commands") and key.shown and not key.numbered]

@@ -1,6 +1,6 @@
 """Every key of every screen, once. `keybar` makes bindings, key bar, help, palette of commands and the README's tables from it.
 
-Each row, a `Key`: keys, action, the keys as printed, text in the key bar, priority there (0 stays longest), help, screens.
+Each row, a `Key`: keys, name, the keys as printed, text in the key bar, priority there (0 stays longest), help, screens.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class Key:
 
     keys: str
     """The keys by Textual's names, separated by commas; empty if Textual binds them itself."""
-    action: str
-    """The action; `{index}` is replaced by the index of the pressed key in `keys`."""
+    name: str
+    """The name of what it does: each screen has a method for it, and a configuration file assigns other keys by it. Empty if
+    Textual binds the keys itself."""
     shown: str
     """The keys as they are printed on a keyboard, separated by spaces."""
     bar: str
@@ -68,18 +69,13 @@ class Key:
     help: str
     """What the key does, as an imperative: "go to the next pane"."""
     screens: tuple[ScreenName, ...]
-    named: str = ""
-    """Its name in a configuration file; empty: the action's name. An action with arguments needs one."""
-
-    @property
-    def name(self) -> str:
-        """The name by which a configuration file assigns other keys."""
-        return self.named or self.action.partition("(")[0].removeprefix("app.")
+    numbered: bool = False
+    """Whether the method gets the index of the pressed key in `keys`."""
 
     @property
     def can_be_rebound(self) -> bool:
         """Whether a configuration file may assign other keys: not for keys that are numbers, or that Textual binds itself."""
-        return bool(self.keys) and "{index}" not in self.action
+        return bool(self.keys) and not self.numbered
 
 
 # -- time keys -----------------------------------------------------------------------------------------------------------------
@@ -90,37 +86,34 @@ TIME_KEYS = (
     # while there is an inspection cursor
     Key(
         "left",
-        "cursor(-1)",
+        "cursor_back",
         "←",
         "←→ 1 s",
         0,
         "move the cursor one second back; in the capacity curve, to the point on its left",
         INSPECT,
-        named="cursor_back",
     ),
     Key(
         "right",
-        "cursor(1)",
+        "cursor_forward",
         "→",
         "",
         0,
         "move the cursor one second forward; in the capacity curve, to the point on its right",
         INSPECT,
-        named="cursor_forward",
     ),
     Key(
         "shift+left",
-        "leap(-1)",
+        "leap_back",
         "Shift+←",
         "Shift+←→ 10 s",
         6,
         "move the cursor 10 s back, or a thirtieth of the time shown if that is more",
         INSPECT,
-        named="leap_back",
     ),
-    Key("shift+right", "leap(1)", "Shift+→", "", 0, "move the cursor forward by as much", INSPECT, named="leap_forward"),
-    Key("up", "cursor_level(1)", "↑", "↑↓ level", 0, "move the cursor to the next level", INSPECT, named="cursor_next_level"),
-    Key("down", "cursor_level(-1)", "↓", "", 0, "move the cursor to the previous level", INSPECT, named="cursor_previous_level"),
+    Key("shift+right", "leap_forward", "Shift+→", "", 0, "move the cursor forward by as much", INSPECT),
+    Key("up", "cursor_next_level", "↑", "↑↓ level", 0, "move the cursor to the next level", INSPECT),
+    Key("down", "cursor_previous_level", "↓", "", 0, "move the cursor to the previous level", INSPECT),
     Key(
         "i",
         "open_level",
@@ -132,40 +125,38 @@ TIME_KEYS = (
     ),
     # moving through a replay
     Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", REPLAY),
-    Key("left", "skip(-10)", "←", "←→ 10 s", 0, "go 10 s back", REPLAY, named="back"),
-    Key("right", "skip(10)", "→", "", 0, "go 10 s forward", REPLAY, named="forward"),
-    Key("shift+left", "skip(-60)", "Shift+←", "", 0, "go 1 min back", REPLAY, named="minute_back"),
-    Key("shift+right", "skip(60)", "Shift+→", "", 0, "go 1 min forward", REPLAY, named="minute_forward"),
-    Key("comma", "step(-1)", ",", ", . second", 5, "pause, and go one second back", REPLAY, named="second_back"),
-    Key("full_stop", "step(1)", ".", "", 0, "pause, and go one second forward", REPLAY, named="second_forward"),
-    Key("left_square_bracket", "speed(-1)", "[", "[ ] speed", 0, "play slower", REPLAY, named="slower"),
-    Key("right_square_bracket", "speed(1)", "]", "", 0, "play faster: 0.5x to 64x", REPLAY, named="faster"),
-    Key("up", "jump('level', 1)", "↑", "↑↓ level", 0, "go to the next level", REPLAY, named="next_level"),
+    Key("left", "back", "←", "←→ 10 s", 0, "go 10 s back", REPLAY),
+    Key("right", "forward", "→", "", 0, "go 10 s forward", REPLAY),
+    Key("shift+left", "minute_back", "Shift+←", "", 0, "go 1 min back", REPLAY),
+    Key("shift+right", "minute_forward", "Shift+→", "", 0, "go 1 min forward", REPLAY),
+    Key("comma", "second_back", ",", ", . second", 5, "pause, and go one second back", REPLAY),
+    Key("full_stop", "second_forward", ".", "", 0, "pause, and go one second forward", REPLAY),
+    Key("left_square_bracket", "slower", "[", "[ ] speed", 0, "play slower", REPLAY),
+    Key("right_square_bracket", "faster", "]", "", 0, "play faster: 0.5x to 64x", REPLAY),
+    Key("up", "next_level", "↑", "↑↓ level", 0, "go to the next level", REPLAY),
     Key(
         "down",
-        "jump('level', -1)",
+        "previous_level",
         "↓",
         "",
         0,
         "go to the start of this level; at its start, to the previous level",
         REPLAY,
-        named="previous_level",
     ),
-    Key("m", "jump('mark', 1)", "m", "m mark", 0, "go to the next mark", REPLAY, named="next_mark"),
-    Key("M", "jump('mark', -1)", "M", "", 0, "go to the previous mark", REPLAY, named="previous_mark"),
-    Key("n", "jump('note', 1)", "n", "n note", 4, "go to the next note", REPLAY, named="next_note"),
-    Key("N", "jump('note', -1)", "N", "", 0, "go to the previous note", REPLAY, named="previous_note"),
+    Key("m", "next_mark", "m", "m mark", 0, "go to the next mark", REPLAY),
+    Key("M", "previous_mark", "M", "", 0, "go to the previous mark", REPLAY),
+    Key("n", "next_note", "n", "n note", 4, "go to the next note", REPLAY),
+    Key("N", "previous_note", "N", "", 0, "go to the previous note", REPLAY),
     Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", REPLAY),
-    Key("less_than_sign,home", "edge(-1)", "< Home", "< > ends", 5, "go to the beginning", REPLAY, named="beginning"),
+    Key("less_than_sign,home", "beginning", "< Home", "< > ends", 5, "go to the beginning", REPLAY),
     Key(
         "greater_than_sign,end",
-        "edge(1)",
+        "end",
         "> End",
         "",
         0,
         "go to the end; with --follow the display stays at the end",
         REPLAY,
-        named="end",
     ),
 )
 
@@ -181,36 +172,31 @@ LOAD_KEYS = (
     Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", LIVE),
     Key(
         "plus,equals_sign,up",
-        "step(1)",
+        "more_users",
         "+ = ↑",
         "+/- load",
         0,
         "add one step of users, or of the offered rate",
         LIVE,
-        named="more_users",
     ),
     Key(
         "minus,underscore,down",
-        "step(-1)",
+        "fewer_users",
         "- _ ↓",
         "",
         0,
         "take one step of users, or of the offered rate, away",
         LIVE,
-        named="fewer_users",
     ),
-    Key(
-        "left_square_bracket,comma", "resize_step(-1)", "[ ,", "[ ] step", 0, "make the step smaller", LIVE, named="smaller_step"
-    ),
+    Key("left_square_bracket,comma", "smaller_step", "[ ,", "[ ] step", 0, "make the step smaller", LIVE),
     Key(
         "right_square_bracket,full_stop",
-        "resize_step(1)",
+        "larger_step",
         "] .",
         "",
         0,
         f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
         LIVE,
-        named="larger_step",
     ),
     Key(
         "g",
@@ -262,15 +248,14 @@ LOAD_KEYS = (
     Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", LIVE),
     Key(
         "W",
-        "worker(1)",
+        "add_worker",
         "W",
         "W worker",
         4,
         "run users in one more worker process; the first time in two, and no longer in this process",
         LIVE,
-        named="add_worker",
     ),
-    Key("ctrl+w", "worker(-1)", "Ctrl+W", "", 0, "end one worker process; its users run in the others", LIVE, named="end_worker"),
+    Key("ctrl+w", "end_worker", "Ctrl+W", "", 0, "end one worker process; its users run in the others", LIVE),
     Key("n", "note", "n", "n note", 3, "write a note at this moment", LIVE),
     Key("h", "watch_part", "h", "", 0, "watch one more part: a database, a proxy, another host", LIVE),
     Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", LIVE),
@@ -283,23 +268,27 @@ LOAD_KEYS = (
         "ask for the controls of a run that has several screens; the screen that has them hands them over",
         LIVE,
     ),
+)
+"""Those that steer: a screen that only watches refuses them."""
+
+LIVE_VIEW_KEYS = (
     Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", LIVE),
     Key(
         "left",
-        "cursor(-1)",
+        "cursor_back",
         "← →",
         "",
         0,
         "inspect: move a cursor through all charts, one second a key",
         LIVE,
-        named="cursor_back",
     ),
-    Key("right", "cursor(1)", "", "", 0, "", LIVE, named="cursor_forward"),
+    Key("right", "cursor_forward", "", "", 0, "", LIVE),
 )
 
 
 KEYS = (
     *LOAD_KEYS,
+    *LIVE_VIEW_KEYS,
     *TIME_KEYS,
     # view and export
     Key(
@@ -324,18 +313,17 @@ KEYS = (
         CHARTS,
     ),
     Key("o", "log", "o", "o log", 6, "show the log: messages, and what target and users printed; again: go back", CHARTS),
-    Key("1,2,3,4,5,6,7,8,9", "pane({index})", "1-9", "", 0, "show a pane by its number", CHARTS),
+    Key("1,2,3,4,5,6,7,8,9", "pane", "1-9", "", 0, "show a pane by its number", CHARTS, numbered=True),
     Key(
         "tab",
-        "next_pane(1)",
+        "next_pane",
         "Tab",
         "Tab pane",
         6,
         "go to the next pane; Shift+Tab to the previous one",
         CHARTS,
-        named="next_pane",
     ),
-    Key("shift+tab", "next_pane(-1)", "", "", 0, "", CHARTS, named="previous_pane"),
+    Key("shift+tab", "previous_pane", "", "", 0, "", CHARTS),
     Key("", "", "↑ ↓", "", 0, "in the failures pane: choose a cause or an error; R then shows its requests", CHARTS),
     Key("", "", "PgUp PgDn j k", "", 0, "scroll the list in focus; Home, End and G go to its ends", CHARTS),
     Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", CHARTS),
@@ -343,23 +331,21 @@ KEYS = (
     Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", CHARTS),
     Key(
         "right_parenthesis",
-        "zoom(1)",
+        "zoom_in",
         ")",
         "",
         0,
         "zoom in: show less time, around the cursor if there is one",
         (*CHARTS, *INSPECT),
-        named="zoom_in",
     ),
     Key(
         "left_parenthesis",
-        "zoom(-1)",
+        "zoom_out",
         "(",
         "( ) zoom",
         5,
         "zoom out: show more time",
         (*CHARTS, *INSPECT),
-        named="zoom_out",
     ),
     Key("escape", "leave_inspection", "Esc", "Esc leave", 0, "end the inspection; the charts follow the newest second", INSPECT),
     Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", CHARTS),
@@ -378,19 +364,18 @@ KEYS = (
     Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", CHARTS),
     Key(
         "colon",
-        "app.command_palette",
+        "commands",
         ": Ctrl+P",
         ": commands",
         7,
         "search all commands, or choose the colours",
         CHARTS,
-        named="commands",
     ),
     # the picker's list
     Key("", "", "Enter", "Enter {open}", 0, "run the profile, attach to a running session, or replay a saved one", PICKER),
-    Key("j", "app.simulate_key('down')", "j ↓", "", 0, "go to the next entry", PICKER, named="next_entry"),
-    Key("k", "app.simulate_key('up')", "k ↑", "", 0, "go to the previous entry", PICKER, named="previous_entry"),
-    Key("G", "app.simulate_key('end')", "G End", "", 0, "go to the last entry", PICKER, named="last_entry"),
+    Key("j", "next_entry", "j ↓", "", 0, "go to the next entry", PICKER),
+    Key("k", "previous_entry", "k ↑", "", 0, "go to the previous entry", PICKER),
+    Key("G", "last_entry", "G End", "", 0, "go to the last entry", PICKER),
     Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", PICKER),
     Key("slash", "filter", "/", "/ filter", 1, "show only entries that contain a text", PICKER),
     Key("escape", "clear", "Esc", "", 0, "show all entries again", PICKER),
@@ -400,11 +385,11 @@ KEYS = (
     Key("i", "levels", "i", "i levels", 3, "show the session's table of levels", PICKER),
     Key("r", "rename", "r", "r rename", 4, "give the session a title", PICKER),
     Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after confirmation", PICKER),
-    Key("1,2,3,4,5,6,7", "sort({index})", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", PICKER),
+    Key("1,2,3,4,5,6,7", "sort", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", PICKER, numbered=True),
     # everywhere
     Key(
         "P",
-        "app.picture",
+        "picture",
         "P",
         "",
         0,
@@ -422,13 +407,12 @@ KEYS = (
     ),
     Key(
         "q",
-        "app.leave",
+        "quit",
         "q Ctrl+C",
         "q quit",
         0,
         "quit; under load it asks, and a second q confirms; quitting an attached screen does not end the run",
         LIVE,
-        named="quit",
     ),
     Key(
         "D",
@@ -440,8 +424,8 @@ KEYS = (
         LIVE,
     ),
     Key("Q", "stop", "Q", "", 0, "end the run, for all of its screens, after confirmation; the session is saved", LIVE),
-    Key("q", "leave", "q Ctrl+C", "q {leave}", 0, "leave a pane that fills the screen, else quit", REPLAY, named="quit"),
-    Key("q", "app.leave", "q Ctrl+C", "q quit", 0, "quit", PICKER, named="quit"),
+    Key("q", "quit", "q Ctrl+C", "q {leave}", 0, "leave a pane that fills the screen, else quit", REPLAY),
+    Key("q", "quit", "q Ctrl+C", "q quit", 0, "quit", PICKER),
     Key("", "", "q Ctrl+C", "q {leave}", 0, "leave or quit, as without the cursor", INSPECT),
 )
 

@@ -11,6 +11,10 @@ class EventsArrived(Message, bubble=False):
     """The feed has new events."""
 
 
+class RunLeft(Message, bubble=False):
+    """The user leaves a run that goes on."""
+
+
 class FeedFailed(Message, bubble=False):
     """The feed's session cannot be read any more."""
 

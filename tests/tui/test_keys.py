@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from textual.actions import parse
-from textual.binding import Binding
 
 from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.actions.view_only import ViewOnlyActions
-from capexplorer.tui.keybar import bindings, key_bar, rows
+from capexplorer.tui.keybar import Performs, bindings, key_bar, performs, rows
 from capexplorer.tui.keys import ScreenName, keys_of
-from capexplorer.tui.screens.arrangement import Arrangement
-from capexplorer.tui.screens.baseline_choice import BaselineChoice
-from capexplorer.tui.screens.detail_screens import DetailScreens
-from capexplorer.tui.screens.explorer import ExplorerScreen
-from capexplorer.tui.screens.inspecting import Inspecting
-from capexplorer.tui.screens.picker import Picker
-from capexplorer.tui.screens.view_options import Exporting, ViewOptions
 
 SCREENS: tuple[ScreenName, ...] = ("live", "replay", "inspect", "picker")
 WORDS = {"play": "pause", "open": "replays", "other": "sessions", "leave": "quit"}
@@ -56,40 +46,27 @@ def test_every_key_of_the_key_bar_is_explained_in_the_help(screen: ScreenName) -
     assert [key.shown for key in keys_of(screen) if key.bar and (key.shown not in explained or not key.help)] == []
 
 
-def test_every_binding_of_the_picker_is_in_the_table_and_has_an_action() -> None:
-    assert key_actions(Picker) == {(binding.key, binding.action) for binding in bindings("picker")}
-    assert [name for name in action_names("picker") if not hasattr(Picker, f"action_{name}")] == []
+def nothing() -> None:
+    """What a key does here."""
 
 
-def test_every_binding_of_the_explorer_screen_is_in_the_table() -> None:
-    bound = {(key, *parse(action)) for key, action in key_actions(ExplorerScreen)}
-    tables: tuple[ScreenName, ...] = ("inspect", "live", "replay")
-    assert bound == {(binding.key, "", "perform", (screen, binding.action)) for screen in tables for binding in bindings(screen)}
+NAMES = {key.name: nothing for key in keys_of("picker") if key.name}
 
 
-@pytest.mark.parametrize("actions", [LiveRunActions, Transport])
-def test_every_action_of_the_explorer_screen_is_defined_by_exactly_one_of_its_parts(
-    actions: type[LiveRunActions] | type[Transport],
-) -> None:
-    parts = (ExplorerScreen, Arrangement, Inspecting, BaselineChoice, ViewOptions, Exporting, DetailScreens, actions)
-    defined_by = {
-        name: [part for part in parts if hasattr(part, f"action_{name}")]
-        for name in action_names(actions.keys) | action_names("inspect")
-    }
-    assert {name: found for name, found in defined_by.items() if len(found) != 1} == {}
+@pytest.mark.parametrize(
+    ("parts", "wrong"),
+    [
+        ([{name: nothing for name in NAMES if name != "sort"}], "sort"),
+        ([NAMES, {"mark": nothing}], "mark"),
+        ([NAMES, {"no_such_key": nothing}], "no_such_key"),
+    ],
+    ids=["a key that no part performs", "a key that two parts perform", "a name without a key"],
+)
+def test_a_screen_does_not_start_with_a_wrong_name(parts: list[Performs], wrong: str) -> None:
+    assert performs(("picker",), NAMES).keys() == NAMES.keys()
+    with pytest.raises(ValueError, match=f": {wrong}$"):
+        performs(("picker",), *parts)
 
 
 def test_a_screen_that_only_watches_has_the_keys_of_the_live_screen() -> None:
     assert ViewOnlyActions.keys == LiveRunActions.keys == "live"
-
-
-def key_actions(screen: type[ExplorerScreen] | type[Picker]) -> set[tuple[str, str]]:
-    """(key, action) of each binding of a screen."""
-    assert all(isinstance(binding, Binding) for binding in screen.BINDINGS)
-    return {(binding.key, binding.action) for binding in screen.BINDINGS if isinstance(binding, Binding)}
-
-
-def action_names(screen: ScreenName) -> set[str]:
-    """Names of the actions of a screen's keys, without those of the application."""
-    names = {key.action.partition("(")[0] for key in keys_of(screen) if key.action}
-    return {name for name in names if not name.startswith("app.")}

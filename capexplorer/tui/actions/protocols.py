@@ -1,4 +1,4 @@
-"""The protocols between the explorer screen and its actions, whose methods `action_NAME` are named in the table of keys.
+"""The protocols between the explorer screen and its actions, which do what keys do that are not of every explorer screen.
 
 Actions know the screen only as `ScreenAccess`, and no panes.
 """
@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from ...model.timeline import Timeline
 from ..display_options import Palette
+from ..keybar import Performs
 from ..keys import ScreenName
 from ..panes.status_view import View
 
@@ -38,8 +39,11 @@ class ScreenAccess(Protocol):
     def leave(self) -> None:
         """Quit, as the key q does."""
 
-    def act(self, action: str) -> None:
-        """Perform an action, given in the notation of the table of keys."""
+    def leave_run(self) -> None:
+        """Close the screen of a run that goes on."""
+
+    def act(self, name: str) -> None:
+        """Perform what has this name in the table of keys."""
 
     def show_moment(self) -> None:
         """Show the time that a key moved to; left out while the same key waits again, which moves further."""
@@ -51,6 +55,10 @@ class Actions(Protocol):
     @property
     def keys(self) -> ScreenName:
         """The screen name whose rows of the table of keys are bound."""
+
+    @property
+    def performs(self) -> Performs:
+        """What the keys do that are not of every explorer screen."""
 
     @property
     def key_words(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from textual.widget import Widget
@@ -38,6 +39,7 @@ from ...wording.numbers import counted, iterations
 from ..dialogs.ask import Ask, Confirm
 from ..dialogs.forms import TargetForm
 from ..display_options import Palette
+from ..keybar import Performs
 from ..keys import STEPS, ScreenName
 from ..panes.status_view import View
 from . import controls_text
@@ -209,8 +211,8 @@ class LoadSteps:
         return StepAnswer(why_not or "", alarm=why_not is not None)
 
 
-PERFORMED = {"W": "worker(1)", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
-"""The keys of proposals other than Enter, with their actions: Enter performs these as well."""
+PERFORMED = {"W": "add_worker", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
+"""The keys of proposals other than Enter, with their names: Enter performs these as well."""
 
 
 class LiveRunActions:
@@ -231,6 +233,33 @@ class LiveRunActions:
     def attach(self, screen: ScreenAccess) -> None:
         """Steer the load that this screen shows."""
         self._screen = screen
+
+    @property
+    def performs(self) -> Performs:
+        """What the keys of this screen do."""
+        return {
+            "take_step": self.action_take_step,
+            "more_users": partial(self.action_step, 1),
+            "fewer_users": partial(self.action_step, -1),
+            "smaller_step": partial(self.action_resize_step, -1),
+            "larger_step": partial(self.action_resize_step, 1),
+            "go": self.action_go,
+            "unit": self.action_unit,
+            "zero": self.action_zero,
+            "autopilot": self.action_autopilot,
+            "verify": self.action_verify,
+            "plan": self.action_plan,
+            "new_level": self.action_new_level,
+            "spawn_rate": self.action_spawn_rate,
+            "add_worker": partial(self.action_worker, 1),
+            "end_worker": partial(self.action_worker, -1),
+            "note": self.action_note,
+            "watch_part": self.action_watch_part,
+            "restart": self.action_restart,
+            "controls": self.action_controls,
+            "detach": self.action_detach,
+            "stop": self.action_stop,
+        }
 
     @property
     def view(self) -> View:
@@ -283,7 +312,7 @@ class LiveRunActions:
             return
         if not self.controls.setup.unattended_s:
             return self._screen.show_message("[guards] unattended_s is 0: the run ends with its screen", alarm=True)
-        self._screen.act("app.detach")
+        self._screen.leave_run()
 
     # -- who has the controls
 

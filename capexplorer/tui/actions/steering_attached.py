@@ -29,7 +29,7 @@ class AttachedRunActions(LiveRunActions):
 
     def action_detach(self) -> None:
         """Close this screen without a question."""
-        self._screen.act("app.detach")
+        self._screen.leave_run()
 
     def action_stop(self) -> None:
         """End the run, for all of its screens, and close this one."""

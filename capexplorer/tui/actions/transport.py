@@ -6,6 +6,7 @@ Time, keys and the mouse all move the position of the feed's playback; the feed 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from textual.widget import Widget
 
@@ -14,6 +15,7 @@ from ...model.sources import Landmark
 from ..dialogs.ask import Ask
 from ..display_options import Palette
 from ..feed import WANTED, RecordedFeed, parse_position
+from ..keybar import Performs
 from ..keys import ScreenName
 from ..panes.status_view import View, watched
 from ..panes.transport_bar import TransportBar, TransportView
@@ -38,6 +40,30 @@ class Transport:
     def attach(self, screen: ScreenAccess) -> None:
         """Set the screen whose time is moved."""
         self._screen = screen
+
+    @property
+    def performs(self) -> Performs:
+        """What the keys of this screen do."""
+        return {
+            "play": self.action_play,
+            "back": partial(self.action_skip, -10.0),
+            "forward": partial(self.action_skip, 10.0),
+            "minute_back": partial(self.action_skip, -60.0),
+            "minute_forward": partial(self.action_skip, 60.0),
+            "second_back": partial(self.action_step, -1),
+            "second_forward": partial(self.action_step, 1),
+            "slower": partial(self.action_speed, -1),
+            "faster": partial(self.action_speed, 1),
+            "next_level": partial(self.action_jump, "level", 1),
+            "previous_level": partial(self.action_jump, "level", -1),
+            "next_mark": partial(self.action_jump, "mark", 1),
+            "previous_mark": partial(self.action_jump, "mark", -1),
+            "next_note": partial(self.action_jump, "note", 1),
+            "previous_note": partial(self.action_jump, "note", -1),
+            "go": self.action_go,
+            "beginning": partial(self.action_edge, -1),
+            "end": partial(self.action_edge, 1),
+        }
 
     @property
     def view(self) -> View:

@@ -9,7 +9,8 @@ from textual.widget import Widget
 
 from ...model.controls import Controls, State
 from ..display_options import Palette
-from ..keys import ScreenName
+from ..keybar import Performs
+from ..keys import LOAD_KEYS, ScreenName
 from ..panes.status_view import View, watched
 from . import controls_text
 from .protocols import ScreenAccess
@@ -31,6 +32,15 @@ class ViewOnlyActions:
         self._screen = screen
 
     @property
+    def performs(self) -> Performs:
+        """What the keys of this screen do."""
+        steers = {key.name: self._refuse for key in LOAD_KEYS}
+        return {**steers, "detach": self.action_detach, "stop": self.action_stop}
+
+    def _refuse(self) -> None:
+        self._screen.show_message("there is no load to steer")
+
+    @property
     def view(self) -> View:
         """Users and driver by the recorded events."""
         timeline, state = self._screen.timeline, self._controls.state if self._controls is not None else State()
@@ -45,7 +55,7 @@ class ViewOnlyActions:
 
     def action_detach(self) -> None:
         """Close this screen: the run goes on."""
-        self._screen.act("app.detach")
+        self._screen.leave_run()
 
     def action_stop(self) -> None:
         """Say which screens may end a run, or close this one if the session has ended."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, TypeVar, get_args
 
-from textual.actions import parse
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -24,9 +24,9 @@ from ..actions.protocols import Actions
 from ..base_app import SignalledApp
 from ..display_options import Palette
 from ..feed import Change, Feed
-from ..keybar import perform_bindings
+from ..keybar import Performs, bindings, performs
 from ..keys import ScreenName
-from ..messages import ChartClicked, FeedFailed
+from ..messages import ChartClicked, FeedFailed, RunLeft
 from ..panes.inspected import InspectArea
 from ..panes.pane import ChartPane, Pane
 from ..panes.status_view import View
@@ -49,7 +49,7 @@ class ExplorerScreen(Screen[None]):
 
     AUTO_FOCUS = ""
     CSS_PATH = "explorer.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [*perform_bindings("inspect", "live", "replay")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("inspect", "live", "replay")]
     """Bindings of `inspect` come first: while there is an inspection cursor, they apply instead of others with the same key."""
 
     def __init__(
@@ -81,9 +81,7 @@ class ExplorerScreen(Screen[None]):
         )
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
-        self._parts = (
-            self, self.arrangement, self.inspecting, self._baseline, self.options, self._exporting, self._detail_screens, actions,
-        )  # fmt: skip
+        self._performs: Performs = {}
         actions.attach(self)
 
     @property
@@ -106,6 +104,7 @@ class ExplorerScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Status, tabs, panes, the inspected second, what the actions show, keys."""
+        self._performs = performs(("inspect", self.actions.keys), self._own_performs(), self.actions.performs)
         yield self.status_lines.status
         yield self.status_lines.tabs
         yield Container(*self.arrangement.panes, id="panes")
@@ -236,11 +235,15 @@ class ExplorerScreen(Screen[None]):
 
     def leave(self) -> None:
         """Quit, as the key q does."""
-        self.act("app.leave")
+        self.call_later(self._application.action_leave)
 
-    def act(self, action: str) -> None:
-        """Perform an action, given in the notation of the table of keys."""
-        self.call_later(self.perform, action)
+    def leave_run(self) -> None:
+        """Close the screen of a run that goes on."""
+        self.app.post_message(RunLeft())
+
+    def act(self, name: str) -> None:
+        """Perform what has this name in the table of keys."""
+        self.call_later(self.perform, name)
 
     # -- keys
 
@@ -249,22 +252,57 @@ class ExplorerScreen(Screen[None]):
         bound = ("inspect", self.actions.keys) if self.inspecting.is_on else (self.actions.keys,)
         return action != "perform" or parameters[0] in bound
 
-    async def action_perform(self, keys: ScreenName, action: str) -> None:
-        """Perform a key's action. `keys`: the screen whose rows of the table contain it."""
-        await self.perform(action)
+    def action_perform(self, keys: ScreenName, name: str, *index: int) -> None:
+        """Perform what has this name in the table of keys. `keys`: the screen whose rows contain it."""
+        self.perform(name, *index)
 
-    async def perform(self, action: str) -> None:
-        """Perform an action, given in the notation of the table of keys, by the part that has the method `action_NAME`."""
-        owner, name, arguments = parse(action)
-        if owner:
-            await self.app.run_action(action)
-            return
-        for part in self._parts:
-            method: Callable[..., None] | None = getattr(part, f"action_{name}", None)
-            if method is not None:
-                method(*arguments)
-                return
-        self.show_message("there is no load to steer")
+    def perform(self, name: str, *index: int) -> None:
+        """Perform what has this name in the table of keys."""
+        self._performs[name](*index)
+
+    def _own_performs(self) -> Performs:
+        """What the keys of every explorer screen do."""
+        arrangement, inspecting, options, app = self.arrangement, self.inspecting, self.options, self._application
+        return {
+            "cursor_back": partial(inspecting.action_cursor, -1),
+            "cursor_forward": partial(inspecting.action_cursor, 1),
+            "leap_back": partial(inspecting.action_leap, -1),
+            "leap_forward": partial(inspecting.action_leap, 1),
+            "cursor_next_level": partial(inspecting.action_cursor_level, 1),
+            "cursor_previous_level": partial(inspecting.action_cursor_level, -1),
+            "open_level": inspecting.action_open_level,
+            "inspect": inspecting.action_inspect,
+            "leave_inspection": inspecting.action_leave_inspection,
+            "window": inspecting.action_window,
+            "zoom_in": partial(inspecting.action_zoom, 1),
+            "zoom_out": partial(inspecting.action_zoom, -1),
+            "pane": arrangement.action_pane,
+            "next_pane": partial(arrangement.action_next_pane, 1),
+            "previous_pane": partial(arrangement.action_next_pane, -1),
+            "failures": arrangement.action_failures,
+            "raw": arrangement.action_raw,
+            "log": arrangement.action_log,
+            "maximise": arrangement.action_maximise,
+            "leave_pane": self.action_leave_pane,
+            "endpoints": self._detail_screens.action_endpoints,
+            "requests": self._detail_screens.action_requests,
+            "pause_display": options.action_pause_display,
+            "logarithmic": options.action_logarithmic,
+            "latency_form": options.action_latency_form,
+            "baseline": self._baseline.action_baseline,
+            "choose_baseline": self._baseline.action_choose_baseline,
+            "export": self._exporting.action_export,
+            "copy": self._exporting.action_copy,
+            "picture": app.action_picture,
+            "commands": app.action_command_palette,
+            "help": self.action_help,
+            "quit": self.action_leave,
+        }
+
+    @property
+    def _application(self) -> SignalledApp[object]:
+        assert isinstance(self.app, SignalledApp)
+        return self.app
 
     def on_key(self, event: Key) -> None:
         """Say where the keys are listed, if a typed character is none of them."""
@@ -286,8 +324,7 @@ class ExplorerScreen(Screen[None]):
         """In a replay, leave the pane that fills the screen; without one, quit."""
         if self._leaves_first:
             return self.arrangement.leave()
-        assert isinstance(self.app, SignalledApp)
-        self.app.action_leave()
+        self._application.action_leave()
 
     def on_chart_clicked(self, message: ChartClicked) -> None:
         """Move the cursor to where a chart was clicked."""

@@ -22,8 +22,9 @@ from textual.worker import get_current_worker
 
 from ...errors import CapexplorerError
 from ...wording.quantities import size
+from ..base_app import SignalledApp
 from ..dialogs.ask import Ask, Choose, Confirm
-from ..keybar import KeyLine, bindings, key_bar
+from ..keybar import KeyLine, Performs, bindings, key_bar, performs
 from ..keys import ScreenName
 from ..preferences import Preferences
 from ..render.text import safe, shorten, wrap
@@ -275,8 +276,8 @@ def _remark(wanted: str, none: str) -> Option:
     return Option(Text("  nothing matches" if wanted else f"  {none}", "italic"), disabled=True)
 
 
-OF_SESSIONS = ("mark", "export", "levels", "rename", "delete", "sort({index})")
-"""Actions on sessions alone: while a profile is highlighted, the bar does not show their keys."""
+OF_SESSIONS = ("mark", "export", "levels", "rename", "delete", "sort")
+"""What is done to sessions alone: while a profile is highlighted, the bar does not show their keys."""
 
 
 class Picker(Screen[None]):
@@ -298,11 +299,13 @@ class Picker(Screen[None]):
         self._saved_sessions, self._default = saved_sessions, default
         self._entries = Entries(profiles, default)
         self._detail = EntryDetail(id="detail")
+        self._performs: Performs = {}
         self._detailed = ""
         """Id of the entry that the detail shows."""
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, detail, keys."""
+        self._performs = performs((self.NAME,), self._own_performs())
         yield Static(Text("capexplorer   explore the capacity of a service"), id="title")
         yield Input(placeholder="filter", id="filter", compact=True)
         yield self._entries
@@ -385,7 +388,7 @@ class Picker(Screen[None]):
             opens = "hides" if self._entries.shows_others else "shows"
         words = {"open": opens, "other": "sessions" if row is None else "profiles"}
         left_out = () if row is not None else OF_SESSIONS if self._entries.compared() else (*OF_SESSIONS, "compare")
-        shown = [key for key in self._preferences.keys if key.action not in left_out]
+        shown = [key for key in self._preferences.keys if key.name not in left_out]
         self.query_one(KeyLine).show_keys(key_bar(self.NAME, self.size.width - 1, shown, **words))
 
     def _show_message(self, message: str) -> None:
@@ -402,6 +405,32 @@ class Picker(Screen[None]):
         """Say where the keys are listed, if a typed character is none of them."""
         if event.is_printable and event.key not in self.active_bindings and not isinstance(self.focused, Input):
             self._show_message(f"{event.character} has no effect here; ? shows the keys")
+
+    def action_perform(self, keys: ScreenName, name: str, *index: int) -> None:
+        """Perform what has this name in the table of keys."""
+        self._performs[name](*index)
+
+    def _own_performs(self) -> Performs:
+        app = self.app
+        assert isinstance(app, SignalledApp)
+        return {
+            "next_entry": partial(app.simulate_key, "down"),
+            "previous_entry": partial(app.simulate_key, "up"),
+            "last_entry": partial(app.simulate_key, "end"),
+            "next_list": self.action_next_list,
+            "filter": self.action_filter,
+            "clear": self.action_clear,
+            "mark": self.action_mark,
+            "compare": self.action_compare,
+            "export": self.action_export,
+            "levels": self.action_levels,
+            "rename": self.action_rename,
+            "delete": self.action_delete,
+            "sort": self.action_sort,
+            "picture": app.action_picture,
+            "help": self.action_help,
+            "quit": app.action_leave,
+        }
 
     def action_help(self) -> None:
         """Open the help screen: keys, and meanings of the columns."""
