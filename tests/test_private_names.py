@@ -45,7 +45,7 @@ KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/se
 RESULTS = ("load/results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
-QUEUE_FILES = ("commands/exploring.py", "load/hub_thread.py", "run/inbox.py", "run/drivers/driver.py")
+QUEUE_FILES = ("commands/exploring.py", "load/hub_thread.py", "run/inbox.py")
 EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/inbox.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
 

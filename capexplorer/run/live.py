@@ -39,8 +39,7 @@ from ..model.timeline import Timeline
 from ..model.watched import PartSpec, mistakes, parsed_part
 from ..parts.servers import missing_client
 from ..target.reports import Report as TargetReport
-from .drivers.driver import Autopilot, Driver, Manual, Plan
-from .drivers.load_target import LoadTarget
+from .drivers.load_target import Autopilot, Driver, LoadTarget, Manual, Plan
 from .load_workers import LoadWorkers
 from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome

@@ -6,6 +6,8 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from .. import wording
 from ..analysis.stop_rules import TriggeredRule
@@ -13,13 +15,12 @@ from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..load.plan import Step
 from ..model.events import By, Command
+from ..model.param import Param
 from ..wording import units
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
 from .drivers.autopilots import Autopilots
-from .drivers.current_driver import CurrentDriver, EndedBy
-from .drivers.driver import Autopilot, Manual, Plan, Shape
-from .drivers.load_target import LoadTarget
+from .drivers.load_target import Autopilot, Driving, LoadTarget, Manual, Plan, Shape
 from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
@@ -28,6 +29,9 @@ from .level_events import LevelEvents
 from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome
+
+EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
+"""Why a plan or a shape ended."""
 
 
 class LoadControl:
@@ -51,7 +55,10 @@ class LoadControl:
         self._timeline = timeline
         self.levels = LevelEvents(sink, pump.now_s, epoch)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
-        self._driver = CurrentDriver(load_target)
+        self._driver = load_target.driver
+        """The driver as the pump knows it. `LoadTarget` knows another one at once, in any thread; until the pump gets to that
+        change, moves and reports of this one are refused.
+        """
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
         self._moves = PlanMoves(load_target, self.step)
         self._autopilots = Autopilots(
@@ -74,15 +81,23 @@ class LoadControl:
 
     def _end_driver(self, why: EndedBy, who: By) -> None:
         """End the driver and emit a command that says so. The users stay."""
-        command = self._driver.end_command(why, who, self._pump.now_s())
-        if command is not None:
-            self._emit(command)
-        self._driver.kind = Manual(who)
+        if self._driver.is_planned:
+            what = "shape" if isinstance(self._driver.kind, Shape) else "plan"
+            args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
+            if self._load_target.offered_per_s is not None:
+                args["offered_per_s"] = self._load_target.offered_per_s
+            self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
+        self._driver = replace(self._driver, kind=Manual(who))
         self._autopilots.taken_over(who)
+
+    @property
+    def _is_current(self) -> bool:
+        """Whether the pump knows the current driver, i.e. no other thread has started a new one meanwhile."""
+        return self._load_target.is_current(self._driver.generation)
 
     def _end_if_stopped_by_guard(self) -> None:
         """End a driver chosen just before the run stopped the load. (A person's later step is queued and ends it by itself.)"""
-        if not self._driver.is_current and self._load_target.driver.kind == Manual("guard"):
+        if not self._is_current and self._load_target.driver.kind == Manual("guard"):
             self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
@@ -90,17 +105,17 @@ class LoadControl:
         is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.driver.kind, Manual)
         self._load_target.is_open = True  # must come first: from now on a step by hand reaches the load directly
         match self._driver.kind:
-            case Plan() if not self._plan.has_begun and self._driver.is_current:
+            case Plan() if not self._plan.has_begun and self._is_current:
                 self._advance_plan()
             case Manual() if is_free and self._options.autopilot:
-                self._driver.begin(Autopilot(), self._load_target.hand_to(Autopilot()))
+                self._driver = Driving(Autopilot(), self._load_target.hand_to(Autopilot()))
                 if self._options.autopilot_finds_rate:
                     self._autopilots.begin_rate_search(self._driver.generation)
                 else:
                     self._autopilots.begin(self._driver.generation, self._options.start_users)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case Manual() if is_free and has_shape and self._options.follow_shape:
-                self._driver.begin(Shape(), self._load_target.open_with_shape())
+                self._driver = Driving(Shape(), self._load_target.open_with_shape())
             case _ if not self._is_level_of_wanted_load:
                 by: By = "autopilot" if self._autopilots.is_on else "user"
                 wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
@@ -122,7 +137,7 @@ class LoadControl:
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
         """Start a plan, which replaces the current driver."""
         self._end_driver("taken_over", "plan")
-        self._driver.begin(Plan(), generation)
+        self._driver = Driving(Plan(), generation)
         self._plan = PlanDriver(steps, self._timeline, self._max_users)
         self._end_if_stopped_by_guard()
         if self._load_target.is_open:
@@ -135,7 +150,7 @@ class LoadControl:
         """
         self._autopilots.end()  # without a command of its own: the person's command records it
         self._end_driver("taken_over", "autopilot" if on else "user")
-        self._driver.begin(Autopilot() if on else Manual(), generation)
+        self._driver = Driving(Autopilot() if on else Manual(), generation)
         if on and finds_rate:
             self._autopilots.begin_rate_search(generation)
         elif on:
@@ -161,7 +176,7 @@ class LoadControl:
         if isinstance(self._driver.kind, Plan):
             self._plan.found(self._pump.now_s())
         else:
-            self._driver.kind = Manual("autopilot")
+            self._driver = replace(self._driver, kind=Manual("autopilot"))
         if self._options.autopilot:
             self._outcome.finish(reason)
 
@@ -225,11 +240,11 @@ class LoadControl:
         self._pump.alarm, self._pump.on_alarm = self._next_move_s, self._advance_plan
 
     def _next_move_s(self) -> float | None:
-        return self._plan.next_s if isinstance(self._driver.kind, Plan) and self._driver.is_current else None
+        return self._plan.next_s if isinstance(self._driver.kind, Plan) and self._is_current else None
 
     def _advance_plan(self) -> None:
         """Carry out the plan's step that is due, if any."""
-        if not isinstance(self._driver.kind, Plan) or not self._driver.is_current:
+        if not isinstance(self._driver.kind, Plan) or not self._is_current:
             return
         now_s = self._pump.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
@@ -273,7 +288,8 @@ class LoadControl:
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        self._autopilots.ticked(current, self._plan.proposal(self._pump.now_s()) if self._driver.is_planned else None)
+        planned = self._plan.proposal(self._pump.now_s()) if self._driver.is_planned and self._is_current else None
+        self._autopilots.ticked(current, planned)
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
@@ -290,7 +306,7 @@ class LoadControl:
     @property
     def _stoppable(self) -> Stopped | None:
         """What a stop rule would end now; a shape counts as a plan."""
-        if not self._driver.is_current or isinstance(self._driver.kind, Manual):
+        if not self._is_current or isinstance(self._driver.kind, Manual):
             return None
         return "autopilot" if self._autopilots.is_on else "plan"
 

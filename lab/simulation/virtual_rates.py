@@ -30,8 +30,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import RateAutopilotDriver
-from capexplorer.run.drivers.driver import Autopilot
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 

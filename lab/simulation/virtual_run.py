@@ -32,8 +32,7 @@ from capexplorer.model.events import (
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.driver import Autopilot
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 

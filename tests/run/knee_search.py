@@ -10,8 +10,7 @@ from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.driver import Autopilot
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
 
 from .run_without_load import RunWithoutLoad
 

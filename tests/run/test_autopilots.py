@@ -7,8 +7,7 @@ from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import Autopilots
-from capexplorer.run.drivers.driver import Autopilot
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
 
 
 class RunAtRate:

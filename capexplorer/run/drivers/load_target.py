@@ -1,13 +1,19 @@
-"""The requested number of users or offered rate, and the only way to change it. Called in the screen's and the pump's thread."""
+"""The requested number of users or offered rate, who sets it, and the only way to change it.
+
+Called in the screen's and the pump's thread. Exactly one driver sets the load at a time: a person, a plan, the locustfile's shape
+or the autopilot. Every change of driver begins a new generation. A driver keeps the generation that it began with and passes it
+with each of its steps and reports, so that those of a former driver are recognised and dropped.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from ...load import native
 from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ...model.events import Arrivals, By
 from ...model.load import Load
-from .driver import Driver, Manual, Plan, Shape, SharedDriver
 
 POOL_SPAWN_RATE = 1_000.0
 """Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also
@@ -15,6 +21,53 @@ sends requests."""
 
 AUTOMATIC_SPAWN_RATE_MOST = 100.0
 """Maximum spawn rate in users per second if none was set; Locust warns about higher rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """No program sets the users: they stay until a person changes them."""
+
+    by: By = "user"
+    """Who ended the previous driver: a person (in the screen's thread), or the run itself (in the pump's thread)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan sets the users."""
+
+    finds_knee: bool = False
+    """Whether the autopilot acts for the plan, until it has found the knee."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The load shape of a locustfile sets the users, in the load thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Autopilot:
+    """The autopilot sets the users."""
+
+
+Driver = Manual | Plan | Shape | Autopilot
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """A driver with its generation."""
+
+    kind: Driver
+    generation: int = 0
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a plan or a shape steps the load."""
+        return isinstance(self.kind, Plan | Shape)
+
+    @property
+    def autopilot_steps(self) -> bool:
+        """Whether the autopilot sets the users, for a plan or by itself."""
+        return self.kind in (Autopilot(), Plan(finds_knee=True))
 
 
 class UsersHost(Protocol):
@@ -62,7 +115,10 @@ class LoadTarget:
         """Users a second for all steps; None: see `rate`."""
         self.is_open = False
         self.host: UsersHost | None = None
-        self.driver = SharedDriver(driver)
+        self.driver = Driving(driver)
+        """The driver now."""
+        self._lock = native.allocate_lock()
+        """Locked while a thread changes the driver or the load. Not reentrant."""
 
     def set_spawn_rate(self, rate: float | None) -> None:
         """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
@@ -89,43 +145,47 @@ class LoadTarget:
 
     def hand_to(self, driver: Driver) -> int:
         """Make `driver` the only one that may change the users. Returns its generation. The user count does not change."""
-        with self.driver.locked():
+        with self._lock:
             if isinstance(self.driver.kind, Shape):
                 self._go(self.wanted)  # the load follows a shape until it gets a step
-            return self.driver.change(driver)
+            return self._change(driver)
 
     def release(self, generation: int, by: By) -> None:
         """The driver of this generation was ended by `by`. Has no effect if another driver has begun."""
-        with self.driver.locked():
+        with self._lock:
             if self.is_current(generation):
-                self.driver.change(Manual(by))
+                self._change(Manual(by))
 
     def find_knee(self, generation: int) -> None:
         """Let the autopilot act for the plan of this generation. Has no effect if another driver has begun."""
-        with self.driver.locked():
+        with self._lock:
             if self.is_current(generation):
-                self.driver.kind = Plan(finds_knee=True)
+                self.driver = replace(self.driver, kind=Plan(finds_knee=True))
 
     def end_autopilot(self, generation: int) -> None:
         """The autopilot has finished; a plan for which it acted continues. Has no effect if another driver has begun."""
-        with self.driver.locked():
+        with self._lock:
             if self.is_current(generation) and isinstance(self.driver.kind, Plan):
-                self.driver.kind = Plan()
+                self.driver = replace(self.driver, kind=Plan())
             elif self.is_current(generation):
-                self.driver.change(Manual("autopilot"))
+                self._change(Manual("autopilot"))
+
+    def _change(self, driver: Driver) -> int:
+        self.driver = Driving(driver, self.driver.generation + 1)
+        return self.driver.generation
 
     # -- changes of the user count
 
     def step(self, users: int, by: By = "user") -> float:
         """A person or a guard sets `users` and ends the driver. Returns the spawn rate in users per second."""
-        with self.driver.locked():
-            self.driver.change(Manual(by))
+        with self._lock:
+            self._change(Manual(by))
             return self._go(users)
 
     def step_rate(self, per_s: float) -> float:
         """A person offers iterations at this rate and ends the driver. Returns the spawn rate of the pool."""
-        with self.driver.locked():
-            self.driver.change(Manual())
+        with self._lock:
+            self._change(Manual())
             return self._offer(per_s)
 
     def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
@@ -133,7 +193,7 @@ class LoadTarget:
 
         None, and nothing happens, if another driver has begun. `at_once`: without waiting for the users that the rate needs.
         """
-        with self.driver.locked():
+        with self._lock:
             return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None
 
     def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
@@ -141,12 +201,12 @@ class LoadTarget:
 
         None, and nothing happens, if another driver has begun.
         """
-        with self.driver.locked():
+        with self._lock:
             return self._go(users, at_once) if self.is_current(generation) else None
 
     def shape_moved(self, users: int, generation: int) -> bool:
         """The shape has changed the load to `users`. False, without any effect, if another driver has begun."""
-        with self.driver.locked():
+        with self._lock:
             if not self.is_current(generation):
                 return False
             self.wanted, self.offered_per_s = users, None

@@ -9,8 +9,7 @@ from _queue import SimpleQueue
 from typing import Any
 
 from capexplorer.load import native
-from capexplorer.run.drivers.driver import Autopilot, Plan
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.load_target import Autopilot, LoadTarget, Plan
 
 STEPS = 2_000
 
