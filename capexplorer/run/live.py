@@ -39,7 +39,7 @@ from ..model.timeline import Timeline
 from ..model.watched import PartSpec, mistakes, parsed_part
 from ..parts.servers import missing_client
 from ..target.reports import Report as TargetReport
-from .drivers.load_target import Autopilot, Driver, LoadTarget, Manual, Plan
+from .drivers.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
 from .load_workers import LoadWorkers
 from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome
@@ -56,8 +56,8 @@ class LiveControls:
     It acts on the load at once, in the caller's thread. Then it is posted to the pump, which records it and opens the level.
     """
 
-    def __init__(self, session_run: SessionRun, load_target: LoadTarget) -> None:
-        self._session_run, self._load_target = session_run, load_target
+    def __init__(self, session_run: SessionRun, requested_load: RequestedLoad) -> None:
+        self._session_run, self._requested_load = session_run, requested_load
         self._service, self._outcome = session_run.service, session_run.outcome
         self._post = session_run.pump.post
         profile = session_run.options.profile
@@ -71,7 +71,7 @@ class LiveControls:
     @property
     def state(self) -> State:
         """The state now."""
-        load = self._load_target
+        load = self._requested_load
         return State(
             wanted=load.wanted,
             offered_per_s=load.offered_per_s,
@@ -90,7 +90,7 @@ class LiveControls:
         return None
 
     def _do(self, control: RunControl) -> None:  # noqa: C901 - one case a control
-        run, load = self._session_run, self._load_target
+        run, load = self._session_run, self._requested_load
         match control:
             case StepTo(users):
                 users = max(0, min(users, self.setup.max_users))
@@ -164,16 +164,16 @@ class LiveControls:
 
     def _hand_to(self, driver: Driver) -> int:
         self._go_on()
-        return self._load_target.hand_to(driver)
+        return self._requested_load.hand_to(driver)
 
     def _step(self, users: int) -> None:
         self._go_on()
-        rate = self._load_target.step(users)
+        rate = self._requested_load.step(users)
         self._post(lambda: self._session_run.load_control.step(users, "user", rate))
 
     def _offer(self, per_s: float) -> None:
         self._go_on()
-        rate = self._load_target.step_rate(per_s)
+        rate = self._requested_load.step_rate(per_s)
         self._post(lambda: self._session_run.load_control.step(0, "user", rate, offered_per_s=per_s))
 
     def _go_on(self) -> None:
@@ -224,16 +224,16 @@ class LiveRun:
         self.service = service
         self.outcome = RunOutcome()
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan starts from zero users
-        self._load_target = LoadTarget(
+        self._requested_load = RequestedLoad(
             first,
             options.spawn_rate,
             Plan() if options.steps else Manual(),
             arrivals=options.profile.users.arrivals,
             max_users=options.profile.guards.max_users,
         )
-        self.session_run = SessionRun(options, service, self._load_target, self.outcome)
+        self.session_run = SessionRun(options, service, self._requested_load, self.outcome)
         self._post = self.session_run.pump.post
-        self.controls = LiveControls(self.session_run, self._load_target)
+        self.controls = LiveControls(self.session_run, self._requested_load)
         self.screens = Screens(self.controls, lambda args: self._post(lambda: self.session_run.command("controls", "user", args)))
         self._closed = False
 
@@ -243,7 +243,7 @@ class LiveRun:
 
     def drive(self, host: LoadHost, workload: Workload) -> None:
         """Set the load that is controlled. Call before `start`."""
-        self.session_run.host = self._load_target.host = host
+        self.session_run.host = self._requested_load.host = host
         self.session_run.workload = workload
         self.session_run.workers.host = host
         url, http = self.service.url, bool(workload.http_clients)
@@ -279,7 +279,7 @@ class LiveRun:
     @property
     def is_driven(self) -> bool:
         """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
-        if not isinstance(self._load_target.driver.kind, Manual):
+        if not isinstance(self._requested_load.driver.kind, Manual):
             return True
         options, begun = self.session_run.options, self.session_run.load_control.levels.tracker.index >= 0
         follows_shape = options.follow_shape and self.session_run.workload.shape is not None

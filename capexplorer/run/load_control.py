@@ -20,8 +20,8 @@ from ..wording import units
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
 from .drivers.autopilots import Autopilots
-from .drivers.load_target import Autopilot, Driving, LoadTarget, Manual, Plan, Shape
 from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
+from .drivers.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
@@ -40,7 +40,7 @@ class LoadControl:
     def __init__(
         self,
         options: RunOptions,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         outcome: RunOutcome,
         sink: EventSink,
         pump: Pump,
@@ -49,21 +49,21 @@ class LoadControl:
         grow: Callable[[], None] = lambda: None,
     ) -> None:
         """`epoch`: returns the target's epoch now. `growth`, `grow`: see `AutopilotDriver`."""
-        self._options, self._load_target, self._outcome = options, load_target, outcome
+        self._options, self._requested_load, self._outcome = options, requested_load, outcome
         self._emit, self._pump = sink.emit, pump
         timeline, self._max_users = sink.timeline, options.profile.guards.max_users
         self._timeline = timeline
         self.levels = LevelEvents(sink, pump.now_s, epoch)
         self._stop_watch = StopWatch(options.profile.stop, timeline)
-        self._driver = load_target.driver
-        """The driver as the pump knows it. `LoadTarget` knows another one at once, in any thread; until the pump gets to that
+        self._driver = requested_load.driver
+        """The driver as the pump knows it. `RequestedLoad` knows another one at once, in any thread; until the pump gets to that
         change, moves and reports of this one are refused.
         """
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
-        self._moves = PlanMoves(load_target, self.step)
+        self._moves = PlanMoves(requested_load, self.step)
         self._autopilots = Autopilots(
             timeline,
-            load_target,
+            requested_load,
             first_users=options.start_users,
             max_users=self._max_users,
             emit=self._emit,
@@ -83,9 +83,9 @@ class LoadControl:
         """End the driver and emit a command that says so. The users stay."""
         if self._driver.is_planned:
             what = "shape" if isinstance(self._driver.kind, Shape) else "plan"
-            args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._load_target.wanted}
-            if self._load_target.offered_per_s is not None:
-                args["offered_per_s"] = self._load_target.offered_per_s
+            args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._requested_load.wanted}
+            if self._requested_load.offered_per_s is not None:
+                args["offered_per_s"] = self._requested_load.offered_per_s
             self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
         self._driver = replace(self._driver, kind=Manual(who))
         self._autopilots.taken_over(who)
@@ -93,46 +93,46 @@ class LoadControl:
     @property
     def _is_current(self) -> bool:
         """Whether the pump knows the current driver, i.e. no other thread has started a new one meanwhile."""
-        return self._load_target.is_current(self._driver.generation)
+        return self._requested_load.is_current(self._driver.generation)
 
     def _end_if_stopped_by_guard(self) -> None:
         """End a driver chosen just before the run stopped the load. (A person's later step is queued and ends it by itself.)"""
-        if not self._is_current and self._load_target.driver.kind == Manual("guard"):
+        if not self._is_current and self._requested_load.driver.kind == Manual("guard"):
             self._end_driver("taken_over", "guard")
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
-        is_free = self.levels.tracker.index < 0 and isinstance(self._load_target.driver.kind, Manual)
-        self._load_target.is_open = True  # must come first: from now on a step by hand reaches the load directly
+        is_free = self.levels.tracker.index < 0 and isinstance(self._requested_load.driver.kind, Manual)
+        self._requested_load.is_open = True  # must come first: from now on a step by hand reaches the load directly
         match self._driver.kind:
             case Plan() if not self._plan.has_begun and self._is_current:
                 self._advance_plan()
             case Manual() if is_free and self._options.autopilot:
-                self._driver = Driving(Autopilot(), self._load_target.hand_to(Autopilot()))
+                self._driver = Driving(Autopilot(), self._requested_load.hand_to(Autopilot()))
                 if self._options.autopilot_finds_rate:
                     self._autopilots.begin_rate_search(self._driver.generation)
                 else:
                     self._autopilots.begin(self._driver.generation, self._options.start_users)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case Manual() if is_free and has_shape and self._options.follow_shape:
-                self._driver = Driving(Shape(), self._load_target.open_with_shape())
+                self._driver = Driving(Shape(), self._requested_load.open_with_shape())
             case _ if not self._is_level_of_wanted_load:
                 by: By = "autopilot" if self._autopilots.is_on else "user"
-                wanted, offered_per_s = self._load_target.wanted, self._load_target.offered_per_s
-                self.step(wanted, by, self._load_target.open(), offered_per_s=offered_per_s)
+                wanted, offered_per_s = self._requested_load.wanted, self._requested_load.offered_per_s
+                self.step(wanted, by, self._requested_load.open(), offered_per_s=offered_per_s)
 
     @property
     def _is_level_of_wanted_load(self) -> bool:
-        opened, target = self.levels.tracker.opened, self._load_target
+        opened, target = self.levels.tracker.opened, self._requested_load
         return opened is not None and (opened.users, opened.offered_per_s) == (target.wanted, target.offered_per_s)
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
         if not isinstance(self._driver.kind, Plan) or self._plan.has_begun:
             self._end_driver("restart", "user")
-            self._load_target.release(self._driver.generation, "user")
+            self._requested_load.release(self._driver.generation, "user")
         self.levels.close()
-        self._load_target.shut()
+        self._requested_load.shut()
 
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
         """Start a plan, which replaces the current driver."""
@@ -140,7 +140,7 @@ class LoadControl:
         self._driver = Driving(Plan(), generation)
         self._plan = PlanDriver(steps, self._timeline, self._max_users)
         self._end_if_stopped_by_guard()
-        if self._load_target.is_open:
+        if self._requested_load.is_open:
             self._advance_plan()
 
     def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False, finds_rate: bool = False) -> None:
@@ -165,9 +165,9 @@ class LoadControl:
         self._autopilots.begin(self._driver.generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
         is_rate = opened is not None and opened.offered_per_s is not None
-        if self._load_target.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
-            users = first_users if is_rate else self._load_target.wanted
-            rate = self._load_target.move(users, self._driver.generation)
+        if self._requested_load.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
+            users = first_users if is_rate else self._requested_load.wanted
+            rate = self._requested_load.move(users, self._driver.generation)
             if rate is not None:
                 self.step(users, "autopilot", rate)
 
@@ -191,29 +191,29 @@ class LoadControl:
         if by != "autopilot":
             opened = self.levels.tracker.opened
             self._autopilots.set_by_hand(users, opened.users if opened is not None else 0)
-        if (users, offered_per_s) != (self._load_target.wanted, self._load_target.offered_per_s) and not ramp:
+        if (users, offered_per_s) != (self._requested_load.wanted, self._requested_load.offered_per_s) and not ramp:
             return  # another thread has made a later step meanwhile, which opens its own level
-        if self._load_target.is_open:  # else kept as wanted until the service is ready
+        if self._requested_load.is_open:  # else kept as wanted until the service is ready
             self.levels.close()
-        if not self._load_target.is_open:
+        if not self._requested_load.is_open:
             return  # the log failed as the level closed, and users went to zero in a level of their own
-        arrivals = self._load_target.arrivals
+        arrivals = self._requested_load.arrivals
         self.levels.open(users, by, spawn_rate, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
-        self.step(0, by, self._load_target.step(0, "guard"))
+        self.step(0, by, self._requested_load.step(0, "guard"))
 
     def load_report(self, report: LoadReport) -> None:
         """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
         match report:
-            case Spawned(users, at_s, offered_per_s) if self._load_target.is_wanted(users, offered_per_s):
+            case Spawned(users, at_s, offered_per_s) if self._requested_load.is_wanted(users, offered_per_s):
                 self.levels.tracker.spawned(self._pump.at_s(at_s))
                 self._plan.spawned(self._pump.at_s(at_s))
             case ShapeStep(users, spawn_rate, generation):
-                if self._load_target.shape_moved(users, generation):
+                if self._requested_load.shape_moved(users, generation):
                     self._follow_shape(users, spawn_rate)
-            case ShapeEnded(generation) if self._load_target.is_current(generation):
+            case ShapeEnded(generation) if self._requested_load.is_current(generation):
                 self._end_driver("finished", "plan")
                 self.to_zero("plan")
                 self._outcome.finish("shape finished")
@@ -248,12 +248,12 @@ class LoadControl:
             return
         now_s = self._pump.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
-        match self._plan.due(now_s, self._load_target.wanted, self._load_target.offered_per_s):
+        match self._plan.due(now_s, self._requested_load.wanted, self._requested_load.offered_per_s):
             case SetUsers() | SetRate() as move:
                 self._moves.carry_out(move, self._driver.generation)
             case FindKnee(only_verifies):
-                self._load_target.find_knee(self._driver.generation)
-                self._begin_autopilot(max(1, self._load_target.wanted), only_verifies=only_verifies)
+                self._requested_load.find_knee(self._driver.generation)
+                self._begin_autopilot(max(1, self._requested_load.wanted), only_verifies=only_verifies)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")
@@ -265,7 +265,7 @@ class LoadControl:
     def _finish_plan(self) -> None:
         """End the plan. Users and level stay, for a person to continue; the level of a final ramp ends after RAMP_OVER_S."""
         self._end_driver("finished", "plan")
-        self._load_target.release(self._driver.generation, "plan")
+        self._requested_load.release(self._driver.generation, "plan")
         self._ramp_moved_s = self._pump.now_s()
         self._outcome.finish("plan finished")
 
@@ -279,8 +279,8 @@ class LoadControl:
             return
         opened = self.levels.tracker.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
-            offered_per_s = self._load_target.offered_per_s
-            self.step(self._load_target.wanted, "plan", opened.spawn_rate, offered_per_s=offered_per_s)
+            offered_per_s = self._requested_load.offered_per_s
+            self.step(self._requested_load.wanted, "plan", opened.spawn_rate, offered_per_s=offered_per_s)
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""
@@ -312,7 +312,7 @@ class LoadControl:
 
     def stop(self) -> None:
         """End the last level and the driver. The last tick is shorter than a second, so it counts in no level's figures."""
-        self._load_target.hand_to(Manual())
+        self._requested_load.hand_to(Manual())
         self.levels.close()
 
     def end(self) -> None:

@@ -14,7 +14,7 @@ from ..errors import LogWriteError
 from ..load.load_host import LoadHost
 from ..model.events import Log, Mark
 from ..model.load import Load
-from .drivers.load_target import LoadTarget
+from .drivers.requested_load import RequestedLoad
 from .event_sink import EventSink
 from .load_control import LoadControl
 from .log_failures import LogFailures
@@ -93,7 +93,7 @@ class RunFailures:
         sink: EventSink,
         pump: Pump,
         load_control: LoadControl,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         outcome: RunOutcome,
         *,
         epoch: Callable[[], int],
@@ -101,13 +101,13 @@ class RunFailures:
     ) -> None:
         """`epoch`: returns the target's epoch now. `let_users_run`: lets users run if nothing else prevents it."""
         self._sink, self._pump, self._outcome = sink, pump, outcome
-        self._load_control, self._load_target = load_control, load_target
+        self._load_control, self._requested_load = load_control, requested_load
         self._epoch, self._let_users_run = epoch, let_users_run
         self._load_health, self._log_failures = LoadHealth(), LogFailures()
 
     def check_load(self, host: LoadHost, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(host, t_s, self._epoch(), self._load_target.load):
+        for mark in self._load_health.look(host, t_s, self._epoch(), self._requested_load.load):
             self._sink.emit(mark)
         failure = self._load_health.failure
         if failure is not None:
@@ -115,9 +115,9 @@ class RunFailures:
 
     def on_log_failure(self, error: LogWriteError) -> None:
         """Stop all users. Events are kept in memory from now on, and written when there is space again."""
-        if self._load_target.is_open:
+        if self._requested_load.is_open:
             self._load_control.to_zero("guard")
-        self._load_target.shut()
+        self._requested_load.shut()
         self.log_critical(str(error))
         self._sink.emit(self._log_failures.began(self._pump.now_s(), self._epoch(), str(error)))
         self._outcome.fail("log", str(error), 4)
@@ -135,7 +135,7 @@ class RunFailures:
 
     def on_defect(self, text: str) -> None:
         """First end the load and record the failure: later steps may fail from the same defect. `text`: the traceback."""
-        self._load_target.shut()
+        self._requested_load.shut()
         lines = text.strip().splitlines()
         self._outcome.fail("defect", f"a defect in capexplorer: {lines[-1]}", 1, tuple(text.splitlines()))
         self._sink.derive_events = lambda event: ()

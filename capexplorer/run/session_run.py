@@ -23,7 +23,7 @@ from ..probe.probes import Probes
 from ..session import kept_file
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
-from .drivers.load_target import LoadTarget
+from .drivers.requested_load import RequestedLoad
 from .event_sink import EventSink
 from .header import build_header
 from .load_control import LoadControl
@@ -53,8 +53,8 @@ class SessionRun:
     host: LoadHost
     workload: Workload
 
-    def __init__(self, options: RunOptions, service: Service, load_target: LoadTarget, outcome: RunOutcome) -> None:
-        self.options, self.service, self.load_target, self.outcome = options, service, load_target, outcome
+    def __init__(self, options: RunOptions, service: Service, requested_load: RequestedLoad, outcome: RunOutcome) -> None:
+        self.options, self.service, self.requested_load, self.outcome = options, service, requested_load, outcome
         self.workers: Workers = NoWorkers()
         self.pump = Pump(self.tick, lambda text: self._failures.on_defect(text))
         self.requests = RequestStore(self.pump.at_s)
@@ -78,7 +78,7 @@ class SessionRun:
         self.sink.derive_events = CauseDetector().process
         self.load_control = LoadControl(
             options,
-            load_target,
+            requested_load,
             outcome,
             self.sink,
             self.pump,
@@ -92,14 +92,14 @@ class SessionRun:
             self.log,
             self.outcome,
             epoch=lambda: self.target.epoch,
-            load=lambda: load_target.load,
+            load=lambda: requested_load.load,
             let_users_run=self._let_users_run,
         )
         self._failures = RunFailures(
             self.sink,
             self.pump,
             self.load_control,
-            load_target,
+            requested_load,
             outcome,
             epoch=lambda: self.target.epoch,
             let_users_run=self._let_users_run,
@@ -126,7 +126,7 @@ class SessionRun:
             act(self.path)
         probes = Probes(self.host.thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
-        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.load_target, tracker, work, self.requests)
+        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.requested_load, tracker, work, self.requests)
         self.pump.on_beat = self._sampler.beat
         if not self.service.has_containers:  # otherwise in `_on_ready`, when the containers are known
             self._watch(self.options.profile.watch)
@@ -216,7 +216,7 @@ class SessionRun:
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""
         failing = self.sink.writer is not None and self.sink.writer.failure is not None
-        if self.target.state == "ready" and self.workers.have_joined and not failing and not self.load_target.is_open:
+        if self.target.state == "ready" and self.workers.have_joined and not failing and not self.requested_load.is_open:
             self.load_control.begin(has_shape=self.workload.shape is not None)
 
     # -- reports of the load thread
@@ -275,7 +275,7 @@ class SessionRun:
 
     def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
         assert self._sampler is not None
-        epoch, load = self.target.epoch, self.load_target.load
+        epoch, load = self.target.epoch, self.requested_load.load
         for mark in self._user_errors.marks(self.host, t_s, epoch, load, all_changes=all_changes):
             self.sink.emit(mark)
         for mark in self._unusable_values.marks(self._sampler.take_unusable(), t_s, epoch, load, all_changes=all_changes):

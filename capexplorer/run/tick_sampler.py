@@ -12,7 +12,7 @@ from ..model.events import Sample
 from ..probe.probes import Probes
 from ..profile import Work
 from . import sampling
-from .drivers.load_target import LoadTarget
+from .drivers.requested_load import RequestedLoad
 from .level_tracker import LevelTracker
 from .part_watch import PartWatch
 from .pump import Pump
@@ -30,12 +30,12 @@ class TickSampler:
         probes: Probes,
         parts: PartWatch,
         pump: Pump,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         tracker: LevelTracker,
         work: Work,
         requests: RequestStore,
     ) -> None:
-        self._host, self._probes, self._pump, self._load_target, self._tracker = host, probes, pump, load_target, tracker
+        self._host, self._probes, self._pump, self._requested_load, self._tracker = host, probes, pump, requested_load, tracker
         self._parts, self._kept_requests = parts, requests
         self._work = sampling.WorkMeter(work)
         self._suspension = SuspensionDetector()
@@ -66,8 +66,8 @@ class TickSampler:
             workers_cpu_ratio=workers_cpu_ratio,
             parts=self._parts.here,
         )
-        suspended_s, offered_per_s = self._suspension.look(lag), self._load_target.offered_per_s
-        wanted = self._load_target.wanted if offered_per_s is None else drained.users  # the pool's
+        suspended_s, offered_per_s = self._suspension.look(lag), self._requested_load.offered_per_s
+        wanted = self._requested_load.wanted if offered_per_s is None else drained.users  # the pool's
         phase, settled = self._tracker.tick(
             started_s if drained.began_s is None else min(started_s, self._pump.at_s(drained.began_s)),
             ended_s,

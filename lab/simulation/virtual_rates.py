@@ -30,7 +30,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import RateAutopilotDriver
-from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
+from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 
@@ -54,10 +54,10 @@ class VirtualRates:
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
-        self._load_target = LoadTarget(0, None)
-        self._load_target.is_open = True
+        self._requested_load = RequestedLoad(0, None)
+        self._requested_load.is_open = True
         self._autopilot = RateAutopilotDriver(
-            self.timeline, self._load_target, emit=self._command, open_level=self._open_by_autopilot, finish=self._finish
+            self.timeline, self._requested_load, emit=self._command, open_level=self._open_by_autopilot, finish=self._finish
         )
         self._due = self._dropped = 0
         self._machine_rng = np.random.default_rng(0)
@@ -72,7 +72,7 @@ class VirtualRates:
 
     def explore(self, limit_s: float) -> None:
         """Let the autopilot search to its end, for `limit_s` at most."""
-        self._autopilot.begin(self._load_target.hand_to(Autopilot()))
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()))
         self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None and self.now_s < limit_s:
             self._autopilot.ticked(self.second())

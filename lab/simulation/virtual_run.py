@@ -32,7 +32,7 @@ from capexplorer.model.events import (
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
+from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.level_events import LevelEvents
 
@@ -55,10 +55,15 @@ class VirtualRun:
         self.sink.derive_events = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
-        self._load_target = LoadTarget(0, None)
-        self._load_target.is_open = True
+        self._requested_load = RequestedLoad(0, None)
+        self._requested_load.is_open = True
         self._autopilot = AutopilotDriver(
-            self.timeline, self._load_target, max_users=max_users, emit=self._command, open_level=self._open, finish=self._finish
+            self.timeline,
+            self._requested_load,
+            max_users=max_users,
+            emit=self._command,
+            open_level=self._open,
+            finish=self._finish,
         )
         self._machine_rng = np.random.default_rng(0)
         self.sink.emit(_header(running.system))
@@ -71,7 +76,7 @@ class VirtualRun:
 
     def step(self, users: int, by: By = "user") -> None:
         """Set the number of users, in a new level."""
-        self._open(users, self._load_target.step(users, by), by)
+        self._open(users, self._requested_load.step(users, by), by)
 
     def climb(self, users: Sequence[int], level_s: int, by: By = "plan") -> None:
         """Levels of these numbers of users, each for `level_s` seconds."""
@@ -82,7 +87,7 @@ class VirtualRun:
 
     def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
         """Let the autopilot search to its end, for `limit_s` at most."""
-        self._autopilot.begin(self._load_target.hand_to(Autopilot()))
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()))
         self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None and self.now_s < limit_s:
             self.second()
@@ -99,7 +104,7 @@ class VirtualRun:
         self.running.until(self.now_s)
         tick = self._drain()
         opened, tracker = self.levels.tracker.opened, self.levels.tracker
-        users = self._load_target.wanted
+        users = self._requested_load.wanted
         if opened is not None and self.now_s >= opened.t_s + 1.0:
             tracker.spawned(opened.t_s + 1.0)  # new users start within a second
         phase, settled = tracker.tick(began_s, self.now_s, users, tick, users)

@@ -10,7 +10,7 @@ from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.load_target import Autopilot, LoadTarget
+from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 
 from .run_without_load import RunWithoutLoad
 
@@ -58,12 +58,12 @@ class KneeSearch:
     ) -> None:
         self.most_workers = most_workers
         self.target, self.neighbours = target, neighbours
-        self.run, self.load_target, self.service = RunWithoutLoad(path), LoadTarget(0, 100.0), service
-        self.load_target.is_open = True
+        self.run, self.requested_load, self.service = RunWithoutLoad(path), RequestedLoad(0, 100.0), service
+        self.requested_load.is_open = True
         self.finished: list[str] = []
         self.driver = AutopilotDriver(
             self.run.timeline,
-            self.load_target,
+            self.requested_load,
             max_users=max_users,
             emit=self._emit,
             open_level=lambda users, rate: self.run.step(users, "autopilot"),
@@ -76,14 +76,14 @@ class KneeSearch:
         """Add a worker, which is ready at once; at first two, since with workers this process sends no requests."""
         tracker = self.run.tracker
         tracker.workers = max(2, tracker.workers + 1)
-        self.run.step(self.load_target.wanted, "autopilot")
+        self.run.step(self.requested_load.wanted, "autopilot")
 
     def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
         self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
 
     def begin(self) -> None:
         """Switch the autopilot on."""
-        self.driver.begin(self.load_target.hand_to(Autopilot()))
+        self.driver.begin(self.requested_load.hand_to(Autopilot()))
 
     def run_autopilot(self, seconds: int = 300) -> None:
         """Switch the autopilot on, and let it run until it ends, or for this many seconds."""
@@ -96,7 +96,7 @@ class KneeSearch:
 
     def add_second(self) -> None:
         """A second of the service, after which the autopilot may step."""
-        goodput, latency_ms, failures = self.service(self.load_target.wanted)
+        goodput, latency_ms, failures = self.service(self.requested_load.wanted)
         cpu = 0.1
         if self.most_workers:
             most_per_s = 30 * max(1, self.run.tracker.workers)

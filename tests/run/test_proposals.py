@@ -111,7 +111,7 @@ def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker
     published: list[Proposal] = []
     search.driver._publish = published.append
     search.run.step(20)
-    search.load_target.wanted = 20
+    search.requested_load.wanted = 20
     for _ in range(12):
         search.add_second()
     assert published[-1] == AddWorker()

@@ -7,7 +7,7 @@ from pathlib import Path
 from capexplorer import wording
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.load_target import Autopilot
+from capexplorer.run.drivers.requested_load import Autopilot
 
 from .knee_search import KneeSearch
 
@@ -15,7 +15,7 @@ from .knee_search import KneeSearch
 def step_by_hand(search: KneeSearch, *steps: tuple[int, int]) -> None:
     """Levels that a person makes, each (users, seconds)."""
     for users, seconds in steps:
-        search.load_target.step(users)
+        search.requested_load.step(users)
         search.run.step(users)
         for _ in range(seconds):
             search.add_second()
@@ -34,7 +34,7 @@ def knee_of(search: KneeSearch) -> KneeVerdict:
 
 def verify_knee(search: KneeSearch, seconds: int = 120) -> None:
     """Let the autopilot verify the knee until it has finished, or for this many seconds."""
-    search.driver.begin(search.load_target.hand_to(Autopilot()), only_verifies=True)
+    search.driver.begin(search.requested_load.hand_to(Autopilot()), only_verifies=True)
     for _ in range(seconds):
         if not search.driver.is_on:
             break
@@ -75,13 +75,13 @@ def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_t
     assert knee.kind == "bend"
     assert knee.evidence.return_agrees is False
     assert search.finished[0].endswith(", contradicted by later levels")
-    assert search.load_target.wanted == 10
+    assert search.requested_load.wanted == 10
 
 
 def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
     step_by_hand(search, *STEPS_BY_HAND)
     verify_knee(search, seconds=5)
-    search.load_target.step(20)
+    search.requested_load.step(20)
     search.driver.taken_over("user")
     assert wording.command(search.commands()[-1]) == "verification off: users were changed by hand"
     assert search.finished == []
@@ -92,7 +92,7 @@ def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp
     step_by_hand(search, *STEPS_BY_HAND)
     search.driver = AutopilotDriver(
         search.run.timeline,
-        search.load_target,
+        search.requested_load,
         max_users=52,
         emit=search._emit,
         open_level=lambda users, rate: search.run.step(users, "autopilot"),

@@ -19,7 +19,7 @@ from ...model.timeline import Timeline
 from ..current_epoch import CurrentEpoch
 from ..proposals_published import PublishedProposals
 from .adviser import Adviser, Growth
-from .load_target import POOL_SPAWN_RATE, LoadTarget
+from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
 # -- autopilot -----------------------------------------------------------------------------------------------------------------
 # The autopilot as a driver: each second it takes the proposal of the next step, if that is due. Runs in the pump's thread.
@@ -37,7 +37,7 @@ class AutopilotDriver:
     def __init__(
         self,
         timeline: Timeline,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         *,
         max_users: int,
         emit: EmitCommand,
@@ -51,7 +51,7 @@ class AutopilotDriver:
         while the autopilot is off; if it is None, proposals are made only while the autopilot is on.
         """
         self._grow, self._publish = grow, publish
-        self._timeline, self._load_target, self._max_users = timeline, load_target, max_users
+        self._timeline, self._requested_load, self._max_users = timeline, requested_load, max_users
         self._emit, self._open_level, self._finish = emit, open_level, finish
         self.adviser = Adviser(timeline, max_users, growth)
         self._on = self._only_verifies = False
@@ -60,7 +60,7 @@ class AutopilotDriver:
     @property
     def is_on(self) -> bool:
         """Whether its steps are accepted."""
-        return self._on and self._load_target.is_current(self._generation)
+        return self._on and self._requested_load.is_current(self._generation)
 
     def begin(self, generation: int, first_users: int = 1, *, only_verifies: bool = False) -> None:
         """Start a search with the levels measured so far; `first_users`: where to begin if no users run yet. `generation`: that
@@ -84,7 +84,7 @@ class AutopilotDriver:
     def ticked(self, current: CurrentEpoch) -> None:
         """Called after each second was folded into the timeline."""
         is_asked = self._on or (self._publish is not None and self.adviser.is_due)
-        if not self._load_target.is_open or not is_asked:
+        if not self._requested_load.is_open or not is_asked:
             return
         proposal = self.adviser.propose(current)
         if self._publish is not None:
@@ -106,12 +106,12 @@ class AutopilotDriver:
 
     def _step(self, step: GoTo) -> bool:
         """False if another driver has begun: the step is refused."""
-        users, before = min(step.users, self._max_users), self._load_target.wanted
+        users, before = min(step.users, self._max_users), self._requested_load.wanted
         level = self._timeline.level
         if users == before and not step.opens_new_level and level is not None and level.closed is None:
             self.adviser.took(step)
             return True
-        rate = self._load_target.move(users, self._generation)
+        rate = self._requested_load.move(users, self._generation)
         if rate is None:
             return False
         self.adviser.took(step)
@@ -122,7 +122,7 @@ class AutopilotDriver:
     def _end(self, how: str, ending: Done | GiveUp) -> None:
         self.end()
         self.adviser.conclude(ending)
-        self._load_target.end_autopilot(self._generation)
+        self._requested_load.end_autopilot(self._generation)
         left_out: dict[str, Param | None] = {"left_out": self.adviser.left_out} if self.adviser.left_out else {}
         args = {"on": False, **self._task, "end": how, "why": ending.why, **ending.figures, **left_out}
         self._emit("autopilot", args)
@@ -152,13 +152,13 @@ class RateAutopilotDriver:
     def __init__(
         self,
         timeline: Timeline,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         *,
         emit: Callable[[Literal["rate", "autopilot"], Mapping[str, Param | None]], None],
         open_level: Callable[[float], None],
         finish: Callable[[str], None],
     ) -> None:
-        self._timeline, self._load_target = timeline, load_target
+        self._timeline, self._requested_load = timeline, requested_load
         self._emit, self._open_level, self._finish = emit, open_level, finish
         self._policy: RatePolicy | None = None
         self._generation = 0
@@ -166,11 +166,11 @@ class RateAutopilotDriver:
     @property
     def is_on(self) -> bool:
         """Whether its steps are accepted."""
-        return self._policy is not None and self._load_target.is_current(self._generation)
+        return self._policy is not None and self._requested_load.is_current(self._generation)
 
     def begin(self, generation: int) -> None:
         """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._policy = RatePolicy(self._load_target.offered_per_s or FIRST_PER_S)
+        self._policy = RatePolicy(self._requested_load.offered_per_s or FIRST_PER_S)
         self._generation = generation
 
     def end(self) -> None:
@@ -185,7 +185,7 @@ class RateAutopilotDriver:
 
     def ticked(self, current: CurrentEpoch) -> None:
         """Called after each second was folded into the timeline."""
-        if self._policy is None or not self._load_target.is_open:
+        if self._policy is None or not self._requested_load.is_open:
             return
         known = self._input(current)
         match self._policy.due(known):
@@ -197,10 +197,10 @@ class RateAutopilotDriver:
 
     def _offer(self, per_s: float, why: str) -> bool:
         """False if another driver has begun: the step is refused."""
-        before = self._load_target.offered_per_s
+        before = self._requested_load.offered_per_s
         if per_s == before:
             return self.is_on
-        if self._load_target.move_rate(per_s, self._generation) is None:
+        if self._requested_load.move_rate(per_s, self._generation) is None:
             return False
         self._emit("rate", {"per_s": per_s, "before": before, "why": why})
         self._open_level(per_s)
@@ -208,7 +208,7 @@ class RateAutopilotDriver:
 
     def _ended(self, how: str, why: str, capacity: RateCapacity | None) -> None:
         self.end()
-        self._load_target.end_autopilot(self._generation)
+        self._requested_load.end_autopilot(self._generation)
         args: dict[str, Param | None] = {"on": False, "task": "rate", "end": how, "why": why}
         if capacity is not None:
             args |= {"kind": capacity.kind, "limit": capacity.limit}
@@ -217,7 +217,7 @@ class RateAutopilotDriver:
         self._finish(wording.autopilot(args))
 
     def _input(self, current: CurrentEpoch) -> RateInput:
-        timeline, per_s = self._timeline, self._load_target.offered_per_s
+        timeline, per_s = self._timeline, self._requested_load.offered_per_s
         level, verdict = timeline.level, current.epoch.verdict
         rates = verdict.rates if verdict is not None else None
         levels = rates.levels if rates is not None else ()
@@ -250,7 +250,7 @@ class Autopilots:
     def __init__(
         self,
         timeline: Timeline,
-        load_target: LoadTarget,
+        requested_load: RequestedLoad,
         *,
         first_users: int,
         max_users: int,
@@ -270,11 +270,11 @@ class Autopilots:
         def command(name: Literal["users", "rate", "autopilot"], args: Mapping[str, Param | None]) -> None:
             emit(Command(t_s=now_s(), name=name, by="autopilot", args=dict(args)))
 
-        self._load_target = load_target
+        self._requested_load = requested_load
         self._proposals = PublishedProposals(emit, now_s, judge)
         self._by_users = AutopilotDriver(
             timeline,
-            load_target,
+            requested_load,
             max_users=max_users,
             emit=command,
             open_level=lambda users, spawn_rate: open_level(users, spawn_rate, None),
@@ -286,7 +286,7 @@ class Autopilots:
         self._by_users.adviser.begin(first_users)
         self._by_rate = RateAutopilotDriver(
             timeline,
-            load_target,
+            requested_load,
             emit=command,
             open_level=lambda per_s: open_level(0, POOL_SPAWN_RATE, per_s),
             finish=finish,
@@ -325,7 +325,7 @@ class Autopilots:
         is_free = not self._by_users.is_on
         if is_free and planned is not None:
             self._proposals.show(planned)
-        elif is_free and self._load_target.offered_per_s is not None:
+        elif is_free and self._requested_load.offered_per_s is not None:
             self._proposals.show(Hold("rate_search" if self._by_rate.is_on else "rate"))
         else:
             self._by_users.ticked(current)

@@ -11,7 +11,7 @@ from ...model.events import By
 from ...model.offered import clamped_rate
 from ...model.proposals import Hold
 from ...model.timeline import Timeline
-from .load_target import POOL_SPAWN_RATE, LoadTarget
+from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
 # -- plan moves ----------------------------------------------------------------------------------------------------------------
 # A plan's moves of the load: steps, and ramps between them. In the pump's thread.
@@ -30,12 +30,12 @@ class PlanMoves:
     `generation`: of the plan; moves of a former driver are refused.
     """
 
-    def __init__(self, load_target: LoadTarget, open_level: OpenLevel) -> None:
-        self._load_target, self._open_level = load_target, open_level
+    def __init__(self, requested_load: RequestedLoad, open_level: OpenLevel) -> None:
+        self._requested_load, self._open_level = requested_load, open_level
 
     def carry_out(self, move: Move, generation: int) -> None:
         """A step or the begin of a ramp: a new level."""
-        target = self._load_target
+        target = self._requested_load
         match move:
             case SetUsers(users, None, at_once):
                 rate = target.move(users, generation, at_once=at_once)
@@ -58,10 +58,10 @@ class PlanMoves:
     def ramp(self, move: Move | None, generation: int) -> bool:
         """Apply the ramp's `move`, if there is one. Returns whether the plan ramps the load now."""
         match move:
-            case SetUsers(users) if users != self._load_target.wanted:
-                self._load_target.move(users, generation)
-            case SetRate(per_s) if per_s != self._load_target.offered_per_s:
-                self._load_target.move_rate(per_s, generation, at_once=True)
+            case SetUsers(users) if users != self._requested_load.wanted:
+                self._requested_load.move(users, generation)
+            case SetRate(per_s) if per_s != self._requested_load.offered_per_s:
+                self._requested_load.move_rate(per_s, generation, at_once=True)
         return move is not None
 
 

@@ -71,9 +71,9 @@ class _RandomSession:
         tracker = session_run.load_control.levels.tracker
         probes: Any = EmptyProbes()
         host: Any = self.host
-        load_target, pump = session_run.load_target, session_run.pump
+        requested_load, pump = session_run.requested_load, session_run.pump
         session_run._sampler = TickSampler(
-            host, probes, session_run.parts, pump, load_target, tracker, Work(), session_run.requests
+            host, probes, session_run.parts, pump, requested_load, tracker, Work(), session_run.requests
         )
         session_run.load_control.start_alarm()
         session_run.target.begin()

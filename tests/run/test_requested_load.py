@@ -19,8 +19,8 @@ RAISED = [
 
 @pytest.fixture(scope="module")
 def observed() -> Played:
-    """The answers of `tests/run/scenes/load_target.py`, played in a fresh process."""
-    return play("run.scenes.load_target", raised=[[kind, text] for kind, text, _ in RAISED])
+    """The answers of `tests/run/scenes/requested_load.py`, played in a fresh process."""
+    return play("run.scenes.requested_load", raised=[[kind, text] for kind, text, _ in RAISED])
 
 
 def test_the_automatic_spawn_rate_makes_a_step_in_a_second_with_at_most_100_users_per_second(observed: Played) -> None:

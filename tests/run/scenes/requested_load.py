@@ -1,4 +1,4 @@
-"""Observations of the load target, of the marks of exceptions in user code and of the versions in the header.
+"""Observations of the requested load, of the marks of exceptions in user code and of the versions in the header.
 
 Played in a process that gevent has patched, since these modules import the load engine.
 """
@@ -13,7 +13,7 @@ import msgspec
 
 from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.model.load import Load
-from capexplorer.run.drivers.load_target import LoadTarget
+from capexplorer.run.drivers.requested_load import RequestedLoad
 from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.user_error_marks import UserErrorMarks, cause_of
 
@@ -22,7 +22,7 @@ def spawn_rates() -> dict[str, dict[str, float]]:
     """By the spawn rate that is set (`None`: automatic), the rate of steps from some users to others."""
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
     return {
-        str(given): {f"{before} to {users}": LoadTarget(0, given).rate(before, users) for before, users in steps}
+        str(given): {f"{before} to {users}": RequestedLoad(0, given).rate(before, users) for before, users in steps}
         for given in (None, 5.0)
     }
 
@@ -32,31 +32,31 @@ def step_at_once_from_a_pool() -> list[float | None]:
     host: Any = SimpleNamespace(users=800, set_users=lambda users, rate: None)
     rates = []
     for at_once in (True, False):
-        load_target = LoadTarget(0, None)
-        load_target.host, load_target.is_open, load_target.offered_per_s = host, True, 200.0
-        rates.append(load_target.move(10, load_target.driver.generation, at_once=at_once))
+        requested_load = RequestedLoad(0, None)
+        requested_load.host, requested_load.is_open, requested_load.offered_per_s = host, True, 200.0
+        rates.append(requested_load.move(10, requested_load.driver.generation, at_once=at_once))
     return rates
 
 
 def clamped_rates() -> list[float | None]:
     """The spawn rates that result from setting one that is too low, too high, valid, and none."""
-    load_target, rates = LoadTarget(0, 5.0), []
+    requested_load, rates = RequestedLoad(0, 5.0), []
     for rate in (1e-9, 1e300, 7.0, None):
-        load_target.set_spawn_rate(rate)
-        rates.append(load_target.spawn_rate)
+        requested_load.set_spawn_rate(rate)
+        rates.append(requested_load.spawn_rate)
     return rates
 
 
 def step_before_opening() -> dict[str, Any]:
     """The gate of the load is opened after a step, and shut again."""
-    load_target = LoadTarget(5, None)
+    requested_load = RequestedLoad(5, None)
     observed: dict[str, Any] = {
-        "spawn rate of the step": load_target.step(8),
-        "spawn rate of the opening": load_target.open(),
-        "open after opening": load_target.is_open,
+        "spawn rate of the step": requested_load.step(8),
+        "spawn rate of the opening": requested_load.open(),
+        "open after opening": requested_load.is_open,
     }
-    load_target.shut()
-    return {**observed, "users after shutting": load_target.wanted, "open after shutting": load_target.is_open}
+    requested_load.shut()
+    return {**observed, "users after shutting": requested_load.wanted, "open after shutting": requested_load.is_open}
 
 
 def marks_of_user_errors() -> list[Any]:

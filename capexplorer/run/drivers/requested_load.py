@@ -87,7 +87,7 @@ class UsersHost(Protocol):
         """Let the locustfile's shape set the users; returns at once."""
 
 
-class LoadTarget:
+class RequestedLoad:
     """The requested user count, or offered rate, and the gate to the load.
 
     While the gate is shut (the service is not ready, or the log cannot be written), `wanted` changes without effect; it takes
