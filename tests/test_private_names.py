@@ -45,7 +45,7 @@ KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/se
 RESULTS = ("load/results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
-QUEUE_FILES = ("commands/exploring.py", "load/hub_thread.py", "run/inbox.py")
+QUEUE_FILES = ("commands/exploring.py", "load/load_thread.py", "run/inbox.py")
 EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/inbox.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
 
@@ -59,12 +59,12 @@ USED_NAMES = (
         "says whether an argument is an option of Locust, or one of the locustfile",
     ),
     Private(
-        "locust.env:Environment", "_filter_tasks_by_tags", ("load/load_host.py",),
+        "locust.env:Environment", "_filter_tasks_by_tags", ("load/load_thread.py",),
         "takes away the tasks that `--tags` leaves out; Locust's own main calls it",
     ),
     Private("_queue", "Empty", EMPTY_QUEUE_FILES, "is what _queue.SimpleQueue raises"),
     Private("_thread", "allocate_lock", ("load/native.py",), UNPATCHED),
-    Private("_thread", "get_native_id", ("load/hub_thread.py", "run/pump.py", "run/worker_process.py"), UNPATCHED),
+    Private("_thread", "get_native_id", ("load/load_thread.py", "run/pump.py", "run/worker_process.py"), UNPATCHED),
     Private("_socket", "socket", SOCKET_FILES, UNPATCHED),
     Private("_socket:socket", "_accept", ("run/control_server.py",), "accepts: the public accept makes a socket of gevent"),
     Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
@@ -104,7 +104,7 @@ USED_NAMES = (
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
     Private("sys", "_getframe", ("load/custom_events.py",), "has the code that fired an event: a client of Locust, or user code"),
-    Private("sys", "_current_frames", ("load/hub_thread.py",), "has the stack of a load thread that does not respond"),
+    Private("sys", "_current_frames", ("load/load_thread.py",), "has the stack of a load thread that does not respond"),
     Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is passed to"),
     Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "is whether a prompt is closing"),
     Private("textual.message_pump:MessagePump", "_closed", ("tui/typeahead.py",), "is whether a prompt has closed"),

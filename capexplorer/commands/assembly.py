@@ -15,7 +15,7 @@ from .error_output import print_error
 
 if TYPE_CHECKING:
     from ..load.guard import HostGuard
-    from ..load.load_host import LoadHost
+    from ..load.load_thread import LoadThread
     from ..load.workload import Workload
     from ..run.capture import Capture
     from ..run.control_server import ControlServer
@@ -59,12 +59,13 @@ def live_run(options: RunOptions) -> Iterator[AssembledRun]:
         run.session_run.on_path.append(lambda path: _open(server, run, path))
         try:
             LogHandler(run.on_log_line).install()
-            host = _start_load(options, run, _install_guard(options, run))
+            load_thread = _start_load(options, run, _install_guard(options, run))
             supervisor.listen(native.start_thread, run.on_target_report)
             try:
                 yield AssembledRun(run, capture, server)
             finally:
-                host.stop()  # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
+                # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
+                load_thread.stop()
         finally:
             server.close()
             capture.end()
@@ -87,24 +88,24 @@ def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
     return guard
 
 
-def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadHost:
+def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadThread:
     """Start the load thread, without users, and give it to the run."""
     from ..load.kept.request_sampling import RequestSampling
-    from ..load.load_host import LoadHost
+    from ..load.load_thread import LoadThread
     from ..load.local_engine import LocalEngine
     from ..session.redact_request import without_secrets
 
     workers = worker_setup.load_workers_of(options, run)
     run.use_workers(workers)
     engine = workers.make_engine if options.workers is not None else LocalEngine
-    host = LoadHost(run.on_load_report, options.profile.work.endpoints, engine)
-    host.recorder.connects_so_far = lambda: guard.connects
-    host.recorder.sampling = RequestSampling(without_secrets)
-    host.start()
+    load_thread = LoadThread(run.on_load_report, options.profile.work.endpoints, engine)
+    load_thread.recorder.connects_so_far = lambda: guard.connects
+    load_thread.recorder.sampling = RequestSampling(without_secrets)
+    load_thread.start()
     own_events = options.locustfile is None
     users_url = options.users_url(run.service.url)
-    run.drive(host, host.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
-    return host
+    run.drive(load_thread, load_thread.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
+    return load_thread
 
 
 def _open(server: ControlServer, run: LiveRun, path: Path) -> None:

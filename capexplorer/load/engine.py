@@ -1,4 +1,4 @@
-"""Where users run: in this process, or in worker processes. The load host controls either through this protocol."""
+"""Where users run: in this process, or in worker processes. The load thread controls either through this protocol."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What the load host gives an engine."""
+    """What the load thread gives an engine."""
 
     recorder: Recorder
     errors: UserErrors

@@ -9,7 +9,7 @@ from importlib import metadata
 from msgspec.structs import replace
 
 from ..load import client_overhead
-from ..load.load_host import LoadHost
+from ..load.load_thread import LoadThread
 from ..load.workload import Workload
 from ..model.events import SCHEMA, ClientOverhead, Engine, Header
 from ..probe.facts import host_facts
@@ -24,7 +24,7 @@ VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", 
 
 
 def build_header(
-    options: RunOptions, host: LoadHost, workload: Workload, service: Service, now_s: float
+    options: RunOptions, load_thread: LoadThread, workload: Workload, service: Service, now_s: float
 ) -> tuple[Header, SessionWriter]:
     """The header, and the log it is to be written to. `now_s`: the session's time. Raises LogWriteError."""
     began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
@@ -34,7 +34,7 @@ def build_header(
 
     def measure(url: str) -> None:
         for name, kind in workload.http_clients.items():
-            found = host.call(lambda kind=kind: client_overhead.measure(kind, url))  # type: ignore[misc]
+            found = load_thread.call(lambda kind=kind: client_overhead.measure(kind, url))  # type: ignore[misc]
             if found is not None:
                 overheads[name] = found
 

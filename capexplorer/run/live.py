@@ -7,8 +7,8 @@ from typing import assert_never
 
 from ..errors import InputError
 from ..load import native
-from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
+from ..load.load_thread import LoadThread
 from ..load.plan import offers_rates, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
@@ -241,13 +241,13 @@ class LiveRun:
         """Let users run in worker processes. Call before `drive`."""
         self.session_run.workers = workers
 
-    def drive(self, host: LoadHost, workload: Workload) -> None:
+    def drive(self, load_thread: LoadThread, workload: Workload) -> None:
         """Set the load that is controlled. Call before `start`."""
-        self.session_run.host = self._requested_load.host = host
+        self.session_run.load_thread = self._requested_load.thread = load_thread
         self.session_run.workload = workload
-        self.session_run.workers.host = host
+        self.session_run.workers.load_thread = load_thread
         url, http = self.service.url, bool(workload.http_clients)
-        self.service.reach = lambda: host.call(lambda: why_unreachable(url, http=http))
+        self.service.reach = lambda: load_thread.call(lambda: why_unreachable(url, http=http))
 
     # -- EventSource
 

@@ -13,8 +13,8 @@ from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
 from ..errors import InputError
 from ..load.engine import MakeEngine
-from ..load.load_host import LoadHost
 from ..load.load_reports import WorkersChanged
+from ..load.load_thread import LoadThread
 from ..load.workers.master_engine import MasterEngine
 from ..model.events import By, Command, Event, Mark
 from ..model.load import Load
@@ -55,7 +55,7 @@ class LoadWorkers:
         `log` takes source, level and text.
         """
         self.make_engine = make_engine
-        self.host: LoadHost
+        self.load_thread: LoadThread
         """What runs the load in the load thread. `LiveRun.drive` sets it before the run starts."""
         self.most = most
         self.count = 0
@@ -73,13 +73,13 @@ class LoadWorkers:
     @property
     def engine(self) -> MasterEngine | None:
         """The engine that workers join, which may still be waiting to take over; None while users run in this process alone."""
-        engine = self.host.next_engine or self.host.engine
+        engine = self.load_thread.next_engine or self.load_thread.engine
         return engine if isinstance(engine, MasterEngine) else None
 
     @property
     def is_taking_over(self) -> bool:
         """Whether users still run in this process and workers are about to take them over."""
-        return self.host.next_engine is not None
+        return self.load_thread.next_engine is not None
 
     @property
     def have_joined(self) -> bool:
@@ -115,7 +115,7 @@ class LoadWorkers:
             return
         if self.engine is None:
             try:
-                self.host.call(lambda: self.host.prepare(self.make_engine))
+                self.load_thread.call(lambda: self.load_thread.prepare(self.make_engine))
             except InputError as error:
                 self._log("capexplorer", "error", str(error))
                 return
@@ -138,7 +138,7 @@ class LoadWorkers:
         token, engine = self.local.latest, self.engine
         if self.why_not(add=False) or token is None or engine is None:
             return
-        self.host.thread.post(lambda: engine.registry.release(token))
+        self.load_thread.post(lambda: engine.registry.release(token))
         self.local.stop(token)
         self._emit_command(by, change="removed", count=self.local.count)
 
@@ -149,7 +149,7 @@ class LoadWorkers:
     def _on_end(self, token: str, report: Exited) -> None:
         engine = self.engine
         if engine is not None:
-            self.host.thread.post(lambda: engine.registry.lose_process(token, f"it ended: {report.how_it_ended()}"))
+            self.load_thread.post(lambda: engine.registry.lose_process(token, f"it ended: {report.how_it_ended()}"))
         if not self.have_joined and not self.is_ending and not report.stopped:
             self._log("capexplorer", "error", f"a worker ended before it joined: {report.how_it_ended()}")
 
@@ -161,7 +161,7 @@ class LoadWorkers:
         if report.change == "joined" and report.token:
             self.local.joined(report.token)
         if self.is_taking_over and report.count == self._first:
-            self.host.thread.post(self.host.adopt)
+            self.load_thread.post(self.load_thread.adopt)
         by: By = "guard" if report.change == "lost" else "user"
         self._emit_command(by, change=report.change, name=report.name, count=report.count, why=report.why or None)
         if report.change == "lost":
@@ -173,13 +173,13 @@ class LoadWorkers:
         """Let workers report at the end of each tick: at this moment (`time.monotonic`) and each second from there."""
         self._boundary_s, engine = boundary_s, self.engine
         if engine is not None:
-            self.host.thread.post(lambda: engine.registry.align_seconds(boundary_s))
+            self.load_thread.post(lambda: engine.registry.align_seconds(boundary_s))
 
     def resend_users(self) -> bool:
         """Start the workers' users again, which stopped while this process was suspended. False: users run in this process."""
         if self.engine is None:
             return False
-        self.host.thread.post(self.engine.repeat_step)
+        self.load_thread.post(self.engine.repeat_step)
         return True
 
     def marks(self, epoch: int, load: Load) -> list[Mark]:

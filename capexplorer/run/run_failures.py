@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
 from ..errors import LogWriteError
-from ..load.load_host import LoadHost
+from ..load.load_thread import LoadThread
 from ..model.events import Log, Mark
 from ..model.load import Load
 from .drivers.requested_load import RequestedLoad
@@ -52,26 +52,26 @@ class LoadHealth:
         self._beats = -1
         self._silent_s = 0
 
-    def look(self, host: LoadHost, t_s: float, epoch: int, load: Load) -> list[Mark]:
+    def look(self, load_thread: LoadThread, t_s: float, epoch: int, load: Load) -> list[Mark]:
         """Marks to emit now. Counts ticks, not seconds: a process that was stopped and continues has missed no heartbeat."""
-        self._silent_s = 0 if host.thread.beats != self._beats else self._silent_s + 1
-        self._beats = host.thread.beats
+        self._silent_s = 0 if load_thread.beats != self._beats else self._silent_s + 1
+        self._beats = load_thread.beats
         self.failure = None
-        if host.thread.has_ended:
-            self._see_end(host, t_s, load)
+        if load_thread.has_ended:
+            self._see_end(load_thread, t_s, load)
         elif self._silent_s >= BLOCKED_S:
-            self._see_block(host, t_s, load)
+            self._see_block(load_thread, t_s, load)
         return [mark for episode in (self._blocked, self._ended) if (mark := _news(episode, t_s, epoch, load)) is not None]
 
-    def _see_end(self, host: LoadHost, t_s: float, load: Load) -> None:
-        why = f"{type(host.thread.ended_by).__name__}: {host.thread.ended_by}".splitlines()[0][:200]
+    def _see_end(self, load_thread: LoadThread, t_s: float, load: Load) -> None:
+        why = f"{type(load_thread.ended_by).__name__}: {load_thread.ended_by}".splitlines()[0][:200]
         if not self._ended.is_open:
             self._ended.occurred(Occurrence(t_s=t_s, load=load, counted="deaths", example=why))
-        destroyed = type(host.thread.ended_by).__name__ in ("HubDestroyed", "LoopExit")
+        destroyed = type(load_thread.ended_by).__name__ in ("HubDestroyed", "LoopExit")
         self.failure = LoadFailure(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
 
-    def _see_block(self, host: LoadHost, t_s: float, load: Load) -> None:
-        where = host.thread.where()
+    def _see_block(self, load_thread: LoadThread, t_s: float, load: Load) -> None:
+        where = load_thread.where()
         count = self._silent_s if self._silent_s == BLOCKED_S else 1
         self._blocked.occurred(Occurrence(t_s=t_s, load=load, count=count, counted="seconds", example=where))
         if self._silent_s >= GIVEN_UP_S:
@@ -105,9 +105,9 @@ class RunFailures:
         self._epoch, self._let_users_run = epoch, let_users_run
         self._load_health, self._log_failures = LoadHealth(), LogFailures()
 
-    def check_load(self, host: LoadHost, t_s: float) -> None:
+    def check_load(self, load_thread: LoadThread, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(host, t_s, self._epoch(), self._requested_load.load):
+        for mark in self._load_health.look(load_thread, t_s, self._epoch(), self._requested_load.load):
             self._sink.emit(mark)
         failure = self._load_health.failure
         if failure is not None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
-from ..load.load_host import LoadHost
 from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from ..load.load_thread import LoadThread
 from ..load.workload import Workload
 from ..model.events import By, Command, Ended, Log
 from ..model.param import Param
@@ -50,7 +50,7 @@ LAST_OUTPUT_S = 0.2
 class SessionRun:
     """`open`, then `tick` each second, then `close`. The order of calls is the order of events in the log."""
 
-    host: LoadHost
+    load_thread: LoadThread
     workload: Workload
 
     def __init__(self, options: RunOptions, service: Service, requested_load: RequestedLoad, outcome: RunOutcome) -> None:
@@ -115,7 +115,8 @@ class SessionRun:
     def open(self) -> None:
         """Measure client overhead, create the log with its header, start probes and target."""
         try:
-            header, self.sink.writer = build_header(self.options, self.host, self.workload, self.service, self.pump.now_s())
+            now_s = self.pump.now_s()
+            header, self.sink.writer = build_header(self.options, self.load_thread, self.workload, self.service, now_s)
         except LogWriteError as error:
             self.outcome.fail("log", str(error), 4)
             self._failures.log_critical(str(error))
@@ -124,34 +125,36 @@ class SessionRun:
         self.sink.emit(header)
         for act in self.on_path:
             act(self.path)
-        probes = Probes(self.host.thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
+        probes = Probes(self.load_thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
         tracker, work = self.load_control.levels.tracker, self.options.profile.work
-        self._sampler = TickSampler(self.host, probes, self.parts, self.pump, self.requested_load, tracker, work, self.requests)
+        self._sampler = TickSampler(
+            self.load_thread, probes, self.parts, self.pump, self.requested_load, tracker, work, self.requests
+        )
         self.pump.on_beat = self._sampler.beat
         if not self.service.has_containers:  # otherwise in `_on_ready`, when the containers are known
             self._watch(self.options.profile.watch)
-        self.load_control.levels.on_opened = self.host.begin_level
+        self.load_control.levels.on_opened = self.load_thread.begin_level
         self.load_control.start_alarm()
         self.target.begin()
         self.workers.begin()
-        self.pump.is_due = self.host.is_due
+        self.pump.is_due = self.load_thread.is_due
         self.pump.start_ticks()
         self.workers.align_seconds(self.pump.boundary_s)
 
     def close(self) -> None:
         """Record the last tick, stop load and target, then close the log."""
         if self._sampler is None:
-            self.host.stop(STOP_USERS_S)
+            self.load_thread.stop(STOP_USERS_S)
             return
         self.load_control.stop()
-        self.host.drain_all()
+        self.load_thread.drain_all()
         self.pump.tick()
         self.parts.report_silent()
         self.load_control.end()
         self.workers.expect_end()
-        self.host.stop(STOP_USERS_S)
+        self.load_thread.stop(STOP_USERS_S)
         self.workers.end()
-        self.outcome.wanted_exit_code = self.host.process_exit_code
+        self.outcome.wanted_exit_code = self.load_thread.process_exit_code
         self._emit_observed_marks(self.pump.now_s(), all_changes=True)
         self.target.end(self.pump.drain_until)
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
@@ -252,13 +255,13 @@ class SessionRun:
         assert self._sampler is not None
         self.load_control.ramp(ended_s)
         sample = self._sampler.sample(started_s, ended_s)
-        if self.host.recorder.names.grouping:
+        if self.load_thread.recorder.names.grouping:
             self.log.add_grouping()
         for line in self._first_failures.lines(sample.failures):
             self.log.add("capexplorer", "warning", line)
         self._emit_log(ended_s)
         self._emit_observed_marks(ended_s)
-        self._failures.check_load(self.host, ended_s)
+        self._failures.check_load(self.load_thread, ended_s)
         self._worker_reports.ticked(self.workers)
         self.sink.emit(sample)
         if sample.suspended_s:
@@ -276,7 +279,7 @@ class SessionRun:
     def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
         assert self._sampler is not None
         epoch, load = self.target.epoch, self.requested_load.load
-        for mark in self._user_errors.marks(self.host, t_s, epoch, load, all_changes=all_changes):
+        for mark in self._user_errors.marks(self.load_thread, t_s, epoch, load, all_changes=all_changes):
             self.sink.emit(mark)
         for mark in self._unusable_values.marks(self._sampler.take_unusable(), t_s, epoch, load, all_changes=all_changes):
             self.sink.emit(mark)

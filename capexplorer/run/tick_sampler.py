@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 
-from ..load.load_host import LoadHost
+from ..load.load_thread import LoadThread
 from ..model.events import Sample
 from ..probe.probes import Probes
 from ..profile import Work
@@ -26,7 +26,7 @@ class TickSampler:
 
     def __init__(
         self,
-        host: LoadHost,
+        load_thread: LoadThread,
         probes: Probes,
         parts: PartWatch,
         pump: Pump,
@@ -35,7 +35,8 @@ class TickSampler:
         work: Work,
         requests: RequestStore,
     ) -> None:
-        self._host, self._probes, self._pump, self._requested_load, self._tracker = host, probes, pump, requested_load, tracker
+        self._load_thread, self._probes, self._pump = load_thread, probes, pump
+        self._requested_load, self._tracker = requested_load, tracker
         self._parts, self._kept_requests = parts, requests
         self._work = sampling.WorkMeter(work)
         self._suspension = SuspensionDetector()
@@ -55,7 +56,7 @@ class TickSampler:
 
     def sample(self, started_s: float, ended_s: float) -> Sample:
         """The sample of the tick between these two times in seconds of the session."""
-        drained, lag = self._host.drain(self._pump.boundary_s), self._host.thread.lag.drain()
+        drained, lag = self._load_thread.drain(self._pump.boundary_s), self._load_thread.lag.drain()
         tick = drained.tick
         self._kept_requests.add(tick.kept)
         exhausted = any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures)

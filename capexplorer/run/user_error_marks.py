@@ -16,7 +16,7 @@ from ..analysis.causes.catalogue import ENTRIES, RAISED, USER_CODE
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode
 from ..analysis.causes.occurrence import Occurrence
-from ..load.load_host import LoadHost
+from ..load.load_thread import LoadThread
 from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
 from ..model.events import FailureSignature, Mark
 from ..model.load import Load
@@ -39,9 +39,9 @@ class UserErrorMarks:
     def __init__(self) -> None:
         self._episodes = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
 
-    def marks(self, host: LoadHost, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
+    def marks(self, load_thread: LoadThread, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
         """The marks to emit now. `all_changes`: at the end, without pacing."""
-        for error in [host.errors.waiting.popleft() for _ in range(len(host.errors.waiting))]:
+        for error in [load_thread.errors.waiting.popleft() for _ in range(len(load_thread.errors.waiting))]:
             is_event = error.type == CUSTOM_EVENT
             text = ": ".join(filter(None, ("" if is_event else error.type, error.text)))
             text += f" ({error.line})" if error.line else ""
@@ -50,7 +50,7 @@ class UserErrorMarks:
         for episode in self._episodes.values():
             episode.epoch = epoch
             if episode.id == USER_CODE:
-                episode.note({"users_replaced": host.replaced})
+                episode.note({"users_replaced": load_thread.replaced})
             episode.close_if_over(t_s, load)
             revision = episode.revision_to_publish(t_s, all_changes=all_changes)
             if revision is not None:

@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..load import native, proxies, variables, workload
 from ..load.guard import HostGuard
 from ..load.kept.request_sampling import RequestSampling
-from ..load.load_host import LoadHost
 from ..load.load_reports import Report, RunnerEnded
+from ..load.load_thread import LoadThread
 from ..load.workers import job as jobs
 from ..load.workers import joining
 from ..load.workers.job import Job, WorkerHello
@@ -74,15 +74,15 @@ class WorkerProcess:
             hello=jobs.encode(self._hello),
             on_boundary=self._on_boundary,
         )
-        self._host = LoadHost(self._on_report, engine=engine)
+        self._load_thread = LoadThread(self._on_report, engine=engine)
 
     def join(self) -> None:
         """Get the run's job and join. Raises InputError if there is no run or it refuses this worker, if the locustfile
         differs, or if load to the service is not allowed here.
         """
-        self._host.start()
+        self._load_thread.start()
         options = self._options
-        job = self._host.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
+        job = self._load_thread.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
         self._check(job)
         native.bound_bodies(job.max_body_mb)
         guard = HostGuard(
@@ -93,11 +93,11 @@ class WorkerProcess:
         guard.install()
         proxies.install(guard.check)
         proxies.forget_environment()
-        self._host.recorder.connects_so_far = lambda: guard.connects
+        self._load_thread.recorder.connects_so_far = lambda: guard.connects
         if job.users is not None:
             redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run
-        self._host.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
-        self._host.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
+        self._load_thread.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
+        self._load_thread.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
         gc.set_threshold(700, 10, 10)
 
@@ -124,19 +124,19 @@ class WorkerProcess:
         """Report each second until the run ends this worker or `end` is called. Returns the run's reason; empty for a normal
         end.
         """
-        probes = WorkerProbes(self._host.thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
+        probes = WorkerProbes(self._load_thread.native_id, get_native_id(), with_ports=not is_loopback(self._options.host))
         began_s = time.monotonic()
         while not self._is_over():
             ended_s = self._wait_for_boundary()
             if ended_s is not None:
                 self._report(began_s, ended_s, probes)
                 began_s = ended_s
-        runner = self._host.engine.runner
-        self._host.stop(STOP_USERS_S)
+        runner = self._load_thread.engine.runner
+        self._load_thread.stop(STOP_USERS_S)
         return str(runner.ended_because)
 
     def _is_over(self) -> bool:
-        return self._ending or self._host.thread.has_ended or self._host.engine.runner.has_ended
+        return self._ending or self._load_thread.has_ended or self._load_thread.engine.runner.has_ended
 
     def _wait_for_boundary(self) -> float | None:
         """Sleep until the next boundary, but no longer than LOOK_S. Returns the time there; None if it has not been reached."""
@@ -151,20 +151,20 @@ class WorkerProcess:
         return now_s
 
     def _report(self, began_s: float, ended_s: float, probes: WorkerProbes) -> None:
-        host = self._host
+        load_thread = self._load_thread
         generator, ports = probes.read(ended_s - began_s)
         second = second_of(
-            host.drain(ended_s),
+            load_thread.drain(ended_s),
             began_s=began_s,
             ended_s=ended_s,
-            lag=host.thread.lag.drain(),
-            errors=host.errors,
-            replaced=host.replaced,
+            lag=load_thread.lag.drain(),
+            errors=load_thread.errors,
+            replaced=load_thread.replaced,
             generator=generator,
             ports=ports,
         )
         report = encode(_redacted(second))
-        host.thread.post(lambda: host.engine.runner.report(report))
+        load_thread.post(lambda: load_thread.engine.runner.report(report))
 
     def end(self) -> None:
         """Make `work` return soon. From any thread, or a signal handler."""
@@ -179,7 +179,7 @@ class WorkerProcess:
 
     def _on_report(self, report: Report) -> None:
         if isinstance(report, RunnerEnded):
-            self._host.engine.runner.send_message(ENDED, report.by)
+            self._load_thread.engine.runner.send_message(ENDED, report.by)
 
 
 def _redacted(second: WorkerSecond) -> WorkerSecond:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..load.load_host import LoadHost
 from ..load.load_reports import WorkerRefused, WorkersChanged
+from ..load.load_thread import LoadThread
 from ..model.events import By, Mark
 from ..model.load import Load
 from .drivers.adviser import Growth
@@ -22,7 +22,7 @@ from .run_outcome import RunOutcome
 class NoWorkers:
     """Has the interface of `LoadWorkers`."""
 
-    host: LoadHost
+    load_thread: LoadThread
     count = 0
     is_taking_over = False
     have_joined = True

@@ -1,4 +1,4 @@
-"""The load host in its native thread: steps, users that raise or stop themselves, listeners, and the end."""
+"""The load thread in its native thread: steps, users that raise or stop themselves, listeners, and the end."""
 
 from __future__ import annotations
 

@@ -24,18 +24,12 @@ SHAPE = [2, 2, 5, 8, 9, *[10] * 15, 4, 4, 4]
 """The users of a locustfile's shape in each second."""
 
 
-class SimulatedThread:
-    """A load thread that runs and has not ended."""
-
-    def __init__(self) -> None:
-        self.lag, self.native_id, self.beats, self.has_ended = LagMeter(lambda: ""), None, 0, False
-
-
-class SimulatedHost:
+class SimulatedLoadThread:
     """Users that start and stop at the requested spawn rate, and a shape. Calls to the load thread wait in the queue `thread`."""
 
     def __init__(self, thread: Calls) -> None:
-        self.recorder, self.thread = Recorder(), SimulatedThread()
+        self.recorder = Recorder()
+        self.lag, self.native_id, self.beats, self.has_ended = LagMeter(lambda: ""), None, 0, False
         self.errors = UserErrors()
         self.process_exit_code = None
         self.replaced = self.users = self._target = 0
@@ -83,7 +77,7 @@ class SimulatedHost:
 
     def pass_time(self, at_s: float, share: float) -> None:
         """Let this share of a second pass: users start or stop, and send requests."""
-        self.thread.beats += 1
+        self.beats += 1
         change = max(1, round(self._spawn_rate * share))
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._spawned:

@@ -70,8 +70,8 @@ class Driving:
         return self.kind in (Autopilot(), Plan(finds_knee=True))
 
 
-class UsersHost(Protocol):
-    """The part of `load.load_host.LoadHost` that is used here."""
+class UsersThread(Protocol):
+    """The part of `load.load_thread.LoadThread` that is used here."""
 
     @property
     def users(self) -> int:
@@ -114,7 +114,7 @@ class RequestedLoad:
         self.spawn_rate = spawn_rate
         """Users a second for all steps; None: see `rate`."""
         self.is_open = False
-        self.host: UsersHost | None = None
+        self.thread: UsersThread | None = None
         self.driver = Driving(driver)
         """The driver now."""
         self._lock = native.allocate_lock()
@@ -133,9 +133,9 @@ class RequestedLoad:
     @property
     def load(self) -> Load:
         """The users wanted now, or the offered rate with the users that its pool has."""
-        if self.offered_per_s is None or self.host is None:
+        if self.offered_per_s is None or self.thread is None:
             return Load(self.wanted, self.offered_per_s)
-        return Load(self.host.users, self.offered_per_s)
+        return Load(self.thread.users, self.offered_per_s)
 
     # -- drivers
 
@@ -214,15 +214,15 @@ class RequestedLoad:
 
     def _offer(self, per_s: float, *, at_once: bool = False) -> float:
         self.wanted, self.offered_per_s = 0, per_s
-        if self.is_open and self.host is not None:
-            self.host.set_rate(per_s, self.arrivals, self._max_users, at_once=at_once)
+        if self.is_open and self.thread is not None:
+            self.thread.set_rate(per_s, self.arrivals, self._max_users, at_once=at_once)
         return POOL_SPAWN_RATE
 
     def _go(self, users: int, at_once: bool = False) -> float:
         rate = self._difference(self.wanted, users) if at_once else self.rate(self.wanted, users)
         self.wanted, self.offered_per_s = users, None
-        if self.is_open and self.host is not None:
-            self.host.set_users(users, rate)
+        if self.is_open and self.thread is not None:
+            self.thread.set_users(users, rate)
         return rate
 
     # -- the gate
@@ -233,23 +233,23 @@ class RequestedLoad:
         if self.offered_per_s is not None:
             return self._offer(self.offered_per_s)
         rate = self.rate(0, self.wanted)
-        if self.host is not None:
-            self.host.set_users(self.wanted, rate)
+        if self.thread is not None:
+            self.thread.set_users(self.wanted, rate)
         return rate
 
     def open_with_shape(self) -> int:
         """Open the gate and let the locustfile's shape set the users. Returns the shape's generation."""
         self.is_open = True
         generation = self.hand_to(Shape())
-        if self.host is not None:
-            self.host.start_shape(generation)
+        if self.thread is not None:
+            self.thread.start_shape(generation)
         return generation
 
     def shut(self) -> None:
         """Close the gate: stop all users at once; `wanted` does not change."""
         self.is_open = False
-        if self.host is not None:
-            self.host.set_users(0, max(1.0, float(self.host.users)))
+        if self.thread is not None:
+            self.thread.set_users(0, max(1.0, float(self.thread.users)))
 
     def rate(self, before: int, users: int) -> float:
         """The spawn rate of a step in users a second: the given one, else the difference in one second, at most 100 a second.
@@ -265,5 +265,5 @@ class RequestedLoad:
         """The greater of that to the users wanted before and that to the users running, but at least 1: a step may be under way,
         or the users are those of an offered rate.
         """
-        there = self.host.users if self.host is not None else before
+        there = self.thread.users if self.thread is not None else before
         return float(max(1, abs(users - before), abs(users - there)))

@@ -1,4 +1,4 @@
-"""Users of many kinds in one load host. They fire request events named after their class, without a network."""
+"""Users of many kinds in one load thread. They fire request events named after their class, without a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gevent.pool import Group
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
 
 from capexplorer.load import native
-from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.user_activity import WARM_LEAST_S, ActivitySums, UserActivity
 from capexplorer.load.workload import Workload
 
@@ -130,7 +130,7 @@ class _Run:
     """A host with one user of each of these kinds, drained until `done`."""
 
     def __init__(self, *kinds: type[User]) -> None:
-        self.host = LoadHost(lambda report: None)
+        self.host = LoadThread(lambda report: None)
         self.host.start()
         self.host.load(lambda: Workload(kinds), None, own_events=True)
         self.counted: dict[str, int] = {}

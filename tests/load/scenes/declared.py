@@ -1,4 +1,4 @@
-"""Users of a profile and of locustfiles, run by a real LoadHost."""
+"""Users of a profile and of locustfiles, run by a real LoadThread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from capexplorer.errors import InputError
 from capexplorer.load import native, variables, workload
-from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.recorder import Tick
 from capexplorer.load.variables import DrawnTogether
 from capexplorer.profile import Users
@@ -26,7 +26,7 @@ def _run(
     declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2, groups: tuple[DrawnTogether, ...] = ()
 ) -> list[Tick]:
     """The ticks of users of a profile until `enough` (20 s at most)."""
-    host = LoadHost(lambda report: None)
+    host = LoadThread(lambda report: None)
     host.start()
     host.load(lambda: workload.from_profile(declared, url, groups), url, own_events=True)
     host.set_users(count, 100.0)

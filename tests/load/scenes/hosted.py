@@ -1,4 +1,4 @@
-"""Steps of a load host and errors of its users, with users that need no network."""
+"""Steps of a load thread and errors of its users, with users that need no network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from locust import User
 from locust.exception import StopUser
 
 from capexplorer.load import native
-from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.run.drivers.requested_load import RequestedLoad
 
 from .rig import Rig, user_class
@@ -72,7 +72,7 @@ def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> dict[str, Any]:
     """The step before asked for 3 of 30 users at one a second: the step to 0 must end those that still run."""
     rig = Rig(user_class("U"))
     requested_load = RequestedLoad(0, None)
-    requested_load.host, requested_load.is_open = rig.host, True
+    requested_load.thread, requested_load.is_open = rig.host, True
     requested_load.step(30)
     up = rig.reaches(30)
     requested_load.spawn_rate = 1.0
@@ -227,8 +227,8 @@ def a_listener_that_raises_stops_nothing() -> list[Any]:
 
 
 def stopping_without_a_start_does_nothing() -> list[bool]:
-    never = LoadHost(lambda report: None)
-    idle = LoadHost(lambda report: None)
+    never = LoadThread(lambda report: None)
+    idle = LoadThread(lambda report: None)
     idle.start()
     return [never.stop(), idle.stop()]
 

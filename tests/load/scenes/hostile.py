@@ -33,7 +33,7 @@ def _played(kind: type[User], errors: int = 3, *, are_made: bool = True) -> dict
     types = sorted({each.type for each in rig.host.errors.waiting})
     return {
         "step reported": reported, "errors counted": counted, "both users run": there, "types of errors": types,
-        "stopped in time": rig.host.stop(), "load thread alive until then": rig.host.thread.ended_by is None,
+        "stopped in time": rig.host.stop(), "load thread alive until then": rig.host.ended_by is None,
     }  # fmt: skip
 
 
@@ -213,4 +213,4 @@ def a_hub_that_is_destroyed() -> list[Any]:
 
     rig = Rig(_task(destroy))
     rig.host.set_users(1, 100.0)
-    return [rig.until(lambda: rig.host.thread.has_ended), rig.host.users, rig.host.thread.ended_by is not None, rig.host.stop()]
+    return [rig.until(lambda: rig.host.has_ended), rig.host.users, rig.host.ended_by is not None, rig.host.stop()]

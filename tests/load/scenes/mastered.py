@@ -14,8 +14,8 @@ from locust.rpc import protocol
 
 from capexplorer.errors import InputError
 from capexplorer.load import native
-from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
@@ -49,7 +49,7 @@ class _Rig:
     def __init__(self, *, plain: bool = False) -> None:
         self.reports: list[Report] = []
         options = MasterOptions(accepts_plain=plain, here="here")
-        self.host = LoadHost(self.reports.append, engine=partial(MasterEngine, options=options, job=JOB_GIVEN))
+        self.host = LoadThread(self.reports.append, engine=partial(MasterEngine, options=options, job=JOB_GIVEN))
         self.host.start()
         self.host.load(lambda: Workload((_Someone,)), None, own_events=True)
         self.engine: Any = self.host.engine
@@ -185,7 +185,7 @@ def a_silent_worker_is_lost_and_its_users_run_elsewhere() -> list[Any]:
 def workers_take_over_the_users_of_this_process() -> list[Any]:
     """The users run in this process until the worker has joined, and then only in the worker, which gets later steps."""
     reports: list[Report] = []
-    host = LoadHost(reports.append)
+    host = LoadThread(reports.append)
     host.start()
     host.load(lambda: Workload((_Someone,)), None, own_events=True)
     rig = _Rig.__new__(_Rig)
@@ -198,7 +198,7 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
     one = _FakeWorker(rig, "here_1")
     joined = rig.until(lambda: len(rig.of(WorkersChanged)) == 1, one)
     still_here, before = local.users, len(rig.of(Spawned))
-    host.thread.post(host.adopt)
+    host.post(host.adopt)
     over = rig.until(lambda: rig.of(UsersMovedToWorkers) and host.users == 4, one)
     spawned = rig.until(lambda: len(rig.of(Spawned)) == before + 1, one)
     found = [here, joined, still_here, over, local.users, sum(one.counts.values()), spawned]
@@ -209,7 +209,7 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
 def workers_cannot_take_over_where_they_cannot_join() -> list[Any]:
     """A port that is taken: the users go on running in this process, and workers at another port take them over."""
     reports: list[Report] = []
-    host = LoadHost(reports.append)
+    host = LoadThread(reports.append)
     host.start()
     host.load(lambda: Workload((_Someone,)), None, own_events=True)
     taken = _Rig()
@@ -231,7 +231,7 @@ def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     two = _FakeWorker(rig, "there_2", HERE_ELSEWHERE, clock_s=-70.0)
     rig.until(lambda: len(rig.of(WorkersChanged)) == 2, one, two)
     boundary_s = time.monotonic() + 2.0
-    rig.host.thread.post(lambda: rig.engine.registry.align_seconds(boundary_s))
+    rig.host.post(lambda: rig.engine.registry.align_seconds(boundary_s))
     grids = rig.until(lambda: one.of(GRID) and two.of(GRID), one, two)
     off_s = [abs(worker.of(GRID)[-1]["boundary_s"] - worker.clock_s - boundary_s) for worker in (one, two)]
     rig.until(lambda: time.monotonic() > boundary_s, one, two)

@@ -15,8 +15,8 @@ from locust.exception import StopUser
 
 from capexplorer.load import native
 from capexplorer.load.engine import EngineContext
-from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.offered.offering import Offering
 from capexplorer.load.offered.pool import CHUNK, Pool
 from capexplorer.load.recorder import Recorder
@@ -47,7 +47,7 @@ class _Rig:
         self.dropped = Drops()
         self.in_flight = 0
         self.is_conserved = True
-        self.host = LoadHost(self.reports.append)
+        self.host = LoadThread(self.reports.append)
         self.host.start()
         self.host.load(lambda: Workload(classes), None, own_events=True)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from capexplorer.load.load_host import LoadHost
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.reach import why_unreachable
 
 
 def asked(urls: dict[str, str]) -> dict[str, str | None]:
     """By kind: why the URL cannot be reached, or None. Users of kinds that begin with `tcp` do not use HTTP."""
-    host = LoadHost(lambda report: None)
+    host = LoadThread(lambda report: None)
     host.start()
 
     def ask(kind: str, url: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A load host with users that need no network, and what it reports."""
+"""A load thread with users that need no network, and what it reports."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from locust import User, constant, task
 
 from capexplorer.load import native
-from capexplorer.load.load_host import LoadHost
 from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.workload import Workload
 
 TIMEOUT_S = 60.0
@@ -36,7 +36,7 @@ class Rig:
 
     def __init__(self, *classes: type[User], shape: Any = None, own_events: bool = True) -> None:
         self.reports: list[Report] = []
-        self.host = LoadHost(self.reports.append)
+        self.host = LoadThread(self.reports.append)
         self.host.start()
         self.host.load(lambda: Workload(classes, shape), None, own_events=own_events)
 

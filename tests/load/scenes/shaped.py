@@ -1,4 +1,4 @@
-"""Load shapes on a load host, with users that need no network."""
+"""Load shapes on a load thread, with users that need no network."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def a_shape_returns_no_users_and_rate() -> dict[str, Any]:
         ended = rig.until(lambda rig=rig: ShapeEnded(7) in rig.reports)  # type: ignore[misc]
         steps = sum(isinstance(each, ShapeStep) for each in rig.reports)
         errors = [each.type for each in rig.host.errors.waiting]
-        found[f"{tick!r:.12}"] = [ended, steps, errors, rig.host.stop() and rig.host.thread.ended_by is None]
+        found[f"{tick!r:.12}"] = [ended, steps, errors, rig.host.stop() and rig.host.ended_by is None]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Locust's statistics with an id in each name, of users here and of workers, and in an environment of a load host."""
+"""Locust's statistics with an id in each name, of users here and of workers, and in an environment of a load thread."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from capexplorer.run.pump import Pump
 from capexplorer.run.tick_sampler import TickSampler
 from capexplorer.session.writer import SessionWriter
 
-from ..simulated_load import Calls, EmptyProbes, SimulatedHost, SimulatedService
+from ..simulated_load import Calls, EmptyProbes, SimulatedLoadThread, SimulatedService
 
 PLANS = (
     "4:3s",
@@ -58,7 +58,7 @@ class _RandomSession:
         pump.now_s, pump.at_s = (lambda _: self.now_s), (lambda _, at_s: at_s)
         pump.post = lambda _, call: self.pump_calls.append(call)
         native.start_thread = self.start_calls.append  # type: ignore[assignment]
-        self.host = SimulatedHost(self.load_calls)
+        self.host = SimulatedLoadThread(self.load_calls)
         self.live = LiveRun(self._options(seed, path), SimulatedService())  # type: ignore[arg-type]
         self.host.on_report = self.live.on_load_report
         shape = object() if seed % 4 == 3 else None
@@ -194,7 +194,7 @@ class _RandomSession:
         self._do(EndRun())
         self.settle()
         self.live.session_run.load_control.stop()
-        self.live.session_run.host.drain_all()
+        self.live.session_run.load_thread.drain_all()
         self.tick()
         self.live.session_run.load_control.end()
         self.live.session_run.sink.close()

@@ -33,7 +33,7 @@ def step_at_once_from_a_pool() -> list[float | None]:
     rates = []
     for at_once in (True, False):
         requested_load = RequestedLoad(0, None)
-        requested_load.host, requested_load.is_open, requested_load.offered_per_s = host, True, 200.0
+        requested_load.thread, requested_load.is_open, requested_load.offered_per_s = host, True, 200.0
         rates.append(requested_load.move(10, requested_load.driver.generation, at_once=at_once))
     return rates
 

@@ -5,7 +5,11 @@ Everything that touches the runner happens in the load thread. The engine decide
 
 from __future__ import annotations
 
+import sys
 import time
+from _queue import SimpleQueue
+from _thread import get_native_id
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,6 +17,8 @@ from typing import Any, Literal, TypeVar
 
 import gevent
 import locust
+from gevent.event import Event as HubEvent
+from gevent.hub import set_hub
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 from locust.event import Events
@@ -22,20 +28,146 @@ from ..model import outside
 from ..model.offered import Arrivals
 from . import bounded_waits, task_hooks
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
-from .hub_thread import HubThread
+from .lag import LagMeter
 from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned, UsersMovedToWorkers
 from .local_engine import LocalEngine
 from .locust_stats import BoundedStats
+from .native import allocate_lock, start_thread
 from .offered.offering import Offering
 from .recorder import Recorder
 from .request_counts import request_counts
-from .user_code import UserCodeFault, UserErrors
+from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
 from .workload import Workload
 
 T = TypeVar("T")
 
 
-class LoadHost:
+# -- the thread: native, with a gevent hub of its own. Other threads post calls to it and get values back.
+
+
+BEAT_S = 0.25
+
+
+class HubThread:
+    """Start once, call, stop once. Calls return at once unless they say otherwise."""
+
+    def __init__(self, errors: UserErrors, is_user: Callable[[Any], bool], at_end: Callable[[], None]) -> None:
+        """`is_user` says whether a greenlet is a user's, so that its exceptions count as user errors. `at_end` runs in the thread
+        when it is stopped.
+        """
+        self.lag = LagMeter(self._where_in_user_code)
+        self.beats = 0
+        """Grows four times a second while the hub runs."""
+        self.ended_by: BaseException | None = None
+        """The exception that ended the thread before it was stopped; None if there was none."""
+        self.has_ended = False
+        self.native_id: int | None = None
+        """Thread id of the operating system, for CPU accounting."""
+        self._python_id = 0
+        self._hub_arguments, self._at_end = (errors, is_user), at_end
+        self._posted: deque[Callable[[], None]] = deque()
+        self._wake: Any = None
+        self._heartbeat: Any = None
+        self._asked_to_end: HubEvent | None = None
+        self._running = allocate_lock()
+        """A lock held while the thread runs (`run/inbox.py` explains why it is not a queue)."""
+        self._running.acquire()
+        self._was_stopped = False
+
+    # -- from any thread
+
+    def start(self) -> None:
+        """Start the thread and wait for its hub."""
+        ready: SimpleQueue[None] = SimpleQueue()
+        start_thread(lambda: self._main(ready))
+        ready.get()
+
+    def stop(self, timeout_s: float = 10.0) -> bool:
+        """End the thread. False if that took longer than `timeout_s`, or `stop` was called before and the thread still runs."""
+        if self._asked_to_end is None or self.has_ended:
+            return True
+        if self._was_stopped:
+            return False
+        self._was_stopped = True
+        self.post(self._asked_to_end.set)
+        return self._running.acquire(timeout=timeout_s)
+
+    def post(self, body: Callable[[], None]) -> None:
+        """Run `body` in a greenlet of the thread, soon."""
+        self._posted.append(body)
+        self._wake.send()
+
+    def call(self, body: Callable[[], T]) -> T:
+        """Run `body` in a greenlet of the thread and wait for its value or exception. Not from the thread itself.
+
+        Raises RuntimeError if the thread has ended.
+        """
+        answers: list[tuple[T | None, BaseException | None]] = []
+        waiting = allocate_lock()
+        waiting.acquire()
+
+        def run() -> None:
+            try:
+                answers.append((body(), None))
+            except BaseException as error:  # noqa: BLE001 - handed over to the caller
+                answers.append((None, error))
+            waiting.release()
+
+        self.post(run)
+        while not waiting.acquire(timeout=1.0):
+            if self.has_ended:
+                raise RuntimeError("the load thread has ended") from self.ended_by
+        value, error = answers[0]
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
+
+    def where(self) -> str:
+        """`FILE:LINE in FUNCTION` that the thread executes now; empty when it has ended."""
+        frame = sys._current_frames().get(self._python_id)
+        return place(frame, frame.f_lineno) if frame is not None else ""
+
+    def _where_in_user_code(self) -> str:
+        """As `where`, of user code alone: empty while it runs none."""
+        return place_in_user_code(sys._current_frames().get(self._python_id))
+
+    # -- in the thread
+
+    def _main(self, ready: SimpleQueue[None]) -> None:
+        try:
+            self._begin()
+            ready.put(None)
+            self._asked_to_end.wait()  # type: ignore[union-attr]
+            self._at_end()
+        except BaseException as error:  # noqa: BLE001 - the thread's boundary: `ended_by` shows it to other threads
+            self.ended_by = error
+        finally:
+            self.has_ended = True
+            self._running.release()
+
+    def _begin(self) -> None:
+        hub = LoadHub(*self._hub_arguments)
+        set_hub(hub)
+        self.native_id, self._python_id = get_native_id(), hub.thread_ident
+        self._asked_to_end = HubEvent()
+        self._wake = hub.loop.async_()
+        self._wake.start(self._run_posted)
+        self._heartbeat = hub.loop.timer(BEAT_S, BEAT_S)
+        self._heartbeat.start(self._beat)
+        gevent.spawn(self.lag.run)
+
+    def _beat(self) -> None:
+        self.beats += 1
+
+    def _run_posted(self) -> None:
+        while self._posted:
+            gevent.spawn(self._posted.popleft())
+
+
+# -- the load
+
+
+class LoadThread(HubThread):
     """Call `start` once, then set users, then `stop`. `on_report` is called in the load thread and must not block."""
 
     def __init__(
@@ -45,8 +177,8 @@ class LoadHost:
         self.recorder = Recorder(work_endpoints=work_endpoints)
         self.offering = Offering(self.recorder.iterations)
         self.errors = UserErrors()
+        super().__init__(self.errors, self._is_user, self._shut_down)
         self.recorder.on_invalid_event = request_counts.on_dropped = self.errors.add
-        self.thread = HubThread(self.errors, self._is_user)
         self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
         """An engine that was prepared to replace `engine`."""
@@ -69,8 +201,8 @@ class LoadHost:
     # -- from any thread
 
     def start(self) -> None:
-        """Start the thread and wait for its hub."""
-        self.thread.start(self._shut_down)
+        """Start the thread, wait for its hub, and install what counts users' work."""
+        super().start()
         self.call(self._prepare)
 
     def load(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
@@ -84,7 +216,7 @@ class LoadHost:
     @property
     def users(self) -> int:
         """Users running now."""
-        return 0 if self.thread.has_ended else self.engine.users
+        return 0 if self.has_ended else self.engine.users
 
     @property
     def replaced(self) -> int:
@@ -99,42 +231,34 @@ class LoadHost:
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         """Set `users`; this replaces a step that is still spawning, and a shape, at once."""
-        self.thread.post(lambda: self._step(users, spawn_rate))
+        self.post(lambda: self._step(users, spawn_rate))
 
     def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
         """Offer iterations at this rate, to a pool of at most `max_users`, once enough of them have started or `at_once`; this
         replaces a step, and a shape.
         """
-        self.thread.post(lambda: self._offer(offered_per_s, arrivals, max_users, at_once))
+        self.post(lambda: self._offer(offered_per_s, arrivals, max_users, at_once))
 
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users until `set_users` is called. Its reports carry `generation`."""
-        self.thread.post(lambda: self._start_shape(generation))
-
-    def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop all users, fire the locustfile's ending events, end the thread. Call once. False at the timeout."""
-        return self.thread.stop(timeout_s)
+        self.post(lambda: self._start_shape(generation))
 
     def begin_level(self, index: int) -> None:
         """Requests that are kept from now on are of this level."""
-        self.thread.post(lambda: self.engine.begin_level(index))
+        self.post(lambda: self.engine.begin_level(index))
 
     def is_due(self, boundary_s: float) -> bool:
         """Whether all requests up to this moment (`time.monotonic`) can be drained."""
-        return self.thread.has_ended or self.engine.is_due(boundary_s)
+        return self.has_ended or self.engine.is_due(boundary_s)
 
     def drain(self, boundary_s: float) -> Drained:
         """What users did up to this moment since the last call. From the recorder's thread."""
         drained = self.engine.drain(boundary_s)
-        return replace(drained, users=0) if self.thread.has_ended else drained  # all users end with the thread
+        return replace(drained, users=0) if self.has_ended else drained  # all users end with the thread
 
     def drain_all(self) -> None:
         """Let the next drain, which is the last, return everything that waits. From the recorder's thread."""
         self.engine.drain_all()
-
-    def call(self, body: Callable[[], T]) -> T:
-        """Run `body` in the load thread and wait for its value or exception. Not from the load thread itself."""
-        return self.thread.call(body)
 
     # -- in the load thread
 
