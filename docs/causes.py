@@ -9,7 +9,7 @@ from pathlib import Path
 
 from capexplorer import wording
 from capexplorer.analysis.causes.catalogue import ENTRIES, Entry
-from docs.markdown import table
+from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 

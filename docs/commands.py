@@ -8,7 +8,7 @@ import click
 
 from capexplorer import cli
 from docs.man import EXIT_STATUS
-from docs.markdown import table
+from lab.kit.tables import table
 
 HEAD = """\
 # Commands

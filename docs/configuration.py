@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import inspect as shape
 
 from capexplorer.configuration import Configuration
-from docs.markdown import table
 from docs.profiles import COLUMNS, Table, row
+from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from capexplorer.tui.keys import KEYS, Key
 from capexplorer.tui.rebinding import RESERVED
-from docs.markdown import code, table
+from lab.kit.tables import table
 
 HEAD = """\
 # Keys
@@ -44,3 +44,8 @@ def page() -> str:
 
 def _cells(key: Key) -> tuple[str, str, str]:
     return code(key.shown.split()), key.help, f"`{key.name}`" if key.can_be_rebound else ""
+
+
+def code(words: Iterable[str]) -> str:
+    """Each word as code, separated by blanks."""
+    return " ".join(f"`{word}`" for word in words)

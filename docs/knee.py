@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs.markdown import table
+from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 FOLDERS = ("analysis", "model", "load")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from capexplorer.load import plan
-from docs.markdown import table
+from lab.kit.tables import table
 
 HEAD = """\
 # Plans

@@ -19,7 +19,7 @@ from msgspec import inspect as shape
 
 from capexplorer.drafting.profile_text import value
 from capexplorer.profile import Profile
-from docs import markdown
+from lab.kit.tables import table as markdown_table
 
 DOCS = Path(__file__).parent
 
@@ -128,7 +128,7 @@ def page(examples: Mapping[str, Any]) -> str:
         if unknown:
             raise ValueError(f"docs/profiles.toml has an example of an unknown key: {table.path}.{unknown[0]}")
         parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
-        parts.append(markdown.table(COLUMNS, [row(table, field, given) for field in table.fields]) + "\n")
+        parts.append(markdown_table(COLUMNS, [row(table, field, given) for field in table.fields]) + "\n")
     return "\n".join(parts)
 
 

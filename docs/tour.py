@@ -13,8 +13,8 @@ import msgspec
 from capexplorer import toml, wording
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
-from docs.markdown import table
 from docs.pictures import SIZES, picture
+from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 SESSIONS = DOCS.parent / "sessions"
