@@ -1,6 +1,7 @@
 """The private names of libraries that capexplorer uses, with the files that use them and why. Each exists, and no other is used.
 
-Because of them `pyproject.toml` bounds the versions of these libraries and of Python.
+Because of them `pyproject.toml` bounds the versions of these libraries and of Python. Names that are replaced are in the table of
+`load/hooks`, which `tests/load/test_hooks.py` walks.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "capexplorer"
+HOOKS = PACKAGE / "load" / "hooks"
 
 
 class Private(NamedTuple):
@@ -36,13 +38,12 @@ URLLIB3_POOL = "urllib3.connectionpool:HTTPConnectionPool"
 DRIVER = "textual.drivers.linux_driver:LinuxDriver"
 FAST_HTTP_RESPONSE = "geventhttpclient.useragent:CompatResponse"
 USER_AGENT = "geventhttpclient.useragent:UserAgent"
-FAST_SESSION, HTTP_SESSION = "locust.contrib.fasthttp:FastHttpSession", "locust.clients:HttpSession"
 POOL_RESPONSE = "geventhttpclient.response:HTTPSocketPoolResponse"
 
 # Files that use several names.
-CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/bodies.py",), ("tui/terminal_driver.py",)
-KEEP_ALIVE, LEAN = ("load/keep_alive.py",), ("load/lean/reply.py", "load/lean/session.py")
-RESULTS = ("load/results.py",)
+CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/hooks/client_bodies.py",), ("tui/terminal_driver.py",)
+KEEP_ALIVE, LEAN = ("load/hooks/client_connections.py",), ("load/lean/reply.py", "load/lean/session.py")
+RESULTS = ("load/hooks/client_results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
 QUEUE_FILES = ("commands/exploring.py", "load/load_thread.py", "run/inbox.py")
@@ -67,18 +68,10 @@ USED_NAMES = (
     Private("_thread", "get_native_id", ("load/load_thread.py", "run/pump.py", "run/worker_process.py"), UNPATCHED),
     Private("_socket", "socket", SOCKET_FILES, UNPATCHED),
     Private("_socket:socket", "_accept", ("run/control_server.py",), "accepts: the public accept makes a socket of gevent"),
-    Private("http.client", "_read_headers", ("load/truncated.py",), "is wrapped: a reply cut off in its headers is a failure"),
-    Private("locust.user.task:TaskSet", "_sleep", ("load/task_hooks.py",), "is replaced: every wait of every user passes it"),
     Private("locust.runners:LocalRunner", "_local_worker_node", DISPATCHER_FILES, "has the dispatched users, by class"),
     Private("locust.user:User", "_state", ("load/offered/offering.py",), "is set: Locust may stop users that wait for arrivals"),
     Private("locust.runners:MasterRunner", "_users_dispatcher", MASTER, "is called: a worker gets no users any more"),
-    Private("geventhttpclient.client", "_may_retry_after_send_error", ("load/attempts.py",), "is wrapped: it allows a resend"),
-    Private(USER_AGENT, "_handle_error", ("load/attempts.py",), "is wrapped: it allows a retry"),
-    Private(POOL, "_create_socket", CONNECTIONS, "is wrapped: marks fresh sockets"),
-    Private(POOL, "_connect_socket", CONNECTIONS, "is wrapped: names connect timeouts"),
-    Private(POOL, "_is_socket_alive", KEEP_ALIVE, "is replaced: select() refuses descriptors above 1,023"),
     Private(POOL, "_socket_queue", KEEP_ALIVE, "has the idle sockets that a closed pool closes"),
-    Private("geventhttpclient.client:HTTPClient", "_build_request", KEEP_ALIVE, "is wrapped: a request may ask to close"),
     Private("geventhttpclient.client:HTTPClient", "_connection_pool", KEEP_ALIVE, "is the pool in which such a request is noted"),
     Private(POOL_RESPONSE, "_sock", KEEP_ALIVE, "is the socket of a stream that user code did not read to its end"),
     Private(POOL_RESPONSE, "_pool", KEEP_ALIVE, "is the pool that this socket belongs to"),
@@ -86,24 +79,19 @@ USED_NAMES = (
     Private("gevent.socket:socket", "_sock", ("load/lean/connection.py",), "is the socket whose calls do not wait"),
     Private("ssl", "_create_unverified_context", ("load/lean/session.py",), "takes any certificate, as FastHttpUser does"),
     Private("geventhttpclient.client:HTTPClient.request", "sock", CONNECTIONS, "is the socket of a failed request"),
-    Private("urllib3.connection:HTTPConnection", "_new_conn", CONNECTIONS, "is wrapped: marks fresh connections"),
     Private(URLLIB3_POOL, "_make_request", CONNECTIONS, "is the frame that has the connection"),
     Private(f"{URLLIB3_POOL}._make_request", "conn", CONNECTIONS, "is that connection"),
-    Private("requests.models:Response", "_content", BODIES, "is where the body is kept: it is filled within its bound"),
+    Private("requests.models:Response", "_content", (*BODIES, "load/reply_line.py"), "is where the body is kept"),
+    Private(FAST_HTTP_RESPONSE, "_cached_content", ("load/reply_line.py",), "is the body that was read"),
+    Private(FAST_HTTP_RESPONSE, "_sent_request", ("load/kept/raw_request.py",), "is the head of the request that was sent"),
     Private("requests.models:Response", "_content_consumed", BODIES, "is whether user code has read it in parts"),
-    Private("geventhttpclient.response:HTTPResponse", "_on_body", BODIES, "is wrapped: it takes each part that arrives"),
     Private("geventhttpclient.response:HTTPResponse", "_body_buffer", BODIES, "is what arrived and was not read yet"),
-    Private(FAST_HTTP_RESPONSE, "_content", BODIES, "is replaced: it decompresses the body"),
     Private(FAST_HTTP_RESPONSE, "_response", BODIES, "is the response as it arrived"),
-    Private(USER_AGENT, "_conversation_str", BODIES, "is replaced: it decodes the body of each error as UTF-8"),
-    Private(FAST_SESSION, "_send_request_safe_mode", RESULTS, "is wrapped: any exception of a started request is its failure"),
-    Private(HTTP_SESSION, "_send_request_safe_mode", RESULTS, "is wrapped in the same way"),
-    Private("locust.contrib.fasthttp:ResponseContextManager", "_report_request", RESULTS, "is wrapped: counts what is reported"),
-    Private("locust.clients:ResponseContextManager", "_report_request", RESULTS, "is wrapped in the same way"),
     Private(USER_AGENT, "_make_request", RESULTS, "makes the request of a reply that did not arrive"),
+    Private("gevent._socketcommon", "getaddrinfo", ("load/hooks/hook_table.py",), "looks names up for gevent itself"),
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
-    Private("sys", "_getframe", ("load/custom_events.py",), "has the code that fired an event: a client of Locust, or user code"),
+    Private("sys", "_getframe", ("load/custom_events.py",), "has the code that fired an event: of a client, or of a user"),
     Private("sys", "_current_frames", ("load/load_thread.py",), "has the stack of a load thread that does not respond"),
     Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is passed to"),
     Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "is whether a prompt is closing"),
@@ -121,7 +109,18 @@ USED_NAMES = (
     Private("textual.app:App", "_exception", ("tui/base_app.py",), "is raised again after the screen has closed"),
 )  # fmt: skip
 
-NODES_WITH_NAMES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Name, ast.Attribute, ast.ImportFrom, ast.Import)
+BY_NAME = ("getattr", "hasattr", "setattr", "delattr")
+
+NODES_WITH_NAMES = (
+    ast.Call,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Name,
+    ast.Attribute,
+    ast.ImportFrom,
+    ast.Import,
+)
 
 PUBLIC = {"_exit", "_asdict", "_replace"}
 """Documented, although they begin with an underscore: of `os` and of named tuples."""
@@ -164,6 +163,7 @@ def test_each_listed_name_exists(private: Private, exists: dict[tuple[str, str],
 
 def test_no_unlisted_private_name_is_used() -> None:
     listed = {(file, name) for each in USED_NAMES for file in each.files for name in (*each.owner.split("."), each.name)}
+    listed |= {(f"load/hooks/{path.name}", name) for path in HOOKS.glob("*.py") for name in replaced_names()}
     unlisted = [f"{file}:{line}: {name}" for file, line, name in foreign_names(PACKAGE) if (file, name) not in listed]
     assert unlisted == [], "add the name to USED_NAMES with its purpose, or use a public one"
 
@@ -179,9 +179,16 @@ def test_private_names_of_other_packages_are_found_and_own_ones_are_not(tmp_path
     (tmp_path / "package" / "module.py").write_text(
         "from textual._parser import Parser\nimport locust._x\n"
         "class A(App):\n    def _own(self):\n        super()._hook()\n        self._own()\n"
-        "        return self._attribute, client._other\n"
+        "        return self._attribute, client._other, getattr(client, '_named', None), getattr(self, '_own')\n"
     )
-    assert [name for _, _, name in foreign_names(tmp_path)] == ["_parser", "_x", "_hook", "_attribute", "_other"]
+    assert [name for _, _, name in foreign_names(tmp_path)] == ["_parser", "_x", "_hook", "_attribute", "_other", "_named"]
+
+
+def replaced_names() -> set[str]:
+    """The attributes in the table of `load/hooks`."""
+    rows = ast.walk(ast.parse((HOOKS / "hook_table.py").read_text(encoding="utf-8")))
+    calls = [row.args for row in rows if isinstance(row, ast.Call) and isinstance(row.func, ast.Name) and row.func.id == "Hook"]
+    return {str(attribute.value) for _, attribute, *_ in calls if isinstance(attribute, ast.Constant)}
 
 
 def foreign_names(package: Path) -> Iterator[tuple[str, int, str]]:
@@ -217,6 +224,8 @@ def _used(node: ast.AST, own: set[str]) -> Iterator[str]:
             yield name
         case ast.Attribute(attr=name) if _is_private(name) and name not in own | PUBLIC:
             yield name
+        case ast.Call(func=ast.Name(id=function), args=[_, ast.Constant(value=str(name)), *_]) if function in BY_NAME:
+            yield from (name for name in [name] if _is_private(name) and name not in own | PUBLIC)
         case ast.ImportFrom(module=str(module), level=0, names=names):
             yield from filter(_is_private, [*module.split("."), *(each.name for each in names)])
         case ast.Import(names=names):

@@ -75,15 +75,16 @@ def live_run(options: RunOptions) -> Iterator[AssembledRun]:
 
 def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
     """Restrict where load may go: the guard, and no proxies of the environment."""
-    from ..load import proxies
     from ..load.guard import HostGuard
+    from ..load.hooks import guarding
+    from ..load.hooks.hook import put_in_place
+    from ..load.hooks.hook_table import GUARD
 
     workers = options.workers
     bound = workers.bind[0] if workers is not None and workers.bind is not None else None
     guard = HostGuard(options.allow_hosts, run.on_host_refused, joined=bound)
-    guard.install()
-    proxies.install(guard.check)
-    for name in proxies.forget_environment():
+    put_in_place(GUARD, guard)
+    for name in guarding.forget_environment():
         run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
     return guard
 

@@ -39,12 +39,14 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
     from ..load import native
 
     native.patch(max_body_mb=None)
-    from ..load.workers import secret
+    from ..load.hooks import secret
+    from ..load.hooks.hook import put_in_place
+    from ..load.hooks.hook_table import WORKERS
     from ..run.worker_process import WorkerOptions, WorkerProcess
 
     shared = os.environ.pop(secret.VARIABLE, "")
     if shared:
-        secret.install(shared)
+        put_in_place(WORKERS, shared)
     options = WorkerOptions(
         host=host,
         port=port,

@@ -102,7 +102,8 @@ def worker_arguments(options: RunOptions) -> tuple[str, ...]:
 
 def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
     """The workers of this run: those of the command line, and those that are added later."""
-    from ..load.workers import secret
+    from ..load.hooks.hook import put_in_place
+    from ..load.hooks.hook_table import WORKERS
     from ..load.workers.master_engine import MasterEngine, MasterOptions
     from ..run.load_workers import LoadWorkers
     from ..run.local_workers import WorkerCommand
@@ -115,7 +116,7 @@ def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
 
     def make_engine(context: EngineContext) -> MasterEngine:
         if shared:
-            secret.install(shared)
+            put_in_place(WORKERS, shared)
         return MasterEngine(context, master, _job(options, run), options.profile.work.endpoints)
 
     return LoadWorkers(

@@ -1,37 +1,80 @@
-"""Facts of a connection that FastHttpUser and HttpUser do not report: whether it had carried a request, with which status that
-ended, whether it was ever established, and how long that took.
+"""Facts of connections: what one had carried before it broke, how long it took to open, and which side closed those that ended.
 
-Observed inside the clients at little cost for successful requests; their behaviour does not change, except for the name of one
-exception type.
+The lean client notes its own; those of FastHttpUser and HttpUser are noted by `hooks/client_connections.py`.
 """
 
 from __future__ import annotations
 
+import select
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from types import CodeType, TracebackType
 from typing import Any
 
-import urllib3.connection
 import urllib3.connectionpool
 from gevent import getcurrent
+from gevent.monkey import get_original
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
-from geventhttpclient.response import HTTPSocketPoolResponse
+from geventhttpclient.response import HTTPConnectionClosed
 
-from .keep_alive import CLOSED
+CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPConnectionClosed)
+"""What a client raises where the other side ended the connection. RemoteDisconnected is a ConnectionResetError."""
+
+
+@dataclass(slots=True)
+class Closes:
+    """Connections of this process that ended, since its beginning."""
+
+    by_service: int = 0
+    """Closed or reset by the service, or announced in one of its replies."""
+    by_users: int = 0
+    """Closed by users that go on: a profile without keep-alive, a timeout, a request with `Connection: close`, or user code that
+    closed its client."""
+
+    def add(self, *, by_service: bool) -> None:
+        """Count one."""
+        if by_service:
+            self.by_service += 1
+        else:
+            self.by_users += 1
+
+
+closes = Closes()
+"""Written in the load thread."""
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """A context whose closes are not counted: those of a user that ends are no answer to how long its connections last."""
+    before = replace(closes)
+    try:
+        yield
+    finally:
+        closes.by_service, closes.by_users = before.by_service, before.by_users
+
+
+def is_quiet(descriptor: int) -> bool:
+    """Whether an idle connection is still usable: it has received neither its end nor unsolicited bytes."""
+    poll = get_original("select", "poll")()
+    poll.register(descriptor, select.POLLIN)
+    return not poll.poll(0)
+
+
+# -- what a connection had carried
 
 _FAST_CODE: CodeType = HTTPClient.request.__code__
 _GET_SOCKET_CODE: CodeType = ConnectionPool.get_socket.__code__
 """When this function fails there is no connection yet; the caller's `sock` is that of the attempt before."""
 _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_request.__code__
 
-_fresh: set[int] = set()
+fresh: set[int] = set()
 """`id` of each of FastHttpUser's sockets that has received no reply yet (sockets take no attributes). The id of a closed
 socket may stay here; a new socket that has the same id is added anyway."""
 
-_after_error: dict[int, int] = {}
+after_error: dict[int, int] = {}
 """By `id` of those sockets: the status of the latest reply on it, if that was an error (400 or more)."""
 
 ERROR_LEAST = 400
@@ -45,71 +88,7 @@ class ConnectTimedOut(TimeoutError):
     """FastHttpUser could not connect in time; without its own class this would look like a read timeout."""
 
 
-def install() -> None:
-    """Track the connections of both clients. Call once per process."""
-    _mark_sockets()
-    _mark_connections()
-
-
-def _mark_sockets() -> None:
-    kind: Any = ConnectionPool
-    create, connect, give_back = kind._create_socket, kind._connect_socket, kind.return_socket
-
-    def marking_create(pool: Any) -> Any:
-        sock = _timed(create, pool)
-        _fresh.add(id(sock))
-        _after_error.pop(id(sock), None)
-        return sock
-
-    def naming_connect(pool: Any, sock: Any, address: Any) -> Any:
-        try:
-            return connect(pool, sock, address)
-        except TimeoutError as error:
-            raise ConnectTimedOut(*error.args) from error
-
-    def marking_give_back(pool: Any, sock: Any) -> None:
-        _fresh.discard(id(sock))
-        give_back(pool, sock)
-
-    kind._create_socket, kind._connect_socket, kind.return_socket = marking_create, naming_connect, marking_give_back
-    replies: Any = HTTPSocketPoolResponse
-    release = replies.release
-
-    def noting_release(reply: Any) -> None:
-        status = reply.get_code()  # 0 if the connection broke in place of a reply
-        if status >= ERROR_LEAST:
-            _after_error[id(reply._sock)] = status
-        elif status and _after_error:
-            _after_error.pop(id(reply._sock), None)
-        release(reply)
-
-    replies.release = noting_release
-
-
-def _mark_connections() -> None:
-    kind: Any = urllib3.connection.HTTPConnection
-    connect, respond = kind._new_conn, kind.getresponse
-
-    def marking_connect(connection: Any) -> Any:
-        connection.has_answered, connection.latest_status = False, None
-        return connect(connection)
-
-    def marking_respond(connection: Any) -> Any:
-        response = respond(connection)
-        connection.has_answered, connection.latest_status = True, response.status
-        return response
-
-    kind._new_conn, kind.getresponse = marking_connect, marking_respond
-    for each in (urllib3.connection.HTTPConnection, urllib3.connection.HTTPSConnection):
-        _time_connect(each)
-
-
-def _time_connect(kind: Any) -> None:
-    connect = kind.connect
-    kind.connect = lambda connection: _timed(connect, connection)
-
-
-def _timed(connect: Callable[[Any], Any], of: Any) -> Any:
+def timed(connect: Callable[[Any], Any], of: Any) -> Any:
     """Note in the greenlet when it began to connect (`time.time`, as Locust times requests) and how long that took."""
     began_s, counted_s = time.time(), time.perf_counter()
     try:
@@ -163,7 +142,7 @@ def _past(traceback: TracebackType) -> Past | None:
     code, within = traceback.tb_frame.f_code, traceback.tb_next
     if code is _FAST_CODE and (within is None or within.tb_frame.f_code is not _GET_SOCKET_CODE):
         sock = traceback.tb_frame.f_locals.get("sock")
-        return None if sock is None else past(id(sock) not in _fresh, _after_error.get(id(sock)))
+        return None if sock is None else past(id(sock) not in fresh, after_error.get(id(sock)))
     if code is _REQUESTS_CODE:
         connection = traceback.tb_frame.f_locals.get("conn")
         answered: bool | None = getattr(connection, "has_answered", None)

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 from gevent import get_hub, getcurrent
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ROUNDED_S = 0.001
 """Events of user code may be longer than they were by this, since many round to milliseconds."""
@@ -77,42 +81,28 @@ class RequestEvents:
         return []
 
 
-def install() -> None:
-    """Observe how user code reads the replies of clients in parts. Call once per process."""
-    from locust import clients  # patches all modules: not where figures are only counted
-    from locust.contrib import fasthttp
+def reading_parts(parts: Callable[P, Iterator[T]]) -> Callable[P, Iterator[T]]:
+    """`iter_content` of a client's reply, which notes each part that user code reads."""
 
-    from .lean.stream import Stream
-
-    _observe_parts(clients.ResponseContextManager)
-    _observe_parts(fasthttp.FastResponse)
-    _observe_reading(fasthttp.FastResponse, "read")
-    _observe_reading(Stream, "read")
-    _observe_reading(Stream, "readline")
-
-
-def _observe_parts(kind: Any) -> None:
-    parts = kind.iter_content
-
-    def noting(*args: Any, **options: Any) -> Any:
+    def noting(*args: P.args, **options: P.kwargs) -> Iterator[T]:
         for part in parts(*args, **options):
             _reads()
             yield part
         _reads()
 
-    kind.iter_content = noting
+    return noting
 
 
-def _observe_reading(kind: Any, name: str) -> None:
-    read = getattr(kind, name)
+def reading(read: Callable[P, T]) -> Callable[P, T]:
+    """`read` of a client's reply, which notes that user code reads it."""
 
-    def noting(*args: Any, **options: Any) -> Any:
+    def noting(*args: P.args, **options: P.kwargs) -> T:
         try:
             return read(*args, **options)
         finally:
             _reads()
 
-    setattr(kind, name, noting)
+    return noting
 
 
 def _reads() -> None:

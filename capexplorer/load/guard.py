@@ -5,7 +5,7 @@ It checks the address that a connection is made to, not the name: a `localhost` 
 
 Covered: IPv4 and IPv6 sockets of Python as gevent has patched them (`connect`, `connect_ex`, `sendto`, `sendmsg`, and so
 `create_connection`, ssl, requests, urllib3, http.client, httpx, Locust's clients), absolute URLs, redirects, and where a proxy on
-loopback would forward a request to (`proxies.py`).
+loopback would forward a request to (`hooks/guarding.py`).
 Not covered: `_socket`, ctypes, libraries in C with sockets of their own (zmq, libpq, grpc), child processes, lookups of names,
 other programs on loopback that forward (ssh), other kinds of sockets. `--sandbox` covers all but files that are sockets: a
 network without a way out.
@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import ipaddress
-import socket
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -32,7 +31,7 @@ from gevent.monkey import get_original
 from ..addresses import is_loopback
 
 _look_up = get_original("socket", "getaddrinfo")
-_FAMILIES = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
+IP_FAMILIES = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
 
 Entry = tuple[Any, ...]
 """As getaddrinfo gives it; the address is `entry[4][0]`."""
@@ -48,7 +47,7 @@ class HostNotAllowed(PermissionError):
 
 
 class HostGuard:
-    """Decides which hosts are allowed; `install` applies it to gevent's sockets for the life of the process."""
+    """Decides which hosts are allowed. The hooks of `hook_table.GUARD` ask it, for the life of the process."""
 
     def __init__(
         self, allowed: Iterable[str] = (), on_refused: Callable[[str], None] = lambda host: None, *, joined: str | None = None
@@ -92,16 +91,6 @@ class HostGuard:
             self._refuse(f"{found[0][4][0]} ({name})")
         return permitted
 
-    def install(self) -> None:
-        """Patch gevent's sockets. Once a process."""
-        self._resolve = gevent_socket.getaddrinfo
-        socket.getaddrinfo = gevent_socket.getaddrinfo = _socketcommon.getaddrinfo = self._getaddrinfo
-        sockets = gevent_socket.socket
-        sockets.connect, sockets.connect_ex = self._guarded_connect(sockets), self._guarded_connect_ex(sockets)
-        sockets.sendto = self._guarded_sendto(sockets)
-        if hasattr(sockets, "sendmsg"):  # not on Windows
-            sockets.sendmsg = self._guarded_sendmsg(sockets)
-
     def _refuse(self, host: str) -> None:
         """Each host is reported once."""
         if host not in self._refused:
@@ -113,19 +102,21 @@ class HostGuard:
         with self._lookup_lock:
             while self._to_look_up:
                 with contextlib.suppress(OSError):  # it has no address, so there is nothing to allow
-                    self._getaddrinfo(self._to_look_up.pop(), None)
+                    name = self._to_look_up.pop()
+                    self.reachable(name, gevent_socket.getaddrinfo(name, None))
 
-    def _getaddrinfo(self, host: Any, *args: Any, **kwargs: Any) -> list[Entry]:
+    def look_up(self, resolve: Callable[..., list[Entry]], host: Any, *args: Any, **kwargs: Any) -> list[Entry]:
+        """The allowed addresses of a host, which `resolve`, gevent's getaddrinfo, looks up. Raises HostNotAllowed."""
         name = host.decode() if isinstance(host, bytes) else str(host or "")
-        look_up = _of_address if _is_address(name) else self._resolve
+        look_up = _of_address if _is_address(name) else resolve
         if name == self._joined and not self.permits(name):
             return list(look_up(host, *args, **kwargs))
         self.check(name)
         return self.reachable(name, look_up(host, *args, **kwargs))
 
-    def _checked(self, sock: Any, address: Any) -> Any:
+    def checked(self, sock: Any, address: Any) -> Any:
         """The address with its host looked up, and allowed. Other families than IP pass."""
-        if sock.family not in _FAMILIES or not isinstance(address, tuple) or not isinstance(address[0], str | bytes):
+        if sock.family not in IP_FAMILIES or not isinstance(address, tuple) or not isinstance(address[0], str | bytes):
             return address
         host = address[0].decode() if isinstance(address[0], bytes) else address[0]
         if not _is_address(host):
@@ -133,46 +124,6 @@ class HostGuard:
         numeric = _socketcommon._resolve_addr(sock, (host, *address[1:]))
         self.check_address(numeric[0])
         return numeric
-
-    def _guarded_connect(self, sockets: Any) -> Any:
-        connect = sockets.connect
-
-        def guarded(sock: Any, address: Any) -> Any:
-            checked = self._checked(sock, address)
-            self.connects += sock.family in _FAMILIES
-            return connect(sock, checked)
-
-        return guarded
-
-    def _guarded_connect_ex(self, sockets: Any) -> Any:
-        connect_ex = sockets.connect_ex
-
-        def guarded(sock: Any, address: Any) -> Any:
-            try:
-                checked = self._checked(sock, address)
-            except HostNotAllowed:
-                return errno.EACCES
-            self.connects += sock.family in _FAMILIES
-            return connect_ex(sock, checked)
-
-        return guarded
-
-    def _guarded_sendto(self, sockets: Any) -> Any:
-        sendto = sockets.sendto
-
-        def guarded(sock: Any, data: Any, *args: Any) -> Any:
-            *flags, address = args or [None]  # the address comes last, after optional flags
-            return sendto(sock, data, *flags, self._checked(sock, address))
-
-        return guarded
-
-    def _guarded_sendmsg(self, sockets: Any) -> Any:
-        sendmsg = sockets.sendmsg
-
-        def guarded(sock: Any, buffers: Any, ancdata: Any = (), flags: int = 0, address: Any = None) -> Any:
-            return sendmsg(sock, buffers, ancdata, flags, self._checked(sock, address))
-
-        return guarded
 
 
 @lru_cache(maxsize=1024)  # each connection asks

@@ -26,8 +26,11 @@ from locust.event import Events
 from ..errors import InputError
 from ..model import outside
 from ..model.offered import Arrivals
-from . import bounded_waits, task_hooks
+from . import bounded_waits
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
+from .hooks.hook import put_in_place
+from .hooks.hook_table import USERS
+from .hooks.task_hooks import Observers
 from .lag import LagMeter
 from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned, UsersMovedToWorkers
 from .local_engine import LocalEngine
@@ -264,7 +267,7 @@ class LoadThread(HubThread):
 
     def _prepare(self) -> None:
         self._step_lock = BoundedSemaphore(1)
-        task_hooks.install(self.recorder.activity, self.offering, self.errors)
+        put_in_place(USERS, Observers(self.recorder.activity, self.offering, self.errors))
         self.recorder.on_custom_event = self.errors.on_custom_event
 
     def _is_user(self, greenlet: Any) -> bool:

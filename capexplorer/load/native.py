@@ -28,16 +28,16 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
-    from . import plugins_once, web_left_out
+    from .hooks.before_locust import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST
+    from .hooks.hook import put_in_place, while_in_place
 
-    web_left_out.leave_out()
-    with plugins_once.plugins_read_once():
+    put_in_place(BEFORE_LOCUST)
+    with while_in_place(AS_LOCUST_IS_IMPORTED):
         import locust  # noqa: F401
 
-    from . import attempts, connections, custom_events, keep_alive, results, truncated
+    from .hooks.hook_table import AFTER_LOCUST
 
-    for hooks in (connections, keep_alive, attempts, truncated, results, custom_events):
-        hooks.install()
+    put_in_place(AFTER_LOCUST)
     if max_body_mb is not None:
         bound_bodies(max_body_mb)
     sys.setswitchinterval(1e-4)
@@ -45,10 +45,10 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
 
 
 def bound_bodies(max_body_mb: float) -> None:
-    """Limit a reply's body in memory. Call once per process."""
-    from . import bodies
+    """Limit a reply's body in memory."""
+    from .bodies import body_limit
 
-    bodies.install(int(max_body_mb * 1e6))
+    body_limit.most_bytes = int(max_body_mb * 1e6)
 
 
 def _limit_cpus(cpus: Collection[int]) -> None:

@@ -16,9 +16,9 @@ from ..model.events import ClientTick, EndpointTick, FailureSignature, FailureTi
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
 from . import attempts, custom_events
+from .connections import Closes, closes
 from .endpoints import EndpointNames
 from .failures import FailureStream
-from .keep_alive import Closes, closes
 from .kept.request_sampling import RequestSampling
 from .offered.dispatch import current_iteration
 from .offered.ledger import Ledger

@@ -53,7 +53,7 @@ def _line(text: str) -> str:
 
 def body_if_read(response: object) -> bytes:
     """The body if the client has read it: `_content` of requests, `_cached_content` of geventhttpclient and the lean client."""
-    bodies = (getattr(response, name, None) for name in ("_content", "_cached_content"))
+    bodies = (getattr(response, "_content", None), getattr(response, "_cached_content", None))
     return next((body for body in bodies if isinstance(body, bytes)), b"")
 
 

@@ -20,7 +20,7 @@ class RequestCounts:
     reported: int = 0
     """Ended as a success or a failure."""
     abandoned: int = 0
-    """Without a result: the user was stopped, or user code left the with-block early (`results.LEAVING`) or never entered it."""
+    """Without a result: the user was stopped, or user code left the with-block early (`endings.LEAVING`) or never entered it."""
     on_dropped: Callable[[UserCodeFault], None] = lambda fault: None
     """Called for each request whose with-block user code never entered."""
 

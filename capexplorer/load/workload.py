@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 import sys
@@ -24,7 +23,8 @@ from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
 from ..profile import Task, Users, Wait
 from ..toml import nearest
-from . import keep_alive, variables
+from . import variables
+from .connections import uncounted
 from .lean.prepared import prepare
 from .lean.session import LeanSession
 from .lean.user import LeanHttpUser, check
@@ -123,11 +123,9 @@ _SESSIONS = (FastHttpSession, HttpSession, LeanSession)
 
 
 def _pacing_s(kind: type[locust.User]) -> float | None:
-    """The pacing of one class. `constant_throughput(x)` is `constant_pacing(1 / x)`, a closure over its seconds."""
-    wait = inspect.unwrap(kind.wait_time) if kind.wait_time is not None else None
-    if getattr(wait, "__qualname__", "") != f"{locust.constant_pacing.__qualname__}.<locals>.wait_time_func":
-        return None
-    return float(inspect.getclosurevars(wait).nonlocals["wait_time"])
+    """The pacing of one class. Its functions have it from `hooks/task_hooks.py`; `constant_throughput(x)` paces by `1 / x`."""
+    pacing_s = getattr(kind.wait_time, "pacing_s", None)
+    return None if pacing_s is None else float(pacing_s)
 
 
 def _shipped_base(kind: type[locust.User]) -> str:
@@ -237,7 +235,7 @@ def leave(user: Any) -> None:
     """
     if getattr(user, "client_pool", None) is not None or getattr(user, "pool_manager", None) is not None:
         return
-    with keep_alive.uncounted():
+    with uncounted():
         for client in tuple(vars(user).values()):
             if isinstance(client, _SESSIONS) and client.user is user:
                 _disconnect(client)

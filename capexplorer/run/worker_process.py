@@ -17,8 +17,11 @@ import msgspec
 
 from ..addresses import is_loopback
 from ..errors import InputError
-from ..load import native, proxies, variables, workload
+from ..load import native, variables, workload
 from ..load.guard import HostGuard
+from ..load.hooks import guarding
+from ..load.hooks.hook import put_in_place
+from ..load.hooks.hook_table import GUARD
 from ..load.kept.request_sampling import RequestSampling
 from ..load.load_reports import Report, RunnerEnded
 from ..load.load_thread import LoadThread
@@ -90,9 +93,8 @@ class WorkerProcess:
             lambda host: self._print_line(f"load to {host} is not allowed and was refused"),
             joined=options.host,
         )
-        guard.install()
-        proxies.install(guard.check)
-        proxies.forget_environment()
+        put_in_place(GUARD, guard)
+        guarding.forget_environment()
         self._load_thread.recorder.connects_so_far = lambda: guard.connects
         if job.users is not None:
             redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run

@@ -231,11 +231,14 @@ def _hooks(client: str, requests: str, port: str, hooks: str) -> list[float]:
     import locust
     from locust.env import Environment
 
-    from capexplorer.load import attempts, connections, keep_alive, truncated
+    from capexplorer.load.hooks import client_connections, client_results, hook_table
+    from capexplorer.load.hooks.hook import put_in_place
     from capexplorer.load.recorder import Recorder
 
-    for each in (connections, keep_alive, attempts, truncated) if hooks == "on" else ():
-        each.install()
+    results = client_results
+    of_results = (results.whole_headers, results.noting_resends, results.noting_retries, results.noting_increments)
+    of_connections = vars(client_connections).values()
+    put_in_place(each for each in hook_table.AFTER_LOCUST if hooks == "on" and each.make in (*of_results, *of_connections))
     environment, recorder = Environment(user_classes=[]), Recorder()
     environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
     user = type("User", (getattr(locust, client),), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)

@@ -23,8 +23,11 @@ from locust import __version__  # noqa: E402
 from locust.rpc import Message, zmqrpc  # noqa: E402
 from locust.stats import RequestStats  # noqa: E402
 
+from capexplorer.load.hooks import secret  # noqa: E402
+from capexplorer.load.hooks.hook import put_in_place  # noqa: E402
+from capexplorer.load.hooks.hook_table import WORKERS  # noqa: E402
 from capexplorer.load.workers import job as jobs  # noqa: E402
-from capexplorer.load.workers import joining, secret  # noqa: E402
+from capexplorer.load.workers import joining  # noqa: E402
 from capexplorer.load.workers.job import WorkerHello  # noqa: E402
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode  # noqa: E402
 from capexplorer.load.workers.worker_registry import CLOCK, WHO  # noqa: E402
@@ -132,7 +135,7 @@ class SimulatedWorker:
 
 def main() -> None:
     port, count, endpoints, requests = map(int, sys.argv[1:])
-    secret.install(os.environ[secret.VARIABLE])
+    put_in_place(WORKERS, os.environ[secret.VARIABLE])
     reports, of_locust = seconds(count, endpoints, requests), locust_report(endpoints, requests)
     gevent.joinall(
         [gevent.spawn(SimulatedWorker(number, port, reports, of_locust).work) for number in range(count)], raise_error=True

@@ -8,8 +8,7 @@ from typing import Any
 import gevent.socket
 from gevent import get_hub, getcurrent
 
-from ..connections import ConnectTimedOut, past
-from ..keep_alive import CLOSED, closes, is_quiet
+from ..connections import CLOSED, ConnectTimedOut, closes, is_quiet, past
 from .prepared import Origin, Prepared
 from .reply import Reply
 
@@ -39,7 +38,7 @@ def _encrypted(sock: Any, tls: Any, host: str) -> Any:
 
 class Connection:
     """A connection that lasts until a reply, a failure, the service or its user ends it. Each end is counted in
-    `keep_alive.closes`.
+    `connections.closes`.
     """
 
     def __init__(self, sock: Any, timeout_s: float) -> None:

@@ -16,8 +16,8 @@ from locust.exception import CatchResponseError, LocustError, ResponseError
 from requests.utils import get_encoding_from_headers
 
 from ..bodies import unpacked
+from ..endings import LEAVING
 from ..request_counts import drop, request_counts
-from ..results import LEAVING
 from .cookies import Cookies
 from .prepared import Prepared
 from .reply import Reply

@@ -18,8 +18,8 @@ from gevent.lock import Semaphore
 from geventhttpclient._parser import HTTPParseError
 
 from ..bodies import BodyTooLarge, body_limit
+from ..endings import UnusableReply
 from ..request_counts import request_counts
-from ..results import UnusableReply
 from .connection import Connection, connect
 from .cookies import Cookies
 from .prepared import Origin, Prepared, prepare

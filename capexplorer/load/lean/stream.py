@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ..keep_alive import closes
+from ..connections import closes
+from ..custom_events import reading
 from .connection import Connection
 from .prepared import Prepared
 from .reply import StreamedReply
@@ -27,6 +28,7 @@ class Stream:
         else:
             connection.pause(paused=True)
 
+    @reading
     def read(self, size: int | None = None) -> bytes:
         """At most `size` bytes, fewer only at the end; None: all. Raises OSError, TimeoutError, HTTPParseError."""
         body = self._reply.body
@@ -36,6 +38,7 @@ class Stream:
         del body[: len(found)]
         return found
 
+    @reading
     def readline(self, sep: bytes = b"\r\n") -> bytes:
         """Up to the next separator, which is included; without one the rest. Raises as `read`."""
         body = self._reply.body

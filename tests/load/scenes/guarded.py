@@ -16,8 +16,10 @@ from gevent import socket
 from geventhttpclient import HTTPClient
 from locust.env import Environment
 
-from capexplorer.load import proxies
 from capexplorer.load.guard import HostGuard
+from capexplorer.load.hooks import guarding
+from capexplorer.load.hooks.hook import put_in_place
+from capexplorer.load.hooks.hook_table import GUARD
 from capexplorer.load.signature import signature_of
 from capexplorer.load.workload import HTTP_USERS
 
@@ -28,8 +30,7 @@ ELSEWHERE = "192.0.2.1"
 
 _shown: list[str] = []
 _guard = HostGuard(["Service.Example"], _shown.append)
-_guard.install()
-proxies.install(_guard.check)
+put_in_place(GUARD, _guard)
 
 
 def _exception(kind: type[locust.User], url: str, path: str) -> BaseException | None:
@@ -143,7 +144,7 @@ def proxies_on_loopback(url: str) -> dict[str, str]:
 
 def proxies_of_the_environment(url: str) -> list[Any]:
     os.environ |= {"http_proxy": url, "HTTP_PROXY": url, "no_proxy": "x"}
-    forgotten = sorted(proxies.forget_environment())
+    forgotten = sorted(guarding.forget_environment())
     return [forgotten, "no_proxy" in os.environ, urllib.request.getproxies().get("http")]
 
 

@@ -8,12 +8,14 @@ import requests
 from gevent import socket
 
 from capexplorer.load.guard import HostGuard
+from capexplorer.load.hooks.hook import put_in_place
+from capexplorer.load.hooks.hook_table import GUARD
 
 from .outcome import error_of
 
 _shown: list[str] = []
 _guard = HostGuard(["service.example", "nowhere.invalid"], _shown.append, joined="run.example")
-_guard.install()
+put_in_place(GUARD, _guard)
 
 
 def _to(host: str, port: int = 9, kind: int = socket.SOCK_STREAM) -> list[str]:

@@ -13,6 +13,8 @@ from locust.env import Environment
 
 from capexplorer.load import workload
 from capexplorer.load.guard import HostGuard
+from capexplorer.load.hooks.hook import put_in_place
+from capexplorer.load.hooks.hook_table import GUARD
 from capexplorer.load.recorder import Recorder
 
 REQUESTS = 5
@@ -20,7 +22,7 @@ FIRST_DESCRIPTOR = 1_100
 """Beyond what select() takes, as with more than a thousand users."""
 
 _guard = HostGuard()
-_guard.install()
+put_in_place(GUARD, _guard)
 
 
 def _high_descriptors() -> list[int]:

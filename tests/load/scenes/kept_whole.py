@@ -8,7 +8,6 @@ import locust
 import msgspec
 from locust.env import Environment
 
-from capexplorer.load import connections
 from capexplorer.load.kept.request_sampling import RequestSampling
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.recorder import Recorder
@@ -46,7 +45,6 @@ def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, 
 
 
 def fast(url: str, closed_url: str) -> list[dict[str, Any]]:
-    connections.install()
     return _kept(locust.FastHttpUser, url, closed_url)
 
 

@@ -13,7 +13,7 @@ from locust.clients import HttpSession
 from locust.contrib.fasthttp import FastHttpSession
 from locust.exception import StopUser
 
-from capexplorer.load.keep_alive import closes
+from capexplorer.load.connections import closes
 from capexplorer.load.lean.session import LeanSession
 from capexplorer.users import LeanHttpUser
 

@@ -7,23 +7,22 @@ no other process can answer in the server's place. Messages are encrypted. A pro
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import zmq
-from locust.rpc import zmqrpc
 from zmq.utils import z85
 
 VARIABLE = "CAPEXPLORER_SECRET"
 """The environment variable with the secret, since command lines are visible to all users of a machine."""
 
 
-def install(secret: str) -> None:
-    """Let Locust's sockets of this process use the secret from now on. Call once per process."""
+def with_keys(init: Callable[..., None], secret: str) -> Callable[..., None]:
+    """Locust's sockets use this secret."""
     server_secret, server_public = _key_pair(secret)
-    original_init: Any = zmqrpc.BaseSocket.__init__
 
     def init_with_keys(self: Any, sock_type: int, ipv4_only: bool) -> None:
-        original_init(self, sock_type, ipv4_only)
+        init(self, sock_type, ipv4_only)
         if sock_type == zmq.ROUTER:
             self.socket.curve_secretkey, self.socket.curve_publickey = server_secret, server_public
             self.socket.curve_server = True
@@ -31,7 +30,7 @@ def install(secret: str) -> None:
             self.socket.curve_publickey, self.socket.curve_secretkey = zmq.curve_keypair()
             self.socket.curve_serverkey = server_public
 
-    zmqrpc.BaseSocket.__init__ = init_with_keys  # type: ignore[method-assign]
+    return init_with_keys
 
 
 def _key_pair(secret: str) -> tuple[bytes, bytes]:

@@ -1,51 +1,53 @@
 """Hooks in what users do besides requests: waits between tasks, sleeps inside them, how long tasks take, and the end of a user.
 
-Locust's users and task sets and gevent's `sleep` are replaced for the whole process, by whatever names a locustfile calls them.
+Replaced for the whole process, by whatever names a locustfile calls them, before it is imported: it may import `sleep` by name.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-import gevent
 import gevent.hub
 from locust.exception import StopUser
-from locust.user.task import DefaultTaskSet, TaskSet
-from locust.user.users import PytestUser, User
 
-from .custom_events import of_this_user, turn
-from .offered.offering import Offering
-from .results import LEAVING
-from .user_activity import UserActivity
-from .user_code import UserErrors
-from .workload import leave, seconds_of
+from ..custom_events import of_this_user, turn
+from ..endings import LEAVING
+from ..offered.offering import Offering
+from ..user_activity import UserActivity
+from ..user_code import UserErrors
+from ..workload import leave, seconds_of
 
 _sleep = gevent.hub.sleep
-_executes: dict[type[TaskSet], Callable[[Any, Any], Any]] = {kind: kind.execute_task for kind in (TaskSet, DefaultTaskSet)}
-_runs: dict[type[User], Callable[[Any], None]] = {kind: kind.run for kind in (User, PytestUser)}
-"""The original functions, so that a second installation replaces the first."""
+"""gevent's own, which is no sleep of user code."""
 
 
-def install(activity: UserActivity, offering: Offering, errors: UserErrors) -> None:
-    """Install the hooks. Call it before a locustfile is imported, since that may import `sleep` by name."""
-    wait = _waiting(activity, offering)
-    TaskSet._sleep = wait  # type: ignore[method-assign]
-    for kind, execute in _executes.items():
-        kind.execute_task = _executing(activity, offering, wait, execute, errors)  # type: ignore[method-assign]
-    for user_kind, run in _runs.items():
-        user_kind.run = _running(activity, run, errors)  # type: ignore[misc, method-assign]
-    time.sleep = gevent.sleep = gevent.hub.sleep = _sleeping(activity)  # gevent has patched `time.sleep` already
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """What observes users."""
+
+    activity: UserActivity
+    offering: Offering
+    errors: UserErrors
 
 
-Wait = Callable[[TaskSet, object], None]
+def pacing_known(constant_pacing: Callable[[Any], Callable[[Any], float]]) -> Callable[[Any], Callable[[Any], float]]:
+    """Locust's `constant_pacing`, of which `constant_throughput` is made: the function that it returns has its `pacing_s`."""
+
+    def made(wait_time: Any) -> Callable[[Any], float]:
+        wait: Any = constant_pacing(wait_time)
+        wait.pacing_s = wait_time
+        return wait  # type: ignore[no-any-return]
+
+    return made
 
 
-def _waiting(activity: UserActivity, offering: Offering) -> Wait:
+def observed_wait(_: object, observers: Observers) -> Callable[[Any, object], None]:
     """All waits of all users pass `TaskSet._sleep`, whatever class defines `wait_time`. At a rate level there are none."""
+    activity, offering = observers.activity, observers.offering
 
-    def wait(tasks: TaskSet, chosen: object) -> None:
+    def wait(tasks: Any, chosen: object) -> None:
         if offering.takes_now:
             return
         seconds = seconds_of(chosen, type(tasks.user).__name__)
@@ -58,9 +60,10 @@ def _waiting(activity: UserActivity, offering: Offering) -> Wait:
     return wait
 
 
-def _executing(
-    activity: UserActivity, offering: Offering, wait: Wait, execute: Callable[[Any, Any], Any], errors: UserErrors
-) -> Callable[[Any, Any], None]:
+def observed_task(execute: Callable[[Any, Any], Any], observers: Observers) -> Callable[[Any, Any], None]:
+    """How long tasks take; at a rate level, each waits for an arrival."""
+    activity, offering, errors = observers.activity, observers.offering, observers.errors
+
     def execute_task(tasks: Any, task: Any) -> None:
         if isinstance(task, type):  # a nested task set, whose tasks come here by themselves
             execute(tasks, task)
@@ -70,7 +73,7 @@ def _executing(
             activity.on_idle()
             iteration = offering.take(tasks.user)
             if iteration is None:
-                wait(tasks, tasks.wait_time())  # the rate has ended
+                tasks._sleep(tasks.wait_time())  # the rate has ended
         began_s = activity.on_task()
         of_this_user().task_begins(turn())
         try:
@@ -93,7 +96,9 @@ def _executing(
     return execute_task
 
 
-def _running(activity: UserActivity, run: Callable[[Any], None], errors: UserErrors) -> Callable[[Any], None]:
+def observed_run(run: Callable[[Any], None], observers: Observers) -> Callable[[Any], None]:
+    """A user's life: whether its `on_start` stops it, and its end, which closes its connections."""
+
     def run_and_leave(user: Any) -> None:
         on_start = user.on_start
 
@@ -101,7 +106,7 @@ def _running(activity: UserActivity, run: Callable[[Any], None], errors: UserErr
             try:
                 on_start()
             except StopUser as error:
-                errors.on_stopped(error)
+                observers.errors.on_stopped(error)
                 raise
 
         user.on_start = start
@@ -109,17 +114,20 @@ def _running(activity: UserActivity, run: Callable[[Any], None], errors: UserErr
             run(user)
         finally:
             leave(user)
-            activity.on_user_end()
+            observers.activity.on_user_end()
 
     return run_and_leave
 
 
-def _sleeping(activity: UserActivity) -> Callable[..., None]:
-    def sleep(seconds: float = 0, ref: bool = True) -> None:
+def observed_sleep(sleep: Callable[..., None], observers: Observers) -> Callable[..., None]:
+    """Sleeps of user code: they are think time."""
+    activity = observers.activity
+
+    def observed(seconds: float = 0, ref: bool = True) -> None:
         activity.on_sleep(seconds)
         events = of_this_user()
         events.sleeps(turn())
-        _sleep(seconds, ref)
+        sleep(seconds, ref)
         events.wakes(turn())
 
-    return sleep
+    return observed

@@ -8,28 +8,26 @@ nothing has left the client, and the mistake is the user code's.
 
 from __future__ import annotations
 
+import http.client
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import gevent
-import urllib3.connectionpool
+import gevent.pywsgi  # noqa: F401  reads headers of no bytes as it is imported, which `whole_headers` would refuse
 from gevent import getcurrent
-from geventhttpclient.connectionpool import ConnectionPool
 from locust import clients
 from locust.contrib import fasthttp
-from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser
-from requests.exceptions import InvalidHeader, RequestException
+from requests.exceptions import InvalidHeader
 
-from .request_counts import drop, request_counts
-
-LEAVING = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser)
-"""Exceptions by which user code ends a task early; they are no failures."""
+from ...model.events import FailureSignature
+from ..attempts import note
+from ..endings import LEAVING, UnusableReply
+from ..request_counts import drop, request_counts
+from ..signature import signature_of
 
 _CALL = "capexplorer_call"
 """Attribute of a greenlet: the client's call that it is in."""
-
-
-class UnusableReply(RequestException):
-    """A reply led to an exception that its client does not expect. `args`: that exception. All clients report it as a failure."""
 
 
 class _Call:
@@ -41,23 +39,8 @@ class _Call:
         self.has_started = False
 
 
-def install() -> None:
-    """Observe the requests of FastHttpUser and HttpUser. Call once per process."""
-    _note_starts(ConnectionPool, "get_socket")
-    _note_starts(urllib3.connectionpool.HTTPConnectionPool, "urlopen")
-    for session, response in (
-        (fasthttp.FastHttpSession, fasthttp.ResponseContextManager),
-        (clients.HttpSession, clients.ResponseContextManager),
-    ):
-        _observe_calls(session)
-        _observe_with_blocks(response)
-    _fail_fast()
-    _fail_requests()
-
-
-def _note_starts(kind: Any, name: str) -> None:
+def noting_start(connect: Callable[..., Any]) -> Callable[..., Any]:
     """A request starts where its client first asks for a connection."""
-    connect = getattr(kind, name)
 
     def noting(*args: Any, **options: Any) -> Any:
         call: _Call | None = getattr(getcurrent(), _CALL, None)
@@ -66,11 +49,11 @@ def _note_starts(kind: Any, name: str) -> None:
             request_counts.started += 1
         return connect(*args, **options)
 
-    setattr(kind, name, noting)
+    return noting
 
 
-def _observe_calls(session: Any) -> None:
-    call_client = session.request
+def observed_call(call_client: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of a client by user code."""
 
     def request(*args: Any, **options: Any) -> Any:
         greenlet, call = getcurrent(), _Call()
@@ -87,34 +70,53 @@ def _observe_calls(session: Any) -> None:
         request_counts.reported += not hasattr(response, "is_decided")
         return response
 
-    session.request = request
+    return request
 
 
-def _observe_with_blocks(kind: Any) -> None:
-    """With `catch_response=True` a request is reported when its with-block ends, also if an exception of user code ends it."""
-    report, leave = kind._report_request, kind.__exit__
+# -- with `catch_response=True` a request is reported when its with-block ends, also if an exception of user code ends it
+
+
+def undecided(_: None) -> bool:
+    """Whether the result of a request with such a block is known: not at first."""
+    return False
+
+
+def reporting_once(report: Callable[..., None]) -> Callable[..., None]:
+    """Counts what is reported."""
 
     def reporting(response: Any, *args: Any) -> None:
         request_counts.reported += not response.is_decided
         response.is_decided = True
         report(response, *args)
 
+    return reporting
+
+
+def deciding_exit(leave: Callable[..., Any]) -> Callable[..., Any]:
+    """The end of a with-block: a failure if it was an exception that is none of LEAVING."""
+
     def leaving(response: Any, exc: Any, value: BaseException | None, traceback: Any) -> Any:
         returned = leave(response, exc, value, traceback)
         if not response.is_decided:
             if isinstance(value, Exception) and not isinstance(value, LEAVING):
                 response.request_meta["exception"] = _error_of(response) or value
-                reporting(response)
+                response._report_request()
             else:
                 response.is_decided = True
                 request_counts.abandoned += 1
         return returned
 
+    return leaving
+
+
+def counting_dropped(_: None) -> Callable[[Any], None]:
+    """A reply whose with-block user code never entered."""
+
     def dropped(response: Any) -> None:
         if not response.is_decided:
             drop()
 
-    kind._report_request, kind.__exit__, kind.__del__, kind.is_decided = reporting, leaving, dropped, False
+    return dropped
 
 
 def _error_of(response: Any) -> Exception | None:
@@ -125,9 +127,11 @@ def _error_of(response: Any) -> Exception | None:
     return None
 
 
-def _fail_fast() -> None:
-    session: Any = fasthttp.FastHttpSession
-    send = session._send_request_safe_mode
+# -- any exception of a request that has started is its failure
+
+
+def fast_failures(send: Callable[..., Any]) -> Callable[..., Any]:
+    """FastHttpUser."""
 
     def sending(self: Any, method: str, url: str, **options: Any) -> Any:
         try:
@@ -137,12 +141,11 @@ def _fail_fast() -> None:
                 raise
             return fasthttp.ErrorResponse(self.client._make_request(url, method=method), UnusableReply(error))
 
-    session._send_request_safe_mode = sending
+    return sending
 
 
-def _fail_requests() -> None:
-    session: Any = clients.HttpSession
-    send = session._send_request_safe_mode
+def requests_failures(send: Callable[..., Any]) -> Callable[..., Any]:
+    """HttpUser."""
 
     def sending(self: Any, method: str, url: str, **options: Any) -> Any:
         try:
@@ -158,9 +161,66 @@ def _fail_requests() -> None:
             return clients.ResponseContextManager(UnusableReply(error))
         return response
 
-    session._send_request_safe_mode = sending
+    return sending
 
 
 def _has_started() -> bool:
     call: _Call | None = getattr(getcurrent(), _CALL, None)
     return call is not None and call.has_started
+
+
+def whole_headers(read_headers: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
+    """HttpUser: a reply that ends within its headers is a failure. http.client takes the end of the stream for the end of the
+    headers, and would count such a reply as a success, without a body if Content-Length was among the missing headers.
+    """
+
+    def read_whole_headers(stream: Any, *args: Any) -> list[bytes]:
+        lines = read_headers(stream, *args)
+        if not lines[-1]:  # an empty line is b"\r\n"; b"" is the end of the stream
+            raise http.client.IncompleteRead(b"".join(lines))
+        return lines
+
+    return read_whole_headers
+
+
+# -- attempts that a client repeats by itself
+
+
+def noting_resends(may_resend: Callable[[str], bool]) -> Callable[[str], bool]:
+    """geventhttpclient calls this after a closed connection raised."""
+
+    def noting_may_resend(method: str) -> bool:
+        resends = may_resend(method)
+        error = sys.exc_info()[1]
+        if resends and error is not None:
+            note(error, signature_of(error))
+        return resends
+
+    return noting_may_resend
+
+
+def noting_retries(handle: Callable[..., BaseException]) -> Callable[..., BaseException]:
+    """`max_retries` of a FastHttpUser, 0 unless a locustfile sets it: raises the errors that are not to be repeated."""
+
+    def noting_handle(self: Any, error: BaseException, url: Any = None) -> BaseException:
+        repeated = handle(self, error, url=url)
+        note(error, signature_of(error))
+        return repeated
+
+    return noting_handle
+
+
+def noting_increments(increment: Callable[..., Any]) -> Callable[..., Any]:
+    """`Retry` of an adapter that a locustfile mounts: this raises where no retry is left, and is called for redirects, too."""
+
+    def noting_increment(
+        self: Any, method: Any = None, url: Any = None, response: Any = None, error: Any = None, *rest: Any, **named: Any
+    ) -> Any:
+        left = increment(self, method, url, response, error, *rest, **named)
+        if error is not None:
+            note(error, signature_of(error))
+        elif response is not None and response.status >= 400:
+            note(None, FailureSignature(types=("Retry",), status=response.status))
+        return left
+
+    return noting_increment
