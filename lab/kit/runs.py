@@ -28,6 +28,8 @@ from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 
 ROOT = Path(__file__).resolve().parents[2]
+LAB = ROOT / "lab"
+"""As the working folder of a run: the program finds lab/targets before its own targets."""
 PROGRAM = str(Path(sys.executable).with_name("capexplorer"))
 TIMEOUT_S = 120.0
 MARK_VARIABLE = "CAPEXPLORER_E2E"

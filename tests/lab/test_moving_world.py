@@ -15,7 +15,8 @@ from capexplorer.model.findings import Knee, RateCapacityFinding
 from capexplorer.model.rate_verdicts import RateCapacity
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.target.spec import load_spec
-from lab.trials.moving.trial import ALL, HERE, LOCUSTFILE, Row, Truth, marked_once, prepared, wrong
+from lab.kit.runs import LAB
+from lab.trials.moving.trial import ALL, LOCUSTFILE, Row, Truth, marked_once, prepared, wrong
 
 SHIPPED = Path(__file__).resolve().parents[2] / "targets"
 ROW = Row(name="a row", what="", plan="4:12s", knees=(Truth(24),), marked=("bad_gateway",))
@@ -47,7 +48,7 @@ def capacity(per_s: float, *, t_s: float = 60.0, kind: Literal["capacity", "depa
 @pytest.mark.parametrize("row", ALL.values(), ids=lambda row: row.name)
 def test_the_profile_of_each_moving_service_fits_its_target(row: Row, tmp_path: Path) -> None:
     found = profile.load(prepared(row, "fast", tmp_path))
-    folder = HERE / "targets" / row.target
+    folder = LAB / "targets" / row.target
     spec = load_spec(folder if folder.is_dir() else SHIPPED / row.target)
     assert set(found.params) <= set(spec.params)
     assert parse(row.plan, "plan", found.guards.max_users)

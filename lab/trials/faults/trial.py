@@ -23,7 +23,7 @@ from capexplorer import paths
 from capexplorer.model.events import Mark
 from lab.kit.namespaces import NETWORKING, cgroups, is_root, network
 from lab.kit.programs import missing
-from lab.kit.runs import Ran, headless, wait_until
+from lab.kit.runs import LAB, Ran, headless, wait_until
 from lab.kit.servers import beside, busy, ended, free_port
 from lab.trial import Judged, Result, Trial, by_group, commits, counted, not_right
 
@@ -32,7 +32,7 @@ CLIENTS: tuple[Client, ...] = get_args(Client)
 Param = str | int | float
 
 HERE = Path(__file__).resolve().parent
-SERVE = HERE / "targets" / "faulty" / "serve.py"
+SERVE = LAB / "targets" / "faulty" / "serve.py"
 LIMIT_S = 240.0
 WAIT_S = {"between": [0.05, 0.15]}
 PORT = 8123
@@ -256,7 +256,7 @@ def carry_out(row: Row, client: Client, folder: Path, short: bool = False, worke
             *(("--workers", str(workers)) if workers else ()),
             timeout_s=LIMIT_S,
             before=[*_mounted(row, folder), *prefix, *row.before],
-            cwd=folder if row.small_folder else HERE,
+            cwd=folder if row.small_folder else LAB,
             environment={"FAULT_CLIENT": client, "FAULT_USERS": row.users},
         )
 
@@ -283,7 +283,7 @@ def _mounted(row: Row, folder: Path) -> list[str]:
     elif row.small_folder:
         target = folder / "targets" / row.target
         target.mkdir(parents=True)
-        copied = f"cp {HERE}/targets/{row.target}/*.* {target}"
+        copied = f"cp {LAB}/targets/{row.target}/*.* {target}"
         script = f'mount -t tmpfs -o size={row.small_folder} none {target} && {copied} && exec "$@"'
     else:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import msgspec
@@ -57,24 +58,16 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
         return any(self.users_low <= knee <= self.users_high for knee in self.knees)
 
 
-class Overload:
-    """The highest number of users, and the seconds with more than OVERLOAD times the largest N*."""
-
-    def __init__(self, knees: tuple[float, ...]) -> None:
-        self._limit_users = OVERLOAD * max(knees, default=math.inf)
-        self.most_users, self.seconds = 0, 0.0
-
-    def add(self, users: int, seconds: float) -> None:
-        """Count a step: that many users for some seconds."""
-        self.most_users = max(self.most_users, users)
-        self.seconds += seconds * (users > self._limit_users)
+Steps = list[tuple[int, float]]
+"""Numbers of users, each with the seconds for which they were there."""
 
 
-class OverloadRecorder:
-    """A world whose steps are counted in an Overload."""
+class Recorder:
+    """A world whose steps are recorded."""
 
-    def __init__(self, world: World, overload: Overload) -> None:
-        self._world, self._overload = world, overload
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.steps: Steps = []
 
     @property
     def now_s(self) -> float:
@@ -90,33 +83,30 @@ class OverloadRecorder:
 
     def watch(self, seconds: int) -> Window:
         """Let some seconds pass."""
-        self._overload.add(self.users, seconds)
+        self.steps.append((self.users, seconds))
         return self._world.watch(seconds)
 
 
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
     """Explore a world by a policy; `knees` is the truth."""
-    overload = Overload(knees)
-    answer = find(OverloadRecorder(world, overload))
-    return row(finder, service, seed, knees, answer, world.now_s, overload)
+    recorder = Recorder(world)
+    return row(finder, service, seed, knees, find(recorder), world.now_s, recorder.steps)
 
 
 def row(
-    finder: str, service: str, seed: int, knees: tuple[float, ...], answer: Answer, seconds: float, overload: Overload
+    finder: str, service: str, seed: int, knees: tuple[float, ...], answer: Answer, seconds: float, steps: Steps
 ) -> Exploration:
-    """The row of results of an exploration."""
+    """The row of results of an exploration. Overload are the seconds with more than OVERLOAD times the largest N*."""
+    limit_users = OVERLOAD * max(knees, default=math.inf)
     return Exploration(
         finder=finder,
         service=service,
         seed=seed,
         knees=knees,
-        users=answer.users,
-        users_low=answer.users_low,
-        users_high=answer.users_high,
-        capacity_rps=answer.capacity_rps,
+        **dataclasses.asdict(answer),
         seconds=seconds,
-        most_users=overload.most_users,
-        overload_s=overload.seconds,
+        most_users=max((users for users, _ in steps), default=0),
+        overload_s=math.fsum(lasted_s for users, lasted_s in steps if users > limit_users),
     )
 
 
@@ -128,10 +118,10 @@ def simulated(finder: str, find: Finder, service: Service) -> Exploration:
 def autopilot(service: Service) -> Exploration:
     """Explore a simulated service by the autopilot, with the rest of the product."""
     run = VirtualRun(started(service), max_users=MAX_USERS)
-    overload = Overload(service.knees)
-    run.explore(LIMIT_S, each_second=lambda: overload.add(run.running.users, 1))
+    steps: Steps = []
+    run.explore(LIMIT_S, each_second=lambda: steps.append((run.running.users, 1)))
     run.end()
-    return row(AUTOPILOT, service.name, service.seed, service.knees, _answer(run), run.now_s, overload)
+    return row(AUTOPILOT, service.name, service.seed, service.knees, _answer(run), run.now_s, steps)
 
 
 def _answer(run: VirtualRun) -> Answer:

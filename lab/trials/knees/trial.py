@@ -26,7 +26,7 @@ from lab.kit.runs import headless
 from lab.kit.servers import sleepers
 
 from . import page
-from .exploration import AUTOPILOT, Exploration, Overload, autopilot, explored, row, simulated
+from .exploration import AUTOPILOT, Exploration, autopilot, explored, row, simulated
 from .finders import LIMIT_S, NO_KNEE, POLICIES, Answer
 from .services import FIRST_SEED, SERVICES, LiveService, Service, live_world, services, stalling, started
 
@@ -61,12 +61,11 @@ def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
     """`capexplorer run --autopilot`, as users run it."""
     with tempfile.TemporaryDirectory() as folder:
         ran = headless(Path(folder), str(service.system.path), "--host", url, "--autopilot", timeout_s=LIMIT_S)
-    knees, overload = (service.system.knee_users,), Overload((service.system.knee_users,))
-    for users, seconds in zip(ran.timeline.columns["users"], ran.timeline.columns["duration_s"], strict=True):
-        overload.add(int(users), seconds)
+    knees, columns = (service.system.knee_users,), ran.timeline.columns
+    steps = [(int(users), float(lasted_s)) for users, lasted_s in zip(columns["users"], columns["duration_s"], strict=True)]
     knee = ran.knee
     answer = NO_KNEE if knee is None else Answer(knee["users"], knee.get("capacity_rps"), knee["users_low"], knee["users_high"])
-    return row(AUTOPILOT, service.name, number, knees, answer, ran.timeline.last_s, overload)
+    return row(AUTOPILOT, service.name, number, knees, answer, ran.timeline.last_s, steps)
 
 
 # -- results -------------------------------------------------------------------------------------------------------------------

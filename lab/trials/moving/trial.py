@@ -17,7 +17,7 @@ from capexplorer.model.findings import AtOrBelow, Knee, RateCapacityFinding
 from capexplorer.model.level import Level
 from capexplorer.model.rate_verdicts import RateCapacity
 from lab.kit.programs import missing
-from lab.kit.runs import Ran, headless
+from lab.kit.runs import LAB, Ran, headless
 from lab.kit.tables import table
 from lab.trial import Judged, Result, Trial, commits, not_right, rows_of
 from lab.trials.faults.trial import toml
@@ -270,7 +270,7 @@ def locustfile_of(row: Row, client: Client) -> str:
 INTRODUCTION = """\
 # Services that change
 
-Written by `make moving`; not by hand. Real services (`lab/trials/moving/targets`) change while plans explore them by user counts
+Written by `make moving`; not by hand. Real services (`lab/targets`) change while plans explore them by user counts
 and by offered rates. [rows.toml](../lab/trials/moving/rows.toml) says for each which knees or capacities are true at which time,
 by arithmetic, what must be marked, and what must never be blamed. A knee or a capacity is right within 15% of one that the
 service had in the time that the mark describes. A run is right if its last marks are.
@@ -308,7 +308,7 @@ class Moving(Trial[Row]):
         folder.mkdir(parents=True)
         profile = prepared(case, msgspec.convert(variant.partition(",")[0], Client), folder)
         workers = ("--workers", str(options.workers)) if options.workers else ()
-        return judged(case, headless(folder, str(profile), "--plan", case.plan, *workers, timeout_s=TIMEOUT_S, cwd=HERE))
+        return judged(case, headless(folder, str(profile), "--plan", case.plan, *workers, timeout_s=TIMEOUT_S, cwd=LAB))
 
     def page(self, results: Sequence[Result]) -> str:
         groups: dict[str, list[Result]] = {}

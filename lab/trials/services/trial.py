@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.kit.programs import missing
-from lab.kit.runs import Ran, headless
+from lab.kit.runs import LAB, Ran, headless
 from lab.kit.tables import number, table
 from lab.trial import Judged, Result, Trial, commits, counted
 from lab.trials.faults.trial import HARMLESS, current_of
 
-HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 600.0
 NEAR = 0.10
 REPEATS = 5
@@ -115,7 +114,7 @@ def judged(service: KnownService, ran: Ran) -> Judged:
 INTRODUCTION = """\
 # Ten services of known capacity
 
-Written by `make services`; not by hand. Each service (`lab/trials/services/targets/pool`) works on at most k requests at a time,
+Written by `make services`; not by hand. Each service (`lab/targets/pool`) works on at most k requests at a time,
 each for s; the table says what the others wait for. Users think for Z on average, so the knee is at N* = k/s x (s + Z). The
 autopilot explores each service in real time. No threshold was tuned on these services; the correction for think times
 ([knee.md](knee.md)) was made after recordings of them showed that it was needed, and its first form was replaced because of what
@@ -139,7 +138,7 @@ class Services(Trial[KnownService]):
         folder.mkdir(parents=True)
         profile = folder / f"{case.name}.toml"
         profile.write_text(case.profile, encoding="utf-8")
-        return judged(case, headless(folder, str(profile), "--autopilot", timeout_s=TIMEOUT_S, cwd=HERE))
+        return judged(case, headless(folder, str(profile), "--autopilot", timeout_s=TIMEOUT_S, cwd=LAB))
 
     def page(self, results: Sequence[Result]) -> str:
         rows = [self._row(each, [one for one in results if one.case == each.name]) for each in SERVICES]

@@ -5,14 +5,90 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-
-from changes import Change
-from limiter import Limiter
+from dataclasses import dataclass
 
 TEXTS = {502: "upstream connection refused: 127.0.0.1:9000", 429: "rate limit exceeded"}
+
+BATCH_EVERY_S, BATCH_S, BATCH_FACTOR = 20.0, 4.0, 3.0
+PAUSE_EVERY_S, PAUSE_S = 12.0, 1.5
+WARM_UP_S, WARM_UP_FACTOR = 25.0, 4.0
+COLD_REQUESTS, COLD_FACTOR = 400, 4.0
+STORM_QUEUE, STORM_FACTOR = 6, 2.5
+
+
+@dataclass(frozen=True)
+class Change:
+    """`name` happens `at_s` seconds after the first request, for `for_s` seconds."""
+
+    name: str
+    at_s: float
+    for_s: float
+
+    def is_on(self, now_s: float) -> bool:
+        return self.at_s <= now_s < (self.at_s + self.for_s if self.for_s else math.inf)
+
+    def workers(self, workers: int, now_s: float) -> int:
+        """Number of workers."""
+        if not self.is_on(now_s):
+            return workers
+        return {"capacity_halves": max(1, workers // 2), "capacity_doubles": 2 * workers}.get(self.name, workers)
+
+    def factor(self, now_s: float, served: int, waiting: int, workers: int) -> float:
+        """Factor by which a request takes longer than usual. `served`: requests so far; `waiting`: requests in the queue."""
+        if self.name == "batch_job":  # a job that runs every 20 s slows the requests
+            return BATCH_FACTOR if now_s % BATCH_EVERY_S < BATCH_S else 1.0
+        if self.name == "warm_up":
+            return 1.0 + (WARM_UP_FACTOR - 1.0) * max(0.0, 1.0 - now_s / WARM_UP_S)
+        if self.name == "cold_cache":
+            return COLD_FACTOR if served < COLD_REQUESTS else 1.0
+        if self.name == "retry_storm":  # clients repeat requests that wait long, so a part of the work is wasted
+            return STORM_FACTOR if waiting > STORM_QUEUE * workers else 1.0
+        return 1.0
+
+    def pause_s(self, now_s: float) -> float:
+        """Seconds for which the whole service stalls, from now on."""
+        if self.name != "pauses":
+            return 0.0
+        return max(0.0, PAUSE_S - now_s % PAUSE_EVERY_S) if now_s >= PAUSE_EVERY_S else 0.0
+
+    def status(self, now_s: float) -> int | None:
+        """The status of a reply that is sent at once; None: the request is served."""
+        return 502 if self.name == "upstream_dies" and self.is_on(now_s) else None
+
+    def hangs(self, now_s: float) -> bool:
+        """Whether work that begins now never ends."""
+        return self.name == "upstream_hangs" and self.is_on(now_s)
+
+
+RATE_RPS = 50.0
+BURST = 5
+
+
+class Limiter:
+    """50 requests a second; at most five at once."""
+
+    def __init__(self) -> None:
+        self._tokens, self._filled_s = float(BURST), 0.0
+        self._free_s = 0.0
+
+    def refuses(self, now_s: float) -> bool:
+        """Whether a request that arrives now finds no token."""
+        self._tokens = min(BURST, self._tokens + (now_s - self._filled_s) * RATE_RPS)
+        self._filled_s = now_s
+        if self._tokens < 1:
+            return True
+        self._tokens -= 1
+        return False
+
+    def delay_s(self, now_s: float) -> float:
+        """Seconds for which a request that arrives now is delayed."""
+        turn_s = max(now_s, self._free_s)
+        self._free_s = turn_s + 1 / RATE_RPS
+        return turn_s - now_s
 
 
 class Service:

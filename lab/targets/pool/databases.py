@@ -16,6 +16,8 @@ import psycopg
 
 FOLDER = Path(os.environ.get("DATABASES", "/nowhere"))
 DSN = f"host={FOLDER} dbname=postgres user=postgres"
+SERVICE_DSN = f"host={FOLDER} dbname=postgres user=service"
+"""Of a role that cannot use reserved connections."""
 REDIS_SOCKET = FOLDER / "redis.sock"
 
 FOLDERS, PREFIX = Path(tempfile.gettempdir()), "pool-"
