@@ -46,8 +46,8 @@ KEEP_ALIVE, LEAN = ("load/hooks/client_connections.py",), ("load/lean/reply.py",
 RESULTS = ("load/hooks/client_results.py",)
 MASTER = ("load/workers/master.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
-QUEUE_FILES = ("commands/exploring.py", "load/load_thread.py", "run/inbox.py")
-EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/inbox.py")
+QUEUE_FILES = ("commands/exploring.py", "load/load_thread.py", "run/pump.py")
+EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/pump.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
 
 # A purpose of several names.

@@ -73,7 +73,7 @@ class HubThread:
         self._heartbeat: Any = None
         self._asked_to_end: HubEvent | None = None
         self._running = allocate_lock()
-        """A lock held while the thread runs (`run/inbox.py` explains why it is not a queue)."""
+        """A lock held while the thread runs (`Inbox` of `run/pump.py` says why it is not a queue)."""
         self._running.acquire()
         self._was_stopped = False
 

@@ -25,7 +25,7 @@ from .drivers.requested_load import Autopilot, Driving, Manual, Plan, RequestedL
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink
-from .level_events import LevelEvents
+from .live_levels import LevelEvents
 from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome

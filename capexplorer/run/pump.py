@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 import traceback
+from _queue import Empty, SimpleQueue
 from _thread import get_native_id
 from collections.abc import Callable
 
 from ..load import native
-from .inbox import Inbox
 from .suspension import BEAT_S
 
 INTERVAL_S = 1.0
@@ -22,6 +22,42 @@ LATE_S = 0.5
 
 LOOK_S = 0.05
 """Seconds between checks for them, if no report wakes the thread."""
+
+
+class Inbox:
+    """A queue of calls: `put` from any thread, `take` from one, which waits with a timeout.
+
+    `SimpleQueue.get(timeout)` is not used: where a signal reaches the waiting thread after the timeout has passed, as SIGCONT
+    does to a process that was stopped, CPython 3.11 goes on waiting without any timeout. The pump then hung forever after `fg`.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._news = native.allocate_lock()
+        """Locked while no call was put since the last `take`. A wait for this lock keeps its timeout even if signals arrive."""
+        self._news.acquire()
+
+    def put(self, call: Callable[[], None]) -> None:
+        """Hand over `call`; never blocks."""
+        self._calls.put(call)
+        try:
+            self._news.release()
+        except RuntimeError:  # already released: the other thread has not taken it yet
+            return
+
+    def take(self, timeout_s: float) -> Callable[[], None] | None:
+        """The next call, waiting up to `timeout_s`; None if there was none, possibly before the timeout."""
+        call = self._next()
+        if call is not None or timeout_s <= 0:
+            return call
+        self._news.acquire(timeout=timeout_s)
+        return self._next()
+
+    def _next(self) -> Callable[[], None] | None:
+        try:
+            return self._calls.get_nowait()
+        except Empty:
+            return None
 
 
 class Pump:
@@ -46,7 +82,7 @@ class Pump:
         self.on_beat: Callable[[], None] = lambda: None
         """Called every `suspension.BEAT_S`, and after each posted call."""
         self._running = native.allocate_lock()
-        """A lock held until the loop has ended (`inbox.py` explains why it is not a queue)."""
+        """A lock held until the loop has ended (see `Inbox` for why it is not a queue)."""
         self._running.acquire()
 
     def now_s(self) -> float:

@@ -13,7 +13,7 @@ from ..probe.probes import Probes
 from ..profile import Work
 from . import sampling
 from .drivers.requested_load import RequestedLoad
-from .level_tracker import LevelTracker
+from .live_levels import LevelTracker
 from .part_watch import PartWatch
 from .pump import Pump
 from .request_store import RequestStore

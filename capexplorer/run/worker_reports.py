@@ -10,7 +10,7 @@ from ..model.events import By, Mark
 from ..model.load import Load
 from .drivers.adviser import Growth
 from .event_sink import EventSink
-from .level_events import LevelEvents
+from .live_levels import LevelEvents
 from .load_workers import LoadWorkers
 from .run_log import RunLog
 from .run_outcome import RunOutcome

@@ -34,7 +34,7 @@ from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
 from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 from capexplorer.run.event_sink import EventSink
-from capexplorer.run.level_events import LevelEvents
+from capexplorer.run.live_levels import LevelEvents
 
 from .machine import cores_of, machine
 from .queues import Run, System

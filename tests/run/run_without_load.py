@@ -17,7 +17,7 @@ from capexplorer.profile import StopRules
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.stop_watch import StopWatch
 from capexplorer.run.event_sink import EventSink
-from capexplorer.run.level_tracker import LevelTracker
+from capexplorer.run.live_levels import LevelTracker
 from capexplorer.run.live_marks import LiveMarks
 from capexplorer.session.writer import SessionWriter
 

@@ -8,17 +8,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic, sleep
 
 from processes import is_stopped
 
-from capexplorer.run.inbox import Inbox
+from capexplorer.run.pump import Inbox
 
 TIMEOUT_S = 60.0
 
 WAITING_PROGRAM = """
 import signal, sys, threading
-from capexplorer.run.inbox import Inbox
+from capexplorer.run.pump import Inbox
 
 inbox, wait_count = Inbox(), 0
 
@@ -66,7 +67,7 @@ def test_a_thread_that_was_stopped_beyond_its_timeout_still_waits_with_a_timeout
 def test_calls_are_taken_in_the_order_in_which_they_were_put() -> None:
     inbox, numbers = Inbox(), list[int]()
     for number in range(3):
-        inbox.put(lambda number=number: numbers.append(number))  # type: ignore[misc]
+        inbox.put(partial(numbers.append, number))
     while (call := inbox.take(0.0)) is not None:
         call()
     assert numbers == [0, 1, 2]

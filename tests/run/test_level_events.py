@@ -9,7 +9,7 @@ from capexplorer.load.recorder import Tick
 from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, OfferedTick
 from capexplorer.run.event_sink import EventSink
-from capexplorer.run.level_events import LevelEvents
+from capexplorer.run.live_levels import LevelEvents
 
 
 class Levels:

@@ -15,7 +15,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.probe.probes import Readings
 from capexplorer.profile import Work
 from capexplorer.run import sampling
-from capexplorer.run.level_tracker import LevelTracker
+from capexplorer.run.live_levels import LevelTracker
 from capexplorer.run.sampling import WorkMeter
 
 TICK = Tick(finished=7, finished_warmup=2)

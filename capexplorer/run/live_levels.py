@@ -1,10 +1,14 @@
-"""The open level and its phase. Used in the pump's thread only; the timeline keeps the levels' figures."""
+"""The levels of a live run: the open one with its phase, and the events that open, close, reopen and split levels.
+
+Used in the pump's thread only; the timeline keeps the levels' figures.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
@@ -12,6 +16,8 @@ from ..load.recorder import Tick
 from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
 from ..model.timeline import Timeline
+from .event_sink import EventSink
+from .live_marks import LiveMarks
 
 NO_ITERATIONS = OfferedTick()
 
@@ -122,7 +128,7 @@ class LevelTracker:
         self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
         closed = self._timeline.levels[-1].ending(t_s, void=void)
         if closed.settled_s is None and void is None and settles_s is not None and not opened.ramp:
-            closed = msgspec.structs.replace(closed, settling_s=round(settles_s - closed.started_s, 3))
+            closed = replace(closed, settling_s=round(settles_s - closed.started_s, 3))
         return closed
 
     def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:
@@ -132,17 +138,71 @@ class LevelTracker:
             return None
         closed = self._timeline.levels[-1].ending(t_s, since_s, later)
         self.index += 1
-        self.opened = LevelOpened(
-            t_s=t_s,
-            index=self.index,
-            users=before.users,
-            spawn_rate=before.spawn_rate,
-            by="shift",
-            epoch=before.epoch,
-            workers=before.workers,
-            since_s=since_s,
-            shifted=shifted,
-            offered_per_s=before.offered_per_s,
-            arrivals=before.arrivals,
-        )
+        self.opened = replace(before, t_s=t_s, index=self.index, by="shift", ramp=False, since_s=since_s, shifted=shifted)
         return closed, self.opened
+
+
+class LevelEvents:
+    """`now_s` returns seconds of the session, `epoch` the target's epoch."""
+
+    def __init__(self, sink: EventSink, now_s: Callable[[], float], epoch: Callable[[], int]) -> None:
+        self._emit, self._now_s, self._epoch = sink.emit, now_s, epoch
+        self.tracker = LevelTracker(sink.timeline)
+        self.on_opened: Callable[[int], None] = lambda index: None
+        """Gets the index of each level as it opens."""
+        self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
+
+    def open(
+        self,
+        users: int,
+        by: By,
+        spawn_rate: float,
+        *,
+        ramp: bool = False,
+        offered_per_s: float | None = None,
+        arrivals: Arrivals = "poisson",
+    ) -> None:
+        """Open a level; close the one before it first. `spawn_rate`: users a second."""
+        self.tracker.epoch, now_s = self._epoch(), self._now_s()
+        opened = self.tracker.open(now_s, users, spawn_rate, by, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
+        self._emit_opened(opened)
+
+    def close(self, void: Void | None = None) -> None:
+        """Close the open level, if any, and judge it. `void`: why it has no figures."""
+        closed = self.tracker.close(self._now_s(), void)
+        if closed is not None:
+            self._emit(closed)
+            self.marks.judge()
+
+    def reopen(self, void: Void | None = None, *, load_continues: bool = False) -> None:
+        """Close the open level, if any, and open a new one with the same users or rate. `void`: why the closed one has no
+        figures. `load_continues`: users that run, or a rate that is offered, do so already; no report will say so.
+        """
+        opened, has_spawned = self.tracker.opened, self.tracker.phase != "spawning"
+        if opened is not None:
+            self.close(void)
+            again = self.tracker.open(
+                self._now_s(),
+                opened.users,
+                opened.spawn_rate,
+                opened.by,
+                ramp=opened.ramp,
+                offered_per_s=opened.offered_per_s,
+                arrivals=opened.arrivals,
+            )
+            self._emit_opened(again)
+            if load_continues and has_spawned:
+                self.tracker.spawned(again.t_s)
+
+    def _emit_opened(self, opened: LevelOpened) -> None:
+        self.on_opened(opened.index)
+        self._emit(opened)
+
+    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        parts = self.tracker.split(self._now_s(), since_s, shifted)
+        if parts is None:
+            return False
+        closed, opened = parts
+        self._emit(closed)
+        self._emit_opened(opened)
+        return True
