@@ -9,12 +9,9 @@ from msgspec.structs import replace
 from tui.fake_controls import FakeControls
 
 from capexplorer.model.controls import (
-    AddNote,
-    AskControls,
     ChangeWorkers,
     Control,
     EndRun,
-    GiveControls,
     NewLevel,
     RestartTarget,
     Setup,
@@ -103,13 +100,6 @@ def test_a_control_is_done_only_for_the_screen_that_has_the_controls_and_the_oth
     assert [type(each) for each in run.received(peer)] == [Update], "nobody waits for the answer to a step"
 
 
-def test_notes_are_accepted_from_screens_that_may_steer_only() -> None:
-    run = RunWithPeers()
-    run.send(run.peer("watch"), AddNote("from a watcher"))
-    run.send(run.peer("steer"), AddNote("from a colleague"))
-    assert run.controls.calls == [AddNote("from a colleague")]
-
-
 def test_the_state_has_the_number_of_the_last_handled_call() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
@@ -136,15 +126,6 @@ def test_a_refused_control_is_answered_and_one_for_which_a_dialog_waits(control:
     run.received(peer)
     run.send(peer, Do(number=5, control=control))
     assert run.received(peer)[0] == Answer(number=5, wrong=wrong)
-
-
-def test_a_screen_asks_for_the_controls_and_another_gives_them() -> None:
-    run = RunWithPeers(own=False)
-    first, second = run.peer(name="pts/1"), run.peer(name="pts/2")
-    run.send(second, AskControls())
-    assert run.screens.asked_by == "pts/2"
-    run.send(first, GiveControls())
-    assert run.screens.holder == "pts/2"
 
 
 def test_a_screen_whose_connection_closes_loses_the_controls() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.model.controls import AskControls, GiveControls, RestartTarget, StepTo, Zero
+from capexplorer.model.controls import AskControls, GiveControls, RestartTarget, StepTo
 from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, Place, PlacedRequest, RequestBrief
 from capexplorer.remote import run_sockets
 from capexplorer.remote.attached import RemoteRequests
@@ -28,33 +28,12 @@ def test_a_screen_steps_and_shows_the_users_that_the_run_reports(served_run: Ser
     wait_until_screen_shows(screen, lambda: screen.state.wanted == 7, "a step by another screen")
 
 
-def test_only_the_screen_with_the_controls_steers_and_it_can_give_them(served_run: ServedRun) -> None:
-    first, second = served_run.attach("pts/1"), served_run.attach("pts/2")
-    wait_until_screen_shows(second, lambda: second.state.holder == "pts/1" and second.state.screens == 2, "the other screen")
-    second.do(StepTo(9))
-    second.do(AskControls())
-    wait_until_screen_shows(first, lambda: first.state.asked_by == "pts/2", "the request of the other screen")
-    first.do(GiveControls())
-    wait_until_screen_shows(second, lambda: second.state.holds, "the controls")
-    wait_until_screen_shows(first, lambda: not first.state.holds, "the first screen lost the controls")
-    assert served_run.controls.calls == []
-    second.do(Zero())
-    wait_until(lambda: served_run.controls.calls == [Zero()], "the step of the second screen")
-
-
 def test_a_refused_restart_returns_its_reason(served_run: ServedRun) -> None:
     screen = served_run.attach()
     wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
     assert screen.do(RestartTarget({"threads": "many"})) == "threads: expected a whole number, got many"
     assert screen.do(RestartTarget({"threads": "4"})) is None
     assert served_run.controls.calls == [RestartTarget({"threads": "4"})]
-
-
-def test_a_screen_whose_connection_closes_loses_the_controls_to_the_next(served_run: ServedRun) -> None:
-    gone, stays = served_run.connect("steer", "pts/1"), served_run.attach("pts/2")
-    wait_until_screen_shows(stays, lambda: stays.state.holder == "pts/1", "the other screen")
-    gone.close()
-    wait_until_screen_shows(stays, lambda: stays.state.holds, "the controls")
 
 
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run: ServedRun) -> None:

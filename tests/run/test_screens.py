@@ -7,7 +7,7 @@ import random
 import pytest
 from tui.fake_controls import FakeControls
 
-from capexplorer.model.controls import AskControls, GiveControls, StepTo
+from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, StepTo
 from capexplorer.run.screens import ANSWER_S, ELSEWHERE, Screen, Screens
 
 
@@ -93,6 +93,14 @@ def test_a_screen_without_the_controls_cannot_steer_or_hand_them_over(run: Scree
     assert other.do(StepTo(4)) == ELSEWHERE
     assert run.controls.calls == []
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/2")
+
+
+def test_each_screen_that_may_steer_may_make_a_note_and_end_the_run(run: ScreensWithClock) -> None:
+    note, watching = AddNote("slower now"), run.join("pts/1", may_steer=False)
+    for control in (note, EndRun()):
+        assert run.join("pts/2").do(control) is None
+        assert watching.do(control) is not None
+    assert run.controls.calls == [note, EndRun()]
 
 
 def test_while_a_screen_asks_another_one_cannot_ask(run: ScreensWithClock) -> None:

@@ -1,0 +1,75 @@
+"""The controls of an attached screen: what it shows between a key and the answer of the run."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import cast
+
+import pytest
+
+from capexplorer.model.controls import AskControls, Control, SetAutopilot, State, StepTo, StepToRate, Zero
+from capexplorer.remote.attached import RemoteControls, RunConnection
+from capexplorer.remote.protocol import Answer, Do, FromRun, Message, Update
+
+
+class FakeConnection:
+    """A connection whose run answers when the test says so."""
+
+    is_lost = is_over = False
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.arriving: deque[FromRun] = deque()
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+    def take(self) -> list[FromRun]:
+        return [self.arriving.popleft() for _ in range(len(self.arriving))]
+
+
+class AttachedScreen:
+    """The controls of a screen on a fake connection."""
+
+    def __init__(self) -> None:
+        self.connection = FakeConnection()
+        self.controls = RemoteControls(cast("RunConnection", self.connection))
+        self.arrives(Update(seen=0, state=State(wanted=2)))
+
+    def arrives(self, *messages: FromRun) -> State:
+        """The state after these messages of the run."""
+        self.connection.arriving += messages
+        self.controls.poll()
+        return self.controls.state
+
+
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        (StepTo(40), State(wanted=40)),
+        (StepToRate(0.5), State(offered_per_s=0.5)),
+        (Zero(), State()),
+        (SetAutopilot(on=True), State(wanted=2, autopilot=True)),
+        (AskControls(), State(wanted=2)),
+    ],
+)
+def test_a_control_is_sent_and_its_effect_is_shown_at_once(control: Control, expected: State) -> None:
+    screen = AttachedScreen()
+    assert screen.controls.do(control) is None
+    assert screen.connection.sent == [Do(number=1, control=control)]
+    assert screen.controls.state == expected
+
+
+def test_steps_that_the_run_has_not_taken_yet_are_added_to_what_it_reports() -> None:
+    screen = AttachedScreen()
+    screen.controls.do(StepTo(3))
+    screen.controls.do(StepTo(4))
+    assert screen.arrives(Update(seen=1, state=State(wanted=3, workers=2))) == State(wanted=4, workers=2)
+    assert screen.arrives(Update(seen=2, state=State(wanted=4, workers=2))) == State(wanted=4, workers=2)
+
+
+def test_a_step_that_the_run_refuses_is_taken_back_and_its_reason_is_a_notice() -> None:
+    screen = AttachedScreen()
+    screen.controls.do(StepTo(3))
+    assert screen.arrives(Answer(number=1, wrong="no"), Update(seen=1, state=State(wanted=2))).wanted == 2
+    assert (screen.controls.notices(), screen.controls.notices()) == (["no"], [])
