@@ -96,3 +96,10 @@ def test_a_driver_that_was_chosen_before_a_guard_stopped_the_load_does_not_start
         ],
         "users 10 s later": 0,
     }
+
+
+def test_a_control_that_cannot_be_done_is_answered_and_not_recorded_and_steps_end_at_the_limit(played: Played) -> None:
+    observed = played["controls_refused"]
+    assert all(observed["answers"]), "each is refused with a reason"
+    assert observed["commands"] == [["users", {"users": 40, "before": 2}]]
+    assert observed["users"] == 40

@@ -15,6 +15,7 @@ from typing import Any
 from capexplorer.load import native
 from capexplorer.load.workload import Workload
 from capexplorer.model.controls import (
+    ChangeWorkers,
     EndRun,
     NewLevel,
     RestartTarget,
@@ -23,6 +24,7 @@ from capexplorer.model.controls import (
     StartPlan,
     StepTo,
     StepToRate,
+    WatchPart,
     Zero,
 )
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
@@ -233,3 +235,18 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
             "users 10 s later": live.controls.state.wanted,
         }
     return observed
+
+
+def controls_refused(folder: str) -> dict[str, Any]:
+    """The answers to controls that cannot be done, and the commands and users after them and a step beyond the limit of 40."""
+    session = _RandomSession(Path(tempfile.mkdtemp(dir=folder)) / "refused.jsonl", seed=0)
+    session.settle()
+    live = session.live
+    live.take()
+    wrong = (StartPlan("4:"), StartPlan("400:3s"), ChangeWorkers(add=False), WatchPart("db"))
+    answers = [live.controls.do(control) for control in wrong]
+    live.controls.do(StepTo(50))
+    session.settle()
+    commands = [[event.name, event.args] for event in live.take() if isinstance(event, Command)]
+    live.session_run.sink.close()
+    return {"answers": answers, "commands": commands, "users": live.controls.state.wanted}
