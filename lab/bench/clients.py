@@ -28,7 +28,7 @@ import psutil
 from lab.kit.record import RESULTS, commit
 from lab.kit.runs import ROOT, Ran, wait_until
 from lab.kit.servers import fast_server
-from lab.kit.tables import percentile, table
+from lab.kit.tables import filled, percentile, table
 
 from .app import BIN, LOCUSTFILE, profile_of, wrk_latency_ms
 
@@ -263,23 +263,6 @@ GOALS = (("lean", "fast", 3.0), ("lean", "k6", 1.5))
 P50_GOAL_MS = 0.2
 """Largest difference between the lean client's p50 and wrk's at the equal rate."""
 
-HEAD = """\
-# Load generators, side by side
-
-Made by `python -m lab.bench clients --page` from [its data](../lab/results/clients.json). The generators take turns, in
-{rounds} rounds, with one nginx on the same machine and {users} users or connections: first as fast as they can, then at an equal
-rate of {rate} requests per second (users who wait 0.1 s between requests; wrk with a delay; oha with `-q`). Figures are
-medians of the rounds, with minimum and maximum in brackets.
-
-nginx counts the requests, and CPU is that of the generator's whole process tree, over the same {seconds:.0f} seconds in the
-middle of each run. `lean`, `fast` and `requests` are the clients of `capexplorer run --headless`, including all that it records;
-Locust is plain `locust --headless`. Latency is as each tool reports it.
-
-Requests per CPU second are the rate at which a generator would use one whole core. Measured on {cpus} cores at commit {commit},
-{at}; other programs kept {others:.1f} cores busy (median), so latency is that of a busy machine: compare within this table only.
-
-"""
-
 
 def line(row: Row) -> str:
     """One run as a line for the terminal."""
@@ -343,10 +326,11 @@ def _spread(values: Sequence[float], form: str) -> str:
 def page_of(found: Mapping[str, Any]) -> str:
     """The whole page."""
     rows = found["rows"]
-    head = HEAD.format(
+    return filled(
+        "bench",
+        tables=tables(found),
         rounds=max(row["round"] for row in rows),
         seconds=median(row["seconds"] for row in rows),
         others=median(row["others_cores"] for row in rows),
         **{name: found[name] for name in ("users", "rate", "cpus", "commit", "at")},
     )
-    return head + tables(found) + "\n"

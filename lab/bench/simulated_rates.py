@@ -17,7 +17,7 @@ from capexplorer.model.events import Mark
 from capexplorer.model.rate_verdicts import RateCapacity
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import ROOT
-from lab.kit.tables import share, table
+from lab.kit.tables import filled, share, table
 from lab.simulation.moving import WORLDS, World
 from lab.simulation.moving_rates import RAMPED_KINDS, MovingRates, moving_rates, ramped_rates, steady_rate
 from lab.simulation.open_queue import POOL_MOST, OpenRun
@@ -216,32 +216,12 @@ DUE = 1.15
 
 Row = Mapping[str, Any]
 
-HEAD = """\
-# Capacities as offered rates, simulated
-
-Written by `python -m lab.bench rate_worlds --page` from [its data](../lab/results/rate-worlds.json); not by hand. Random
-simulated services are explored by offered rates in virtual time; levels, detectors and verdicts are the product's
-(`lab/simulation/moving_rates.py`). Rules were tuned on other seeds.
-
-- **change**: what happens during the session. In the rows `still` and `ramp` the service does not change; `ramp` is one ramp of
-  the rate, all others are levels of rising rates (climbs).
-- **false**: the capacity is more than 15% from every true capacity of the session; or a bound ("keeps up", "at or below") is
-  wrong by as much. Of services that refuse or time out below their capacity, lower bounds are not compared.
-- **capacity found, of due**: a capacity is due if the rates reach 1.15 times the first true capacity. A climb that ends after
-  a change that only a return could explain gives no capacity.
-- **median error**, **within 10%**, **interval holds it**: of capacities of services that queue.
-- **change marked**: a change that no step of load explains was marked.
-- **verdicts**: a capacity; `keeps up`: served in full up to a rate; `departs`: goodput may still rise at higher rates, or the
-  service may have become slower; `at or below` a rate ([knee.md](knee.md#18-offered-rates)).
-
-"""
-
 
 def page_of(found: Mapping[str, Any]) -> str:
     """The page."""
     load = " to ".join(f"{each:g}" for each in found["load_average_1m"])
     run = f"`{found['command']}`, commit {found['commit']}, {found['started_at']}, {found['took_s']} s on {found['cpus']} cores"
-    return f"{HEAD}{run}, load average {load}.\n\n{tables(found['outcomes'])}\n"
+    return filled("rate-worlds", run=f"{run}, load average {load}.", tables=tables(found["outcomes"]))
 
 
 def tables(rows: Sequence[Row]) -> str:

@@ -1,9 +1,17 @@
-"""Figures as texts, and Markdown tables."""
+"""Figures as texts, Markdown tables, and pages of them."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+
+
+def filled(page: str, **fields: object) -> str:
+    """A page: its template with these fields."""
+    return (TEMPLATES / f"{page}.md").read_text(encoding="utf-8").format(**fields)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:

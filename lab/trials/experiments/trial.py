@@ -16,7 +16,7 @@ from capexplorer.model.timeline import Timeline
 from lab.kit.programs import missing
 from lab.kit.record import Conditions
 from lab.kit.runs import ROOT
-from lab.kit.tables import number, table
+from lab.kit.tables import filled, number, table
 from lab.trial import Judged, Result, Trial, append, commits, counted, latest, not_right
 
 from . import known
@@ -47,28 +47,6 @@ KNOWN = (
     }
     | {f"thinking {name}": Experiment("thinking", partial(known.thinking, name)) for name in ("thinkers", "silent")}
 )
-
-HEAD = """\
-# The five experiments
-
-Written by `make experiments` (the reports' own levels) or `make experiments NAMES=five-short` (about 2 minutes each).
-[reports.toml](../lab/trials/experiments/reports.toml) has five published load tests: what each author measured and concluded.
-Each row is the same exploration by capexplorer, on one machine with two cores that generator and service share. Figures differ
-with the machine; the shape of the curve must not. A run is right if the marks that the report should have had are there, and
-none that must not be. Commands, levels and marks are in [experiments.jsonl](../lab/results/experiments.jsonl), capacity curves
-in `pictures/experiments/`.
-
-*twice*: each target at about half its knee, then for 60 s at twice its knee, then at half of it again. It is wrong if failures at
-twice the knee are explained by no mark, or if the service does not answer again afterwards."""
-
-KNEES_HEAD = """\
-# Live explorations of services of known capacity
-
-Written by `make experiments`; not by hand. Services with a known capacity, k workers that each sleep s (`targets/sleepers`), are
-explored by the autopilot, headless and in real time. Users think for Z, so the knee is at N* = k/s × (s + Z).
-
-A run whose median loop lag p99 was above 20 ms was disturbed by the machine: it is labelled and counts. This rule was written
-down before the first run. All runs, those of earlier series too, are in [experiments.jsonl](../lab/results/experiments.jsonl)."""
 
 
 class Experiments(Trial[Experiment]):
@@ -139,14 +117,14 @@ def five_page(results: Sequence[Result]) -> str:
     newest = {
         each.case.partition(" ")[2]: each for each in sorted(results, key=lambda each: each.at) if each.case.startswith("five")
     }
-    parts = [HEAD]
+    parts = []
     for report in REPORTS.values():
         rows = [_five_row(newest[each.name]) for each in report.repeats if each.name in newest]
         head = ("run", "users", "goodput/s", "knee", "marked", "result")
         parts += [f"## {report.title}", f"**Its author:** {report.concluded}", table(head, rows)]
-    at_twice = [each for each in results if each.case.startswith("twice")]
-    rows = [_twice_row(each) for each in at_twice]
-    return "\n\n".join((*parts, "## Twice the knee", table(("target", "knee", "goodput/s", "marked", "result"), rows))) + "\n"
+    rows = [_twice_row(each) for each in results if each.case.startswith("twice")]
+    at_twice_found = table(("target", "knee", "goodput/s", "marked", "result"), rows)
+    return filled("experiments", reports="\n\n".join(parts), twice=at_twice_found)
 
 
 def _five_row(found: Result) -> tuple[str, ...]:
@@ -174,15 +152,13 @@ def knees_page(results: Sequence[Result]) -> str:
     runs = [each for each in results if each.case.startswith("knees")]
     others = [each for each in results if each.case.split()[0] in ("capacity", "ladder", "held", "thinking")]
     shown = [(each.case, each.problems, each.at[:10], each.commit) for each in others]
-    parts = (
-        KNEES_HEAD,
-        table(head, rows, "lrrlrr"),
-        f"{counted(runs)}. Commits: {commits(runs)}.",
-        not_right(runs),
-        "## Other experiments",
-        table(("experiment", "result", "day", "commit"), shown),
+    return filled(
+        "experiments-knees",
+        services=table(head, rows, "lrrlrr"),
+        totals=f"{counted(runs)}. Commits: {commits(runs)}.",
+        not_right=not_right(runs),
+        others=table(("experiment", "result", "day", "commit"), shown),
     )
-    return "\n\n".join(parts) + "\n"
 
 
 def _totals(runs: Sequence[Result]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from lab.kit.namespaces import NETWORKING, cgroups, is_root, network
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless, wait_until
 from lab.kit.servers import beside, busy, ended, free_port
+from lab.kit.tables import filled
 from lab.trial import Judged, Result, Trial, by_group, commits, counted, not_right
 
 Client = Literal["fast", "requests", "lean"]
@@ -364,20 +365,6 @@ def _certificate(folder: Path) -> Path:
 
 # -- the trial -----------------------------------------------------------------------------------------------------------------
 
-INTRODUCTION = """\
-# The fault matrix
-
-Written by `make faults`; not by hand. Each row of [rows.toml](../lab/trials/faults/rows.toml) injects one real fault and runs
-capexplorer headless, with each of its clients. A run is right if the expected ids are marked, and if at no moment another cause
-of severity error or above, another bottleneck or another leak is marked. On healthy services no cause may be marked at all, and
-no bottleneck except `think_time_limited` and `not_saturated`. In the rows `moving`, in which other processes start and end, no
-point of the capacity curve may be marked, except in `neighbour-disk` ([knee.md](knee.md#known-weaknesses)). `noisy_neighbours` is
-right wherever other processes used 0.2 cores or more for 10 s. [causes.md](causes.md) lists all ids.
-
-A run that is not right is *disturbed* if other processes kept more than half a core busy for 10 s, since its marks may be true of
-them. It is repeated once, alone, and the last run counts. All runs, with what was marked and its figures, are in
-[faults.jsonl](../lab/results/faults.jsonl). `make faults ROWS="gil pool"` runs some rows, `--workers 2` all with workers."""
-
 
 class Faults(Trial[Row]):
     """All rows with all their clients."""
@@ -407,4 +394,4 @@ class Faults(Trial[Row]):
     def page(self, results: Sequence[Result]) -> str:
         totals = f"{len({each.case for each in results})} rows, {counted(results)}. Commits: {commits(results)}."
         families = by_group(results, lambda each: self.cases[each.case].family, "family")
-        return "\n\n".join((INTRODUCTION, totals, families, "## Not right", not_right(results))) + "\n"
+        return filled(self.name, totals=totals, families=families, not_right=not_right(results))

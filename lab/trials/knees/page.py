@@ -10,7 +10,7 @@ from html import escape
 
 from lab.kit.record import RESULTS
 from lab.kit.runs import ROOT
-from lab.kit.tables import number, table
+from lab.kit.tables import filled, number, table
 
 from .exploration import AUTOPILOT, Exploration
 from .finders import POLICIES
@@ -83,54 +83,6 @@ def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-HEAD = """\
-# A benchmark of knee finders
-
-Written by `make knees` from `lab/results/knees-*.csv`. capexplorer's autopilot and the policies of other tools
-explore the same services of known capacity. These are not the tools themselves: `lab/trials/knees/finders.py` has each policy in
-its simplest form, for a closed loop of users. A policy that needs a threshold of response time gets twice the p95 of
-a single user, which favours it.
-
-- **error**: median of |answer / N* - 1|, where N* = capacity x (service time + think time) is exact.
-- **in 15%**: share of the services whose knee was found within 15% of N*; a knee that was not found counts as missed.
-- **intervals**: share of the intervals given that contain N*.
-- **seconds**, **most users**, **overload**: medians of the duration, the greatest number of users as a multiple of N*, and
-  the time with more than 1.25 N*.
-- **false**: a knee of a service that has none, or one that is more than 25% from every N* that the service had; *still*: services
-  that do not change, *moving*: services that change.
-
-![in 15% and false knees of every finder](pictures/benchmark-knees.svg)
-"""
-
-SIMULATED = """\
-## Simulated services
-
-Services that do not change: queues of 1 to 8 servers; services that slow down under load, shed it, time out, or run out of
-ports; services whose generator is saturated; services without a limit. Services that change, 20 to 120 s after the start:
-capacity halves or doubles; another process (`neighbour`) takes 60% of the speed for 20 to 60 s; every reply fails for 20 to
-60 s (`fault`). The autopilot runs with the rest of the product (`lab/simulation/virtual_run.py`); only load and readings
-are simulated.
-"""
-
-MOVING = """\
-### False knees of services that change, by kind
-"""
-
-LIVE = """\
-## Real services, in real time
-
-Workers that sleep (`targets/sleepers`), explored over loopback. `stalls`: the service is stopped (SIGSTOP) for 20 s, 40 s after
-the start. The autopilot is `capexplorer run --autopilot`; the policies have an asyncio client.
-"""
-
-DATA = """\
-## The data
-
-- `lab/results/knees-*.csv`: a row for each exploration.
-- `lab/results/knees-corpus.jsonl`: ladders of these services, second by second, with their true knees, for other knee
-  finders ([README.md](../lab/results/README.md) describes the fields).
-"""
-
 COLUMNS = ("finder", "error", "in 15%", "intervals", "seconds", "most users", "overload", "false, still", "false, moving")
 
 
@@ -143,9 +95,15 @@ def write(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> None
 
 def pages(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
     """The page and the picture."""
-    parts = [HEAD, SIMULATED, _made("knees-simulated"), _table(_all(simulated)), MOVING, _by_kind(simulated)]
-    parts += [LIVE, _made("knees-live"), _table(_all(live)), DATA]
-    return "\n".join(parts), draw(_all(simulated))
+    page = filled(
+        "benchmark-knees",
+        simulated_run=_made("knees-simulated"),
+        simulated=_table(_all(simulated)),
+        by_kind=_by_kind(simulated),
+        live_run=_made("knees-live"),
+        live=_table(_all(live)),
+    )
+    return page, draw(_all(simulated))
 
 
 def _all(rows: Sequence[Exploration]) -> list[Totals]:
@@ -157,7 +115,7 @@ def _made(name: str) -> str:
     load = " to ".join(f"{each:g}" for each in made["load_average_1m"])
     return (
         f"`{made['command']}`, commit {made['commit']}, {made['started_at']}, {made['took_s']} s on {made['cpus']} cores,"
-        f" load average {load}, steal {made['steal_s']} s.\n"
+        f" load average {load}, steal {made['steal_s']} s."
     )
 
 
@@ -176,16 +134,13 @@ def _table(found: Sequence[Totals]) -> str:
         )
         for each in found
     ]
-    return table(COLUMNS, rows, "lr") + "\n"
+    return table(COLUMNS, rows, "lr")
 
 
 def _by_kind(rows: Sequence[Exploration]) -> str:
     found = {name: false_by_service([row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)}
     kinds = list(found[AUTOPILOT])
-    return (
-        table(("finder", *kinds), [(name, *(_count(counts[kind]) for kind in kinds)) for name, counts in found.items()], "lr")
-        + "\n"
-    )
+    return table(("finder", *kinds), [(name, *(_count(counts[kind]) for kind in kinds)) for name, counts in found.items()], "lr")
 
 
 def _count(counted: tuple[int, int]) -> str:

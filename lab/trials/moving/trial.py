@@ -18,7 +18,7 @@ from capexplorer.model.level import Level
 from capexplorer.model.rate_verdicts import RateCapacity
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
-from lab.kit.tables import table
+from lab.kit.tables import filled, table
 from lab.trial import Judged, Result, Trial, commits, not_right, rows_of
 from lab.trials.faults.trial import toml
 
@@ -267,18 +267,6 @@ def locustfile_of(row: Row, client: Client) -> str:
 
 # -- the trial -----------------------------------------------------------------------------------------------------------------
 
-INTRODUCTION = """\
-# Services that change
-
-Written by `make moving`; not by hand. Real services (`lab/targets`) change while plans explore them by user counts
-and by offered rates. [rows.toml](../lab/trials/moving/rows.toml) says for each which knees or capacities are true at which time,
-by arithmetic, what must be marked, and what must never be blamed. A knee or a capacity is right within 15% of one that the
-service had in the time that the mark describes. A run is right if its last marks are.
-
-Several runs share the machine, and what is wrong beside others is repeated alone: the last run counts. All runs, with the wrong
-knees and capacities that were marked for a while and then retracted (`once`), are in
-[moving.jsonl](../lab/results/moving.jsonl)."""
-
 
 class Moving(Trial[Row]):
     """All rows with both clients. The services sleep rather than compute, so several can run at once."""
@@ -321,4 +309,4 @@ class Moving(Trial[Row]):
             for axis, of_it in groups.items()
         ]  # fmt: skip
         head = ("explored by", "rows", "runs", "right at the end", "nothing wrong at any moment", "commits")
-        return "\n\n".join((INTRODUCTION, table(head, rows, "lrrrrl"), "## Not right", not_right(results))) + "\n"
+        return filled(self.name, axes=table(head, rows, "lrrrrl"), not_right=not_right(results))

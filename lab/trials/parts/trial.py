@@ -18,6 +18,7 @@ from capexplorer.model.readings import LATE_S
 from lab.kit.namespaces import NETWORKING, is_root
 from lab.kit.programs import missing
 from lab.kit.runs import Ran, events_of, headless
+from lab.kit.tables import filled
 from lab.trial import Judged, Result, Trial, by_group, commits, counted, not_right
 from lab.trials.faults.trial import HARMLESS, NEIGHBOURS, NEIGHBOURS_LEAST, current_of, numbers, relevant, toml
 
@@ -153,24 +154,6 @@ def _profile(row: Row, where: Testbed, pids: Mapping[Part, int]) -> dict[str, An
     return {"title": row.fault, "url": f"http://{proxy}:{PORTS['proxy']}", "users": users, "watch": parts}
 
 
-INTRODUCTION = """\
-# Faults in watched parts
-
-Written by `make parts`; not by hand. nginx (`proxy`), a service of one Python process (`web`) and PostgreSQL (`db`) are watched
-parts ([watch.md](watch.md)). In the place *namespaces* they run in three network namespaces, and each is read over an SSH server
-in its namespace. In the place *here* they run in the generator's namespace and are read without SSH. Load goes to nginx, which in
-the place *here* is the target as well.
-
-Each row of [rows.toml](../lab/trials/parts/rows.toml) injects one fault into one part. A run is right if the expected finding is
-marked for that part, and if at no moment another bottleneck, leak or state of a watched part is marked. Failures of requests,
-which most of these faults also cause, are judged in [faults.md](faults.md). The last rows repeat a fault with hosts that have no
-Python 3, that are read by another user, whose clock is 90 s off, or over a link with a round trip of 200 ms and 1% loss.
-
-The namespaces of one machine share its cores and disks, so a part may really lack CPU that another one uses. A run that is not
-right is repeated once if other processes kept more than half a core busy. If the finding is then still missing, but nothing wrong
-was marked, the run counts neither as right nor as wrong. All runs are in [parts.jsonl](../lab/results/parts.jsonl)."""
-
-
 class Parts(Trial[Row]):
     """All rows in both places."""
 
@@ -203,6 +186,7 @@ class Parts(Trial[Row]):
             else ""
         )
         totals = f"{len({each.case for each in results})} of {len(ALL)} rows, {counted(results)}. Commits: {commits(results)}."
-        left_out = "\n".join(("Not injected:\n", *(f"- {what}: {why}." for what, why in NOT_INJECTED.items())))
-        parts = (INTRODUCTION, totals, readers, by_group(results, lambda each: each.variant, "place"))
-        return "\n\n".join(filter(None, (*parts, "## Not right", not_right(results), left_out))) + "\n"
+        places = by_group(results, lambda each: each.variant, "place")
+        left_out = "\n".join(f"- {what}: {why}." for what, why in NOT_INJECTED.items())
+        wrong = not_right(results)
+        return filled(self.name, totals=totals, readers=readers, places=places, not_right=wrong, left_out=left_out)

@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
-from lab.kit.tables import number, table
+from lab.kit.tables import filled, number, table
 from lab.trial import Judged, Result, Trial, commits, counted
 from lab.trials.faults.trial import HARMLESS, current_of
 
@@ -111,16 +111,6 @@ def judged(service: KnownService, ran: Ran) -> Judged:
     return Judged(missing=found.missing, wrong=found.wrong, figures=figures)
 
 
-INTRODUCTION = """\
-# Ten services of known capacity
-
-Written by `make services`; not by hand. Each service (`lab/targets/pool`) works on at most k requests at a time,
-each for s; the table says what the others wait for. Users think for Z on average, so the knee is at N* = k/s x (s + Z). The
-autopilot explores each service in real time. No threshold was tuned on these services; the correction for think times
-([knee.md](knee.md)) was made after recordings of them showed that it was needed, and its first form was replaced because of what
-they showed. All runs, misses included, are in [services.jsonl](../lab/results/services.jsonl)."""
-
-
 class Services(Trial[KnownService]):
     """The autopilot on each. The services sleep rather than compute, so several can run at once."""
 
@@ -145,15 +135,10 @@ class Services(Trial[KnownService]):
         agree = [_agree([one for one in results if one.case == each.name]) for each in SERVICES]
         holds = sum(_holds(self.cases[each.case], each.figures) for each in results)
         wrongly = sum(bool(set(each.figures.get("blamed", ())) - RIGHT) for each in results)
-        totals = (
-            f"- Knee and capacity within 10%, and nothing wrongly blamed: {counted(results)}.",
-            f"- Intervals that contain N*: {holds} of {len(results)}.",
-            f"- Runs in which something was wrongly blamed: {wrongly} of {len(results)}.",
-            f"- Services whose repeated knees are in each other's intervals: {sum(agree)} of {len(agree)}.",
-            f"- Commits: {commits(results)}.",
-        )
         head = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*", "knees found", "capacities, 1/s", "right", "load")
-        return "\n\n".join((INTRODUCTION, "\n".join(totals), table(head, rows, "llr"))) + "\n"
+        counts = {"runs": len(results), "hold": holds, "wrongly": wrongly, "agree": sum(agree), "services": len(agree)}
+        found = {"counted": counted(results), "commits": commits(results), "services_found": table(head, rows, "llr")}
+        return filled(self.name, **counts, **found)
 
     @staticmethod
     def _row(service: KnownService, results: Sequence[Result]) -> tuple[object, ...]:
