@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from capexplorer.load import plan
+from capexplorer.steer import plan
 from lab.kit.tables import table
 
 HEAD = """\

@@ -39,7 +39,6 @@ ALLOWED_FILES = {
     "markdown": REPORT_AND_COMPARISON,
     "endpoints": "load counts them, a pane shows them",
     "failures": "load counts them, a pane shows them",
-    "plan": "the language of plans, and the driver that follows one",
     "ports": COUNTED_AND_SHOWN,
 }
 

@@ -21,7 +21,6 @@ from rich.text import Text
 
 from .. import namespace, wording
 from ..errors import InputError
-from ..load.plan import Step
 from ..model.events import Command, Event, LevelClosed, Log, Mark, Target
 from ..model.figures import LevelBin, LevelFigures
 from ..model.intervals import Z95
@@ -33,6 +32,7 @@ from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..report.figures import rate_with_error
 from ..run.options import RunOptions
+from ..steer.plan import Step
 from ..wording.numbers import three_digits
 from ..wording.quantities import latency, latency_cell, latency_title, offered_rate, rate
 from .afterwards import run_goes_on

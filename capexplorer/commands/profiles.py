@@ -13,8 +13,8 @@ import click
 
 from .. import paths, profile
 from ..errors import InputError
-from ..load.plan import parse
 from ..report.figures import span
+from ..steer.plan import parse
 
 WIDTH = 80
 

@@ -14,7 +14,6 @@ from .. import namespace, paths
 from ..addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ..errors import InputError
 from ..load import variables
-from ..load.plan import Step, check_start, is_text, offers_rates, parse
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.limits import Limits
 from ..model.param import Param
@@ -24,6 +23,7 @@ from ..profile import Profile, Users
 from ..run.local_workers import SECRET
 from ..run.options import NO_RATES, RunOptions
 from ..session import redact
+from ..steer.plan import Step, check_start, is_text, offers_rates, parse
 from ..target import scratch
 from ..target.spec import TargetSpec, load_spec
 from ..toml import shown

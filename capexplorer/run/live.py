@@ -9,7 +9,6 @@ from ..errors import InputError
 from ..load import native
 from ..load.load_reports import Report as LoadReport
 from ..load.load_thread import LoadThread
-from ..load.plan import offers_rates, parse
 from ..load.reach import why_unreachable
 from ..load.workload import Workload
 from ..model.controls import (
@@ -38,8 +37,9 @@ from ..model.param import Param
 from ..model.timeline import Timeline
 from ..model.watched import PartSpec, mistakes, parsed_part
 from ..parts.servers import missing_client
+from ..steer.plan import offers_rates, parse
+from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
 from ..target.reports import Report as TargetReport
-from .drivers.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
 from .load_workers import LoadWorkers
 from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome
@@ -227,6 +227,7 @@ class LiveRun:
         self._requested_load = RequestedLoad(
             first,
             options.spawn_rate,
+            native.allocate_lock(),
             Plan() if options.steps else Manual(),
             arrivals=options.profile.users.arrivals,
             max_users=options.profile.guards.max_users,

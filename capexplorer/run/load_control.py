@@ -13,15 +13,15 @@ from .. import wording
 from ..analysis.stop_rules import TriggeredRule
 from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
-from ..load.plan import Step
 from ..model.events import By, Command
 from ..model.param import Param
+from ..steer.plan import Step
+from ..steer.plan_moves import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
+from ..steer.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..wording import units
 from .current_epoch import CurrentEpoch
 from .drivers.adviser import Growth
 from .drivers.autopilots import Autopilots
-from .drivers.plan import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
-from .drivers.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from .drivers.shape import RAMP_OVER_S, level_for
 from .drivers.stop_watch import Stopped, StopWatch
 from .event_sink import EventSink

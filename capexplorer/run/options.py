@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..load.plan import Step
 from ..load.variables import DrawnTogether
 from ..model.param import Param
 from ..profile import Profile
+from ..steer.plan import Step
 from ..target.spec import TargetSpec
 
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"

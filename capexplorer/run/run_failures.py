@@ -14,7 +14,7 @@ from ..errors import LogWriteError
 from ..load.load_thread import LoadThread
 from ..model.events import Log, Mark
 from ..model.load import Load
-from .drivers.requested_load import RequestedLoad
+from ..steer.requested_load import RequestedLoad
 from .event_sink import EventSink
 from .load_control import LoadControl
 from .log_failures import LogFailures

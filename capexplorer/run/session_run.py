@@ -21,9 +21,9 @@ from ..model.param import Param
 from ..model.watched import PARTS_MOST, PartSpec
 from ..probe.probes import Probes
 from ..session import kept_file
+from ..steer.requested_load import RequestedLoad
 from ..target.reports import Output
 from ..target.reports import Report as TargetReport
-from .drivers.requested_load import RequestedLoad
 from .event_sink import EventSink
 from .header import build_header
 from .load_control import LoadControl

@@ -11,8 +11,8 @@ from ..load.load_thread import LoadThread
 from ..model.events import Sample
 from ..probe.probes import Probes
 from ..profile import Work
+from ..steer.requested_load import RequestedLoad
 from . import sampling
-from .drivers.requested_load import RequestedLoad
 from .live_levels import LevelTracker
 from .part_watch import PartWatch
 from .pump import Pump

@@ -16,7 +16,7 @@ from .quantities import offered_rate
 from .rate_sentences import short_rate_capacity
 
 LINEAR = 0.93
-"""Efficiency from which scaling is called linear (`load.level_end.STRAIGHT`)."""
+"""Efficiency from which scaling is called linear (`steer.level_end.STRAIGHT`)."""
 
 BUSY_CORES = 0.5
 """CPU of other processes above which another measurement would be disturbed as well (set by judgement)."""

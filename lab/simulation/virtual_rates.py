@@ -12,6 +12,7 @@ import numpy as np
 
 from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
+from capexplorer.load import native
 from capexplorer.load.recorder import Tick
 from capexplorer.model.events import (
     SCHEMA,
@@ -30,9 +31,9 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import RateAutopilotDriver
-from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.live_levels import LevelEvents
+from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .machine import cores_of, machine
 from .open_queue import Iteration, OpenRun
@@ -54,7 +55,7 @@ class VirtualRates:
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
-        self._requested_load = RequestedLoad(0, None)
+        self._requested_load = RequestedLoad(0, None, native.allocate_lock())
         self._requested_load.is_open = True
         self._autopilot = RateAutopilotDriver(
             self.timeline, self._requested_load, emit=self._command, open_level=self._open_by_autopilot, finish=self._finish

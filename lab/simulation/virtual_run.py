@@ -14,6 +14,7 @@ import numpy as np
 
 from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
+from capexplorer.load import native
 from capexplorer.load.recorder import Tick
 from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import (
@@ -32,9 +33,9 @@ from capexplorer.model.events import (
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.live_levels import LevelEvents
+from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .machine import cores_of, machine
 from .queues import Run, System
@@ -55,7 +56,7 @@ class VirtualRun:
         self.sink.derive_events = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
-        self._requested_load = RequestedLoad(0, None)
+        self._requested_load = RequestedLoad(0, None, native.allocate_lock())
         self._requested_load.is_open = True
         self._autopilot = AutopilotDriver(
             self.timeline,

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from capexplorer import paths, wording
 from capexplorer.commands.exploring import Progress, how_far, level_line
-from capexplorer.load.plan import parse
 from capexplorer.model.events import Drops, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import Latency, LevelBin, LevelFigures
 from capexplorer.model.offered import OfferedFigures
 from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
+from capexplorer.steer.plan import parse
 
 
 def closed(figures: LevelFigures, *bins: LevelBin) -> LevelClosed:

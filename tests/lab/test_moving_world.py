@@ -9,11 +9,11 @@ import pytest
 from marked import marked
 
 from capexplorer import profile
-from capexplorer.load.plan import parse
 from capexplorer.model.events import Mark
 from capexplorer.model.findings import Knee, RateCapacityFinding
 from capexplorer.model.rate_verdicts import RateCapacity
 from capexplorer.model.verdicts import KneeVerdict
+from capexplorer.steer.plan import parse
 from capexplorer.target.spec import load_spec
 from lab.kit.runs import LAB
 from lab.trials.moving.trial import ALL, LOCUSTFILE, Row, Truth, marked_once, prepared, wrong

@@ -44,8 +44,8 @@ def test_every_finding_is_made_by_a_detector_or_by_the_run() -> None:
     assert {kind.__name__ for kind in get_args(AnyFinding)} - made == set()
 
 
-def test_every_reason_of_a_proposed_step_is_used_by_a_policy_or_a_driver() -> None:
-    used = names_in("load", "run", "analysis/knee/verification.py").strings
+def test_every_reason_of_a_proposed_step_is_used_by_a_search_or_a_driver() -> None:
+    used = names_in("steer", "run", "analysis/knee/verification.py").strings
     assert set(get_args(Why)) - used == set()
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from capexplorer.load import native
 from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
+from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .run_without_load import RunWithoutLoad
 
@@ -58,7 +59,11 @@ class KneeSearch:
     ) -> None:
         self.most_workers = most_workers
         self.target, self.neighbours = target, neighbours
-        self.run, self.requested_load, self.service = RunWithoutLoad(path), RequestedLoad(0, 100.0), service
+        self.run, self.requested_load, self.service = (
+            RunWithoutLoad(path),
+            RequestedLoad(0, 100.0, native.allocate_lock()),
+            service,
+        )
         self.requested_load.is_open = True
         self.finished: list[str] = []
         self.driver = AutopilotDriver(

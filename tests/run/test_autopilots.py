@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from capexplorer.load import native
 from capexplorer.model.events import Event, LevelOpened, Proposed, Target
 from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import Autopilots
-from capexplorer.run.drivers.requested_load import Autopilot, RequestedLoad
+from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 
 class RunAtRate:
@@ -16,7 +17,7 @@ class RunAtRate:
     def __init__(self) -> None:
         level = LevelOpened(t_s=2.0, index=0, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0)
         self.timeline = Timeline([Target(t_s=1.0, state="ready"), level])
-        self.load = RequestedLoad(0, None, max_users=100)
+        self.load = RequestedLoad(0, None, native.allocate_lock(), max_users=100)
         self.load.step_rate(20.0)
         self.load.is_open = True
         self.events: list[Event] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from capexplorer import wording
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.run.drivers.autopilots import AutopilotDriver
-from capexplorer.run.drivers.requested_load import Autopilot
+from capexplorer.steer.requested_load import Autopilot
 
 from .knee_search import KneeSearch
 

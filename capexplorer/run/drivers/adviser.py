@@ -1,6 +1,6 @@
 """Proposes the next step from the levels measured so far: the screen shows the proposals, and the autopilot carries them out.
 
-Runs in the pump's thread. `analysis` judges the levels, and `load.autopilot_policy` decides; this module passes the verdict on.
+Runs in the pump's thread. `analysis` judges the levels, and `steer.search` decides; this module passes the verdict on.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from typing import Literal
 
 from ...analysis.causes.generator_saturation import is_saturated
 from ...analysis.epoch.epoch import Epoch
-from ...load.autopilot_input import AutopilotInput, InputLevel
-from ...load.autopilot_policy import AutopilotPolicy
-from ...load.level_end import LEAST_S
-from ...load.step_cost import SETTLING_S, timed
 from ...model.level import Level
 from ...model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict
+from ...steer.level_end import LEAST_S, SETTLING_S, timed
+from ...steer.search import Search
+from ...steer.search_input import InputLevel, SearchInput
 from ..current_epoch import CurrentEpoch
 
 LATEST_S = 3.0
@@ -50,7 +49,7 @@ class Adviser:
 
     def __init__(self, timeline: Timeline, max_users: int, growth: Callable[[], Growth]) -> None:
         self._timeline, self._max_users, self._growth = timeline, max_users, growth
-        self._policy, self._after = AutopilotPolicy(), AutopilotPolicy()
+        self._policy, self._after = Search(), Search()
         """The search so far, and what it will be if the latest proposal is taken."""
         self._first_users = 1
         self._proposed: Proposal = Hold("starting")
@@ -76,7 +75,7 @@ class Adviser:
         known = self._timeline.current_verdict if only_verifies else None
         self._verdict = known.capacity if known is not None else CapacityVerdict()
         self._first_users = max(1, first_users)
-        self._policy = AutopilotPolicy(self._first_users, only_verifies=only_verifies)
+        self._policy = Search(self._first_users, only_verifies=only_verifies)
         self._taken = self._concluded = None
 
     def conclude(self, how: Done | GiveUp) -> None:
@@ -151,7 +150,7 @@ class Adviser:
         took = [level.settled_s - level.started_s for level in levels if level.settled_s is not None]
         return median(took[-SETTLED_LEVELS:]) if took else SETTLING_S
 
-    def _input(self, epoch: Epoch) -> AutopilotInput:
+    def _input(self, epoch: Epoch) -> SearchInput:
         timeline = self._timeline
         level = timeline.level
         measured = level is not None and level.figures.settled_seconds >= LEAST_S - 0.5
@@ -159,7 +158,7 @@ class Adviser:
             self._verdict = epoch.verdict.capacity if epoch.verdict is not None else CapacityVerdict()
         ports = timeline.last.ports if timeline.last is not None else None
         requests, failures = self._latest(level)
-        return AutopilotInput(
+        return SearchInput(
             levels=input_levels(epoch),
             open_s=self._all_running_s(level),
             verdict=self._verdict,

@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from ... import wording
-from ...load.rate_policy import End, Offer, RateInput, RatePolicy
 from ...model.events import By, Command, Event, Sample
 from ...model.offered import RATE_MOST_PER_S
 from ...model.param import Param
 from ...model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from ...model.rate_verdicts import RateCapacity
 from ...model.timeline import Timeline
+from ...steer.rate_search import End, Offer, RateInput, RateSearch
+from ...steer.requested_load import POOL_SPAWN_RATE, RequestedLoad
 from ..current_epoch import CurrentEpoch
 from ..proposals_published import PublishedProposals
 from .adviser import Adviser, Growth
-from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
 # -- autopilot -----------------------------------------------------------------------------------------------------------------
 # The autopilot as a driver: each second it takes the proposal of the next step, if that is due. Runs in the pump's thread.
@@ -136,7 +136,7 @@ class AutopilotDriver:
 # -- rate autopilot ------------------------------------------------------------------------------------------------------------
 # The autopilot at offered rates as a driver: each second its input comes from the timeline, and its decision becomes a step.
 #
-# Runs in the pump's thread. `load.rate_policy` decides what to do; `analysis` judges the levels.
+# Runs in the pump's thread. `steer.rate_search` decides what to do; `analysis` judges the levels.
 
 
 FIRST_PER_S = 10.0
@@ -160,7 +160,7 @@ class RateAutopilotDriver:
     ) -> None:
         self._timeline, self._requested_load = timeline, requested_load
         self._emit, self._open_level, self._finish = emit, open_level, finish
-        self._policy: RatePolicy | None = None
+        self._policy: RateSearch | None = None
         self._generation = 0
 
     @property
@@ -170,7 +170,7 @@ class RateAutopilotDriver:
 
     def begin(self, generation: int) -> None:
         """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._policy = RatePolicy(self._requested_load.offered_per_s or FIRST_PER_S)
+        self._policy = RateSearch(self._requested_load.offered_per_s or FIRST_PER_S)
         self._generation = generation
 
     def end(self) -> None:

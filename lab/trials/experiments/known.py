@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from capexplorer import profile
-from capexplorer.load.plan import parse
+from capexplorer.steer.plan import parse
 from lab.kit.runs import ROOT, Ran, headless
 from lab.kit.servers import busy, sleepers
 from lab.trial import Judged

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import PlanCursor, Step, parse
+from capexplorer.steer.plan import Step, parse
+from capexplorer.steer.plan_moves import PlanCursor
 
 from .cases import Result, run_cases
 

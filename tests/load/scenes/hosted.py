@@ -12,7 +12,7 @@ from locust.exception import StopUser
 
 from capexplorer.load import native
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.run.drivers.requested_load import RequestedLoad
+from capexplorer.steer.requested_load import RequestedLoad
 
 from .rig import Rig, user_class
 
@@ -71,7 +71,7 @@ def to_zero_and_back() -> dict[str, Any]:
 def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> dict[str, Any]:
     """The step before asked for 3 of 30 users at one a second: the step to 0 must end those that still run."""
     rig = Rig(user_class("U"))
-    requested_load = RequestedLoad(0, None)
+    requested_load = RequestedLoad(0, None, native.allocate_lock())
     requested_load.thread, requested_load.is_open = rig.host, True
     requested_load.step(30)
     up = rig.reaches(30)

@@ -9,14 +9,14 @@ from _queue import SimpleQueue
 from typing import Any
 
 from capexplorer.load import native
-from capexplorer.run.drivers.requested_load import Autopilot, Plan, RequestedLoad
+from capexplorer.steer.requested_load import Autopilot, Plan, RequestedLoad
 
 STEPS = 2_000
 
 
 def step_by_hand_during_autopilot() -> dict[str, Any]:
     """The autopilot steps to 5 users, a person to 8, and the autopilot to 50."""
-    requested_load = RequestedLoad(4, None)
+    requested_load = RequestedLoad(4, None, native.allocate_lock())
     generation = requested_load.hand_to(Autopilot())
     return {
         "autopilot step": requested_load.move(5, generation),
@@ -31,7 +31,7 @@ def step_by_hand_during_autopilot() -> dict[str, Any]:
 
 def concurrent_step_by_hand() -> dict[str, Any]:
     """A thread of the autopilot steps as fast as it can while a person steps once, to 7 users."""
-    requested_load, begun, done = RequestedLoad(0, None), SimpleQueue[None](), SimpleQueue[None]()
+    requested_load, begun, done = RequestedLoad(0, None, native.allocate_lock()), SimpleQueue[None](), SimpleQueue[None]()
     generation = requested_load.hand_to(Autopilot())
 
     def step() -> None:
@@ -50,7 +50,7 @@ def concurrent_step_by_hand() -> dict[str, Any]:
 
 def reports_of_a_former_shape() -> dict[str, Any]:
     """A shape reports steps before a step by hand, after it, and after a plan has begun; each is answered with its acceptance."""
-    requested_load = RequestedLoad(2, None)
+    requested_load = RequestedLoad(2, None, native.allocate_lock())
     generation = requested_load.open_with_shape()
     observed: dict[str, Any] = {"report": requested_load.shape_moved(5, generation), "users after it": requested_load.wanted}
     requested_load.step(3)
@@ -63,7 +63,7 @@ def reports_of_a_former_shape() -> dict[str, Any]:
 
 def moves_of_a_former_plan() -> dict[str, Any]:
     """A plan steps and ends after another plan has begun, which then asks the autopilot for the knee."""
-    requested_load = RequestedLoad(2, None, Plan())
+    requested_load = RequestedLoad(2, None, native.allocate_lock(), Plan())
     former, present = requested_load.driver.generation, requested_load.hand_to(Plan())
     requested_load.find_knee(former)
     observed: dict[str, Any] = {

@@ -82,7 +82,7 @@ class _RandomSession:
 
     @staticmethod
     def _options(seed: int, path: Path) -> RunOptions:
-        from capexplorer.load.plan import parse
+        from capexplorer.steer.plan import parse
 
         steps = parse(PLANS[seed % len(PLANS)], "--plan", 100) if seed % 4 == 1 else ()
         stop = StopRules(p95_ms=90.0) if seed % 3 == 0 else StopRules()

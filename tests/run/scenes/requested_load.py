@@ -11,18 +11,21 @@ from typing import Any
 
 import msgspec
 
+from capexplorer.load import native
 from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.model.load import Load
-from capexplorer.run.drivers.requested_load import RequestedLoad
 from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.user_error_marks import UserErrorMarks, cause_of
+from capexplorer.steer.requested_load import RequestedLoad
 
 
 def spawn_rates() -> dict[str, dict[str, float]]:
     """By the spawn rate that is set (`None`: automatic), the rate of steps from some users to others."""
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
     return {
-        str(given): {f"{before} to {users}": RequestedLoad(0, given).rate(before, users) for before, users in steps}
+        str(given): {
+            f"{before} to {users}": RequestedLoad(0, given, native.allocate_lock()).rate(before, users) for before, users in steps
+        }
         for given in (None, 5.0)
     }
 
@@ -32,7 +35,7 @@ def step_at_once_from_a_pool() -> list[float | None]:
     host: Any = SimpleNamespace(users=800, set_users=lambda users, rate: None)
     rates = []
     for at_once in (True, False):
-        requested_load = RequestedLoad(0, None)
+        requested_load = RequestedLoad(0, None, native.allocate_lock())
         requested_load.thread, requested_load.is_open, requested_load.offered_per_s = host, True, 200.0
         rates.append(requested_load.move(10, requested_load.driver.generation, at_once=at_once))
     return rates
@@ -40,7 +43,7 @@ def step_at_once_from_a_pool() -> list[float | None]:
 
 def clamped_rates() -> list[float | None]:
     """The spawn rates that result from setting one that is too low, too high, valid, and none."""
-    requested_load, rates = RequestedLoad(0, 5.0), []
+    requested_load, rates = RequestedLoad(0, 5.0, native.allocate_lock()), []
     for rate in (1e-9, 1e300, 7.0, None):
         requested_load.set_spawn_rate(rate)
         rates.append(requested_load.spawn_rate)
@@ -49,7 +52,7 @@ def clamped_rates() -> list[float | None]:
 
 def step_before_opening() -> dict[str, Any]:
     """The gate of the load is opened after a step, and shut again."""
-    requested_load = RequestedLoad(5, None)
+    requested_load = RequestedLoad(5, None, native.allocate_lock())
     observed: dict[str, Any] = {
         "spawn rate of the step": requested_load.step(8),
         "spawn rate of the opening": requested_load.open(),

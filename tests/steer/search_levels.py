@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from capexplorer.load.autopilot_input import AutopilotInput, InputLevel
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.proposals import Decision, GoTo
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
+from capexplorer.steer.search_input import InputLevel, SearchInput
 
 CAPACITY_RPS, RATE = 100.0, 2.0
 """The service of these tests: N* = 50."""
@@ -84,8 +84,8 @@ def policy_input(
     generator: bool = False,
     fault: bool = False,
     undecided: bool = False,
-) -> AutopilotInput:
-    return AutopilotInput(
+) -> SearchInput:
+    return SearchInput(
         levels=levels, open_s=open_s, verdict=current or verdict(), max_users=max_users, latest_requests=latest[0],
         latest_failures=latest[1], ports_used_ratio=ports[0], exhausted_in_s=ports[1], generator_saturated=generator,
         fault=fault, undecided=undecided,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from analysis.loads import Second, held_session, sample
 
-from capexplorer.load.plan import parse
 from capexplorer.model.events import Verdict
 from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
-from capexplorer.run.drivers.plan import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
+from capexplorer.steer.plan import parse
+from capexplorer.steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SetRate, SetUsers
 
 
 def plan_of(text: str, knee: KneeVerdict | None = None) -> PlanDriver:

@@ -1,7 +1,7 @@
 """The autopilot's decisions: from the levels so far to the next step (docs/knee.md). Pure: no clock, no load.
 
 It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; verifies the knee
-(`verification_policy`); and ends at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
+(`VerificationPolicy`); and ends at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
 capacity. The caller judges the levels and passes the verdict.
 """
 
@@ -14,8 +14,9 @@ from typing import Literal
 
 from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
-from .autopilot_input import (
-    AutopilotInput,
+from .level_end import FAILURES_MOST, LEAST_S, PORTS_LEAST_S, STRAIGHT, UNSETTLED_MOST_S, leave_at_once_why, may_end
+from .search_input import (
+    SearchInput,
     baseline_requests,
     collapsed_above,
     fails,
@@ -24,7 +25,6 @@ from .autopilot_input import (
     ports_last_s,
     small_steps_why,
 )
-from .level_end import FAILURES_MOST, LEAST_S, PORTS_LEAST_S, STRAIGHT, UNSETTLED_MOST_S, leave_at_once_why, may_end
 
 # -- verification policy -------------------------------------------------------------------------------------------------------
 # How the autopilot verifies a knee: it runs the levels that the verdict still needs (docs/knee.md, section 10). Pure.
@@ -60,7 +60,7 @@ class VerificationPolicy:
         """The step that the open level was opened for."""
         self._visits: Counter[VerificationStepName] = Counter()
 
-    def due(self, known: AutopilotInput) -> GoTo | Hold | VerificationEnd:
+    def due(self, known: SearchInput) -> GoTo | Hold | VerificationEnd:
         """The decision; Hold while the open level must continue."""
         if self._step is not None and self._step.name == "beyond":
             if ports_last_s(known) < PORTS_LEAST_S / 2:
@@ -80,7 +80,7 @@ class VerificationPolicy:
             return VerificationEnd("verified")
         return self._next(known, knee, knee.verification.open_steps[0])
 
-    def _is_over(self, known: AutopilotInput, step: VerificationStep) -> bool:
+    def _is_over(self, known: SearchInput, step: VerificationStep) -> bool:
         """Whether the open level has given a result for its step, or has reached its maximum duration."""
         seconds = known.open.figures.settled_seconds
         if seconds < step.least_s:
@@ -90,7 +90,7 @@ class VerificationPolicy:
         shown = next((each for each in steps if each.name == step.name), None)
         return seconds >= step.most_s or shown is None or shown.agrees is True
 
-    def _next(self, known: AutopilotInput, knee: KneeVerdict, step: VerificationStep) -> GoTo | VerificationEnd:
+    def _next(self, known: SearchInput, knee: KneeVerdict, step: VerificationStep) -> GoTo | VerificationEnd:
         assert knee.users is not None
         if self._visits[step.name] >= VISITS_MOST:
             return VerificationEnd("contradicted" if step.disagreement is not None else "uncounted")
@@ -180,7 +180,7 @@ PLATEAU_RATIO_LEAST = 1.5
 """The same ratio where the higher level was left because its goodput collapsed."""
 
 
-class AutopilotPolicy:
+class Search:
     """One search for the knee, or only the verification of a known one. `due` returns the decision; the caller carries it out."""
 
     def __init__(self, first_users: int = 1, *, only_verifies: bool = False) -> None:
@@ -201,7 +201,7 @@ class AutopilotPolicy:
         """How the verification ended."""
         self._searches = 1
 
-    def due(self, known: AutopilotInput) -> Decision:
+    def due(self, known: SearchInput) -> Decision:
         """The decision; Hold while the open level must continue."""
         if not known.levels or (known.levels[-1].users == 0 and self._verification is None):
             return self._step(self._first_users, "first")
@@ -218,7 +218,7 @@ class AutopilotPolicy:
 
     # -- stepping up
 
-    def _climb(self, known: AutopilotInput) -> Decision:
+    def _climb(self, known: SearchInput) -> Decision:
         knee, strained = known.verdict.knee, small_steps_why(known)
         if not known.open.figures.settled:
             return self._give_up(known, "not_settling")
@@ -239,7 +239,7 @@ class AutopilotPolicy:
             return self._lower(known)
         return self._higher(known)
 
-    def _higher(self, known: AutopilotInput) -> Decision:
+    def _higher(self, known: SearchInput) -> Decision:
         """Double the users while scaling is linear; after that, go to where the plateau should begin."""
         top = self._top(known)
         crossing, efficiency = low_load_line(known)
@@ -254,11 +254,11 @@ class AutopilotPolicy:
             wanted, why = min(wanted, max(STRAINED_MOST * crossing, BEND_STEP * top)), "careful"
         return self._up(known, math.ceil(wanted), why, {"efficiency": efficiency, "crossing": crossing})
 
-    def _top(self, known: AutopilotInput) -> int:
+    def _top(self, known: SearchInput) -> int:
         """Users of the highest level that was not left at once; 1 before there is any."""
         return max((level.users for level in known.measured if self._ceiling is None or level.users < self._ceiling), default=1)
 
-    def _up(self, known: AutopilotInput, users: int, why: Why, figures: Figures) -> Decision:
+    def _up(self, known: SearchInput, users: int, why: Why, figures: Figures) -> Decision:
         """A step up, limited by max_users, free ports and levels that were left at once."""
         top, now = self._top(known), known.open.users
         if self._ceiling is not None:
@@ -276,11 +276,11 @@ class AutopilotPolicy:
             return self._give_up(known, "max_users")
         return self._step(users, why, figures)
 
-    def _is_measured(self, known: AutopilotInput, users: int) -> bool:
+    def _is_measured(self, known: SearchInput, users: int) -> bool:
         """Whether a level of so many users was long enough for figures: one that was left at once shows no collapse."""
         return any(level.users == users and level.figures.settled_seconds >= LEAST_S for level in known.levels)
 
-    def _widen(self, known: AutopilotInput, knee: KneeVerdict) -> Decision:
+    def _widen(self, known: SearchInput, knee: KneeVerdict) -> Decision:
         """The knee is known: measure another level on its plateau if needed and possible, else verify it."""
         assert knee.users is not None
         above = collapsed_above(known)
@@ -296,17 +296,17 @@ class AutopilotPolicy:
         decision = self._up(known, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", knee_figures(knee))
         return self._begin_verification(known) if isinstance(decision, GiveUp) else decision
 
-    def _enough_plateau(self, known: AutopilotInput, knee_users: float) -> bool:
+    def _enough_plateau(self, known: SearchInput, knee_users: float) -> bool:
         """Whether the plateau has enough levels, or no more load is possible."""
         beyond = {level.users for level in known.measured if level.users >= SURE_PLATEAU_TIMES * knee_users}
         thin = baseline_requests(known) < THIN_REQUESTS
         return len(beyond) >= PLATEAU_LEVELS + thin or (small_steps_why(known) is not None and self._stage != "retreat")
 
-    def _begin_verification(self, known: AutopilotInput) -> Decision:
+    def _begin_verification(self, known: SearchInput) -> Decision:
         self._verification = VerificationPolicy()
         return self._verify(known, self._verification)
 
-    def _verify(self, known: AutopilotInput, policy: VerificationPolicy) -> Decision:
+    def _verify(self, known: SearchInput, policy: VerificationPolicy) -> Decision:
         """Run the levels that verify the knee. If the knee is no longer found, the search continues."""
         decision = policy.due(known)
         if not isinstance(decision, VerificationEnd):
@@ -319,14 +319,14 @@ class AutopilotPolicy:
             return self._climb(known)
         return self._rest(known)
 
-    def _lower(self, known: AutopilotInput) -> Decision:
+    def _lower(self, known: SearchInput) -> Decision:
         """No level is known to lie on the low-load line: measure a lower one."""
         lowest = known.lowest
         return self._step(max(1, lowest // 4), "lower") if lowest > 1 else self._rest(known)
 
     # -- stepping down
 
-    def _return(self, known: AutopilotInput, why: Why) -> Decision:
+    def _return(self, known: SearchInput, why: Why) -> Decision:
         """The level fails or goodput fell, and no knee is known: return to fewer users, to distinguish load from a fault."""
         self._returns += 1
         if self._returns > RETURNS_MOST:
@@ -334,7 +334,7 @@ class AutopilotPolicy:
         self._ceiling, self._ceiling_why = min(known.open.users, self._ceiling or known.open.users), why
         return self._back_off(known, why)
 
-    def _leave(self, known: AutopilotInput, why: Why) -> Decision:
+    def _leave(self, known: SearchInput, why: Why) -> Decision:
         """Leave the open level at once: verify the knee if it is known, else step down and continue in smaller steps."""
         knee, now = known.verdict.knee, known.open.users
         if self._stage == "retreat":
@@ -347,7 +347,7 @@ class AutopilotPolicy:
             self._ceiling, self._ceiling_why = min(now, self._ceiling or now), why
         return self._back_off(known, why)
 
-    def _back_off(self, known: AutopilotInput, why: Why) -> Decision:
+    def _back_off(self, known: SearchInput, why: Why) -> Decision:
         """Step down below the highest clean level; users go up again only if the service recovers there."""
         clean = [level.users for level in known.measured if level.users < known.open.users]
         if not clean:
@@ -355,17 +355,17 @@ class AutopilotPolicy:
         self._careful = True
         return self._step(max(1, round(RETREAT_SHARE * max(clean))), "retreat", {"because": why})
 
-    def _rest(self, known: AutopilotInput) -> Decision:
+    def _rest(self, known: SearchInput) -> Decision:
         """End at the lowest level, where the service rests."""
         lowest = known.lowest
         return self._step(lowest, "rest") if lowest < known.open.users else self._done(known)
 
-    def _done(self, known: AutopilotInput) -> Done:
+    def _done(self, known: SearchInput) -> Done:
         knee = known.verdict.knee
         why: Why = "at_or_below" if knee is not None and knee.kind == "at_or_below" else "knee"
         return Done(why, {**knee_figures(knee), "verification": self._outcome})
 
-    def _give_up(self, known: AutopilotInput, why: Why) -> GiveUp:
+    def _give_up(self, known: SearchInput, why: Why) -> GiveUp:
         return GiveUp(known.lowest, why, knee_figures(known.verdict.knee))
 
     def _step(self, users: int, why: Why, figures: Figures | None = None) -> GoTo:

@@ -7,13 +7,13 @@ with each of its steps and reports, so that those of a former driver are recogni
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ...load import native
-from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
-from ...model.events import Arrivals, By
-from ...model.load import Load
+from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
+from ..model.events import Arrivals, By
+from ..model.load import Load
 
 POOL_SPAWN_RATE = 1_000.0
 """Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also
@@ -99,12 +99,13 @@ class RequestedLoad:
         self,
         wanted: int,
         spawn_rate: float | None,
+        lock: AbstractContextManager[object],
         driver: Driver = Manual(),  # noqa: B008 - frozen
         *,
         arrivals: Arrivals = "poisson",
         max_users: int = 0,
     ) -> None:
-        """`arrivals`, `max_users`: of rate levels."""
+        """`lock`: one that native threads may wait for, whatever gevent has patched. `arrivals`, `max_users`: of rate levels."""
         self.wanted = wanted
         """0 while a rate is offered."""
         self.offered_per_s: float | None = None
@@ -117,7 +118,7 @@ class RequestedLoad:
         self.thread: UsersThread | None = None
         self.driver = Driving(driver)
         """The driver now."""
-        self._lock = native.allocate_lock()
+        self._lock = lock
         """Locked while a thread changes the driver or the load. Not reentrant."""
 
     def set_spawn_rate(self, rate: float | None) -> None:

@@ -1,10 +1,10 @@
-"""When the autopilot ends the open level: its figures are precise enough, or it must be left at once. Pure."""
+"""How long levels last: when a search ends the open one, and how long that or a proposed one will take. Pure."""
 
 from __future__ import annotations
 
 from ..model.figures import LevelFigures
-from ..model.proposals import Why
-from .autopilot_input import AutopilotInput, fails, low_load_line, ports_last_s, precise, small_steps_why
+from ..model.proposals import GoTo, Hold, Proposal, Why
+from .search_input import SearchInput, fails, low_load_line, ports_last_s, precise, small_steps_why
 
 LEAST_S = 6.0
 MOST_S = 18.0
@@ -37,7 +37,7 @@ UNSETTLED_MOST_S = 90.0
 """
 
 
-def may_end(known: AutopilotInput, stage: Why, top: int) -> bool:
+def may_end(known: SearchInput, stage: Why, top: int) -> bool:
     """Whether the open level's figures are precise enough. `stage`: the reason for which the level was opened.
     `top`: users of the highest level that was not left at once.
     """
@@ -61,7 +61,7 @@ def _is_steady(figures: LevelFigures) -> bool:
     return (figures.goodput_se_rps or 0.0) <= UNSTEADY * (figures.goodput_rps or 0.0)
 
 
-def _lies_on_line(known: AutopilotInput, top: int) -> bool:
+def _lies_on_line(known: SearchInput, top: int) -> bool:
     """Whether this level is above all earlier ones and lies on the low-load line, with enough requests to decide that."""
     figures = known.open.figures
     if figures.goodput_rps is None or low_load_line(known)[1] < STRAIGHT or known.open.users < top:
@@ -69,8 +69,54 @@ def _lies_on_line(known: AutopilotInput, top: int) -> bool:
     return figures.requests >= STRAIGHT_REQUESTS or figures.settled_seconds >= STRAIGHT_S
 
 
-def leave_at_once_why(known: AutopilotInput) -> Why | None:
+def leave_at_once_why(known: SearchInput) -> Why | None:
     """Why the open level must be left at once; None if it need not."""
     if ports_last_s(known) < PORTS_LEAST_S / 2:
         return "ports"
     return "failures" if fails(known, FAILURES_MOST) else None
+
+
+# -- how long it will take
+
+SETTLING_S = 3.0
+"""Seconds that a level is assumed to take to settle before any has settled: one to start the users, two to settle."""
+
+
+def lengths(why: Why, figures: LevelFigures | None = None) -> tuple[float, float]:
+    """Least and most settled seconds of a level that is opened for this reason; its latest `figures`, if it is open."""
+    if why == "rest":
+        return 0.0, 0.0
+    failing = figures is not None and figures.failures > 0
+    return (RETREAT_S if why == "retreat" and not failing else LEAST_S), MOST_S
+
+
+def timed(proposal: Proposal, known: SearchInput | None, stage: GoTo | None, settling_s: float) -> Proposal:
+    """The proposal with its seconds.
+
+    `stage`: the proposal that opened the open level; None if it was not proposed. `settling_s`: seconds that levels take to
+    settle.
+    """
+    opened_for: Why | None = stage.why if stage is not None else None
+    match proposal:
+        case GoTo(users, why, figures, opens_new_level):
+            least_s, most_s = _of_verification(proposal) or lengths(why)
+            before_s = settling_s if most_s else 0.0
+            return GoTo(users, why, figures, opens_new_level, _rounded(least_s + before_s), _rounded(most_s + before_s))
+        case Hold("measuring" as why) if known is not None:
+            least_s, most_s = (stage and _of_verification(stage)) or lengths(opened_for or "first", known.open.figures)
+            seconds = known.open.figures.settled_seconds
+            return Hold(why, _rounded(least_s - seconds), _rounded(most_s - seconds), opened_for)
+        case Hold("settling" as why):
+            least_s, most_s = (stage and _of_verification(stage)) or lengths(opened_for or "first")
+            left_s = max(settling_s - (known.open_s if known is not None else 0.0), 0.0)
+            return Hold(why, _rounded(left_s + least_s), _rounded(left_s + most_s), opened_for)
+    return proposal
+
+
+def _rounded(seconds: float) -> float:
+    return round(max(seconds, 0.0), 1)
+
+
+def _of_verification(step: GoTo) -> tuple[float, float] | None:
+    least_s, most_s = step.figures.get("least_s"), step.figures.get("most_s")
+    return (least_s, most_s) if isinstance(least_s, float | int) and isinstance(most_s, float | int) else None

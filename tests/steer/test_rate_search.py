@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capexplorer.load.rate_policy import LEAST_S, MOST_S, End, Offer, RateInput, RatePolicy, Stay
 from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
+from capexplorer.steer.rate_search import LEAST_S, MOST_S, End, Offer, RateInput, RateSearch, Stay
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
 from lab.simulation.virtual_rates import VirtualRates
@@ -34,8 +34,8 @@ def policy_input(per_s: float | None, *levels: RateLevelVerdict, settled_s: floa
     return RateInput(per_s=per_s, settled_s=settled_s, level=level, levels=levels, most_per_s=1000.0, **given)
 
 
-def policy_at_10_per_s() -> RatePolicy:
-    pilot = RatePolicy(10.0)
+def policy_at_10_per_s() -> RateSearch:
+    pilot = RateSearch(10.0)
     assert pilot.due(policy_input(None)) == Offer(10.0, "first")
     return pilot
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import PlanCursor, Step, parse
+from capexplorer.steer.plan import Step, parse
+from capexplorer.steer.plan_moves import PlanCursor
 
 
 @pytest.mark.parametrize(

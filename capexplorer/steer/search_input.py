@@ -39,7 +39,7 @@ class InputLevel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AutopilotInput:
+class SearchInput:
     """The input of one decision."""
 
     levels: Sequence[InputLevel]
@@ -86,7 +86,7 @@ def precise(figures: LevelFigures) -> bool:
     return figures.goodput_se_rps <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
 
 
-def low_load_line(known: AutopilotInput) -> tuple[float, float]:
+def low_load_line(known: SearchInput) -> tuple[float, float]:
     """(users at which the low-load line reaches the greatest goodput so far, efficiency of the top level)."""
     levels = sorted(known.measured, key=lambda level: level.users)
     rates = [(level.figures.goodput_rps or 0.0) / level.users for level in levels]
@@ -99,20 +99,20 @@ def low_load_line(known: AutopilotInput) -> tuple[float, float]:
     return greatest / max(rate, 1e-12), rates[-1] / max(rate, 1e-12)
 
 
-def line_error(known: AutopilotInput) -> float:
+def line_error(known: SearchInput) -> float:
     """Relative standard error of the open level's goodput, or of the low-load line if that is smaller."""
     curve, figures = known.verdict.curve, known.open.figures
     own = figures.goodput_se_rps / figures.goodput_rps if figures.goodput_se_rps is not None and figures.goodput_rps else 1.0
     return min(own, curve.low_load_se / curve.low_load_rps_per_user) if curve is not None else own
 
 
-def baseline_requests(known: AutopilotInput) -> int:
+def baseline_requests(known: SearchInput) -> int:
     """Requests of the levels from which the low-load line was fitted."""
     users = {round(each) for each in known.verdict.curve.baseline_users} if known.verdict.curve is not None else set()
     return sum(level.figures.requests for level in known.measured if level.users in users)
 
 
-def collapsed_above(known: AutopilotInput) -> int | None:
+def collapsed_above(known: SearchInput) -> int | None:
     """Users of the level next above the greatest goodput if goodput collapsed there without a plateau; None otherwise."""
     levels = sorted(known.measured, key=lambda level: level.users)
     best = max(levels, key=lambda level: level.figures.goodput_rps or 0.0)
@@ -130,12 +130,12 @@ def _surely_less(figures: LevelFigures, than: LevelFigures) -> bool:
     return goodput < PLATEAU_LEAST * most and goodput + 2 * error < most
 
 
-def fails(known: AutopilotInput, more: float = FAILURES_MORE) -> bool:
+def fails(known: SearchInput, more: float = FAILURES_MORE) -> bool:
     """Whether the failure ratio of the latest seconds is `more` above that of the lowest level."""
     return _more_failures(known, known.latest_failures, known.latest_requests) >= more
 
 
-def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float:
+def _more_failures(known: SearchInput, failures: int, requests: int) -> float:
     """Failure ratio above that of the lowest level; 0 with fewer than FAILURES_LEAST failures."""
     if failures < FAILURES_LEAST or len(known.levels) < 2:
         return 0.0
@@ -143,7 +143,7 @@ def _more_failures(known: AutopilotInput, failures: int, requests: int) -> float
     return failures / requests - (lowest.figures.failure_ratio or 0.0)
 
 
-def small_steps_why(known: AutopilotInput) -> Literal["generator", "failures"] | None:
+def small_steps_why(known: SearchInput) -> Literal["generator", "failures"] | None:
     """Why steps above the open level must be smaller; None: they need not be."""
     if known.generator_saturated:
         return "generator"
@@ -151,7 +151,7 @@ def small_steps_why(known: AutopilotInput) -> Literal["generator", "failures"] |
     return "failures" if _more_failures(known, figures.failures, figures.requests) >= FAILURES_MORE else None
 
 
-def ports_last_s(known: AutopilotInput) -> float:
+def ports_last_s(known: SearchInput) -> float:
     """Seconds until all ports are used; infinite while most are free, because ports in TIME_WAIT become free within a minute."""
     if known.exhausted_in_s is None or known.ports_used_ratio < PORTS_USED_LEAST:
         return math.inf

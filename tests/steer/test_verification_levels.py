@@ -6,31 +6,31 @@ from typing import Any
 
 import pytest
 
-from capexplorer.load.autopilot_policy import AutopilotPolicy
 from capexplorer.model.proposals import Done, GoTo, Hold
+from capexplorer.steer.search import Search
 
-from .autopilot_levels import LOW, STEPS, level, policy_input, step, verdict
+from .search_levels import LOW, STEPS, level, policy_input, step, verdict
 
 TOP = (*LOW, level(24), level(48), level(96), level(116))
 
 
-def verifying(*, only: bool = True) -> AutopilotPolicy:
+def verifying(*, only: bool = True) -> Search:
     """A policy that has just proposed the soak of 35 users."""
-    pilot = AutopilotPolicy(only_verifies=only)
+    pilot = Search(only_verifies=only)
     assert step(pilot.due(policy_input(*TOP, current=verdict("knee")))) == (35, "soak")
     return pilot
 
 
 def test_levels_that_were_measured_by_hand_are_not_repeated() -> None:
     by_hand = verdict("knee", agree=["soak", "beyond"])
-    assert step(AutopilotPolicy(only_verifies=True).due(policy_input(*TOP, current=by_hand))) == (1, "return_to_first")
-    ended = AutopilotPolicy(only_verifies=True).due(policy_input(*LOW, level(1), current=verdict("knee", agree=list(STEPS))))
+    assert step(Search(only_verifies=True).due(policy_input(*TOP, current=by_hand))) == (1, "return_to_first")
+    ended = Search(only_verifies=True).due(policy_input(*LOW, level(1), current=verdict("knee", agree=list(STEPS))))
     assert isinstance(ended, Done)
     assert ended.figures["verification"] == "verified"
 
 
 def test_a_verification_may_begin_without_users() -> None:
-    assert step(AutopilotPolicy(only_verifies=True).due(policy_input(*TOP, level(0, seconds=0.0), current=verdict("knee")))) == (
+    assert step(Search(only_verifies=True).due(policy_input(*TOP, level(0, seconds=0.0), current=verdict("knee")))) == (
         35,
         "soak",
     )
@@ -58,7 +58,7 @@ def test_a_repeated_level_beyond_the_knee_has_no_fewer_users_than_the_first() ->
 
 def test_from_a_higher_level_the_level_beyond_the_knee_is_approached_from_the_soak_level() -> None:
     soaked = verdict("knee", agree=["soak"])
-    assert step(AutopilotPolicy(only_verifies=True).due(policy_input(*TOP, current=soaked))) == (35, "soak")
+    assert step(Search(only_verifies=True).due(policy_input(*TOP, current=soaked))) == (35, "soak")
 
 
 def test_a_knee_that_no_longer_holds_is_searched_for_again_but_not_by_a_verification_alone() -> None:

@@ -110,7 +110,7 @@ class End:
 RateDecision = Offer | Stay | End
 
 
-class RatePolicy:
+class RateSearch:
     """One search. `due` returns the decision; the caller carries it out."""
 
     def __init__(self, first_per_s: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.load.plan import check_start, parse
+from capexplorer.steer.plan import check_start, parse
 
 
 @pytest.mark.parametrize(

@@ -1,69 +1,91 @@
-"""A plan as a driver: which step is due, with shares of the knee or the capacity, and the load before a spike, filled in."""
+"""A plan that runs: which step is due, with shares of the knee or the capacity, and the load before a spike, filled in; and its
+moves of the requested load. Time is passed in.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
-from ...analysis.epoch.measured_epoch import SECONDS_LEAST
-from ...load.plan import PlanCursor, Step
-from ...model.events import By
-from ...model.offered import clamped_rate
-from ...model.proposals import Hold
-from ...model.timeline import Timeline
+from ..analysis.epoch.measured_epoch import SECONDS_LEAST
+from ..model.events import By
+from ..model.offered import clamped_rate
+from ..model.proposals import Hold
+from ..model.timeline import Timeline
+from .plan import Step
 from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
-# -- plan moves ----------------------------------------------------------------------------------------------------------------
-# A plan's moves of the load: steps, and ramps between them. In the pump's thread.
+AFTER_SUSPENSION_S = 6.0
+"""Seconds that a hold, unless it is shorter, still lasts after a suspension, so that a new level settles and is measured."""
 
 
-class OpenLevel(Protocol):
-    """Opens a level of users, or of an offered rate."""
+class PlanCursor:
+    """The state of a running plan. `due` returns the step for a moment; the caller carries it out and reports the end of
+    spawning."""
 
-    def __call__(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
-        """At zero users where a rate is offered."""
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.steps = steps
+        self.index = -1
+        self._ends_s: float | None = None
+        """End of the step's hold; None while its users are spawning, or the autopilot carries it out."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps have ended."""
+        return self.index >= len(self.steps)
+
+    @property
+    def current(self) -> Step | None:
+        """The current step."""
+        return self.steps[self.index] if 0 <= self.index < len(self.steps) else None
+
+    def spawned(self, at_s: float) -> None:
+        """All users of the current step have been running since `at_s`; a ramp begins then."""
+        step = self.current
+        if step is not None and not step.is_autopilots and self._ends_s is None:
+            self._ends_s = at_s + step.hold_s
+
+    def suspended(self, now_s: float, seconds: float) -> None:
+        """Extend the current hold by a suspension of the process that ended at `now_s`, and at least by AFTER_SUSPENSION_S."""
+        step = self.current
+        if step is not None and self._ends_s is not None and not step.is_autopilots:
+            self._ends_s = max(self._ends_s + seconds, now_s + min(step.hold_s, AFTER_SUSPENSION_S))
+
+    def found(self, at_s: float) -> None:
+        """The autopilot has ended: continue at `at_s`."""
+        if self.is_finding:
+            self._ends_s = at_s
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the current step is the autopilot's."""
+        return self.current is not None and self.current.is_autopilots and self._ends_s is None
+
+    def extend(self, until_s: float) -> None:
+        """Extend the current step until `until_s`."""
+        self._ends_s = until_s
+
+    def coming(self, now_s: float) -> Step | None:
+        """The step that `due` would return; None if it is not due yet."""
+        if self.index + 1 >= len(self.steps) or (self.index >= 0 and (self._ends_s is None or now_s < self._ends_s)):
+            return None
+        return self.steps[self.index + 1]
+
+    def due(self, now_s: float) -> Step | None:
+        """The next step if it is due, else None (also after the last one: see `finished`)."""
+        if self.finished or (self.index >= 0 and (self._ends_s is None or now_s < self._ends_s)):
+            return None
+        self.index += 1
+        self._ends_s = None
+        return None if self.finished else self.steps[self.index]
+
+    @property
+    def next_s(self) -> float | None:
+        """Time at which `due` will return the next step; None while spawning or after the end."""
+        return None if self.finished else self._ends_s
 
 
-class PlanMoves:
-    """`carry_out` a move that is due, `ramp` between two of them.
-
-    `generation`: of the plan; moves of a former driver are refused.
-    """
-
-    def __init__(self, requested_load: RequestedLoad, open_level: OpenLevel) -> None:
-        self._requested_load, self._open_level = requested_load, open_level
-
-    def carry_out(self, move: Move, generation: int) -> None:
-        """A step or the begin of a ramp: a new level."""
-        target = self._requested_load
-        match move:
-            case SetUsers(users, None, at_once):
-                rate = target.move(users, generation, at_once=at_once)
-                if rate is not None:
-                    self._open_level(users, "plan", rate)
-            case SetUsers(users, over_s):
-                if target.offered_per_s is not None:
-                    target.move(target.wanted, generation)
-                change = abs(users - target.wanted)
-                self._open_level(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case SetRate(per_s, None):
-                rate = target.move_rate(per_s, generation)
-                if rate is not None:
-                    self._open_level(0, "plan", rate, offered_per_s=per_s)
-            case SetRate(per_s):
-                if target.offered_per_s is None:
-                    target.move_rate(0.0, generation)
-                self._open_level(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
-
-    def ramp(self, move: Move | None, generation: int) -> bool:
-        """Apply the ramp's `move`, if there is one. Returns whether the plan ramps the load now."""
-        match move:
-            case SetUsers(users) if users != self._requested_load.wanted:
-                self._requested_load.move(users, generation)
-            case SetRate(per_s) if per_s != self._requested_load.offered_per_s:
-                self._requested_load.move_rate(per_s, generation, at_once=True)
-        return move is not None
-
+# -- moves
 
 NO_KNEE = "the plan asks {}, but no knee has been found"
 NO_CAPACITY = "the plan asks for {:.0%} of the capacity, but no capacity has been found on rate levels"
@@ -243,3 +265,51 @@ class PlanDriver:
         verdict = self._timeline.verdict
         knee = verdict.capacity.knee if verdict is not None else None
         return knee.users if knee is not None and knee.kind == "knee" else None
+
+
+class OpenLevel(Protocol):
+    """Opens a level of users, or of an offered rate."""
+
+    def __call__(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
+        """At zero users where a rate is offered."""
+
+
+class PlanMoves:
+    """`carry_out` a move that is due, `ramp` between two of them.
+
+    `generation`: of the plan; moves of a former driver are refused.
+    """
+
+    def __init__(self, requested_load: RequestedLoad, open_level: OpenLevel) -> None:
+        self._requested_load, self._open_level = requested_load, open_level
+
+    def carry_out(self, move: Move, generation: int) -> None:
+        """A step or the begin of a ramp: a new level."""
+        target = self._requested_load
+        match move:
+            case SetUsers(users, None, at_once):
+                rate = target.move(users, generation, at_once=at_once)
+                if rate is not None:
+                    self._open_level(users, "plan", rate)
+            case SetUsers(users, over_s):
+                if target.offered_per_s is not None:
+                    target.move(target.wanted, generation)
+                change = abs(users - target.wanted)
+                self._open_level(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
+            case SetRate(per_s, None):
+                rate = target.move_rate(per_s, generation)
+                if rate is not None:
+                    self._open_level(0, "plan", rate, offered_per_s=per_s)
+            case SetRate(per_s):
+                if target.offered_per_s is None:
+                    target.move_rate(0.0, generation)
+                self._open_level(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
+
+    def ramp(self, move: Move | None, generation: int) -> bool:
+        """Apply the ramp's `move`, if there is one. Returns whether the plan ramps the load now."""
+        match move:
+            case SetUsers(users) if users != self._requested_load.wanted:
+                self._requested_load.move(users, generation)
+            case SetRate(per_s) if per_s != self._requested_load.offered_per_s:
+                self._requested_load.move_rate(per_s, generation, at_once=True)
+        return move is not None
