@@ -11,7 +11,8 @@ WAITING := $(BIN)/pytest -q -n 8 --dist loadgroup --no-loadscope-reorder -m "slo
 
 # To collect all of these takes 10 s of CPU: six processes have tests of their own, instead of workers that share all. They wait half of
 # their time, for timers or processes, so more of them than cores keep the cores busy.
-COMPUTING := nice -n 5 $(BIN)/pytest -q -m "not slow"
+QUICK_MARKS := not slow
+COMPUTING = nice -n 5 $(BIN)/pytest -q -m "$(QUICK_MARKS)"
 APP_TESTS := $(wildcard tests/tui/test_app*.py tests/tui/test_picker*.py) tests/tui/test_exporting.py
 SCREEN_TESTS := tests/tui
 ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
@@ -62,7 +63,9 @@ near: setup
 near-tests: setup
 	$(BIN)/python -m lab.near $(BASE)
 
-check: lint quick-tests
+# Two minutes on two quiet cores. Left to `make test`: slow tests, and those with random examples, which compute long.
+check: lint
+	$(MAKE) --no-print-directory quick-tests QUICK_MARKS="not slow and not hypothesis"
 
 # One short form of each long trial below, three minutes. They measure, so no other test runs beside them.
 short-trials: setup built

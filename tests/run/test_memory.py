@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 
 import numpy as np
+import pytest
 from timeline_digest import digest
 
 from capexplorer.model.columns import ENDPOINT_COLUMNS
@@ -37,6 +38,7 @@ def _used(run: VirtualRun) -> int:
     return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(_NOT_OF_RUNS).traces)
 
 
+@pytest.mark.slow
 def test_a_second_adds_its_columns_and_nothing_else_though_two_timelines_fold_it() -> None:
     run = VirtualRun(Run(System(service_s=0.01, think_s=1.0), np.random.default_rng(1)))
     follower = Timeline(seconds_of=run.timeline)
