@@ -68,19 +68,11 @@ class _Control(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fie
     is_answered: ClassVar[bool] = False
     """Whether a screen in another process waits for the answer, which a dialog shows; it shows other refusals as they arrive."""
 
-    def expected(self, state: State) -> State:
-        """The state after this control, which a screen in another process shows before the run confirms it."""
-        return state
-
 
 class StepTo(_Control, frozen=True, tag="users"):
     """Step to `users` (clamped to 0..max_users); opens a level."""
 
     users: Count
-
-    def expected(self, state: State) -> State:
-        """As many users, and no other driver."""
-        return replace(state, wanted=self.users, offered_per_s=None, autopilot=False)
 
 
 class StepToRate(_Control, frozen=True, tag="rate"):
@@ -90,25 +82,13 @@ class StepToRate(_Control, frozen=True, tag="rate"):
 
     per_s: Annotated[float, Meta(ge=0, le=1e9)]
 
-    def expected(self, state: State) -> State:
-        """This rate, and no other driver."""
-        return replace(state, wanted=0, offered_per_s=clamped_rate(self.per_s), autopilot=False)
-
 
 class Zero(_Control, frozen=True, tag="zero"):
     """Stop all users at once."""
 
-    def expected(self, state: State) -> State:
-        """No load, and no other driver."""
-        return replace(state, wanted=0, offered_per_s=None, autopilot=False)
-
 
 class NewLevel(_Control, frozen=True, tag="new_level"):
     """Open a new level with the same users, or the same rate."""
-
-    def expected(self, state: State) -> State:
-        """No other driver."""
-        return replace(state, autopilot=False)
 
 
 class SetStep(_Control, frozen=True, tag="step"):
@@ -130,17 +110,9 @@ class SetAutopilot(_Control, frozen=True, tag="autopilot"):
     finds_rate: bool = False
     """Search for the capacity as an offered rate, not for the knee in users."""
 
-    def expected(self, state: State) -> State:
-        """The autopilot on or off."""
-        return replace(state, autopilot=self.on)
-
 
 class VerifyKnee(_Control, frozen=True, tag="verify"):
     """Let the autopilot verify the current knee and end; users then stay at the first level."""
-
-    def expected(self, state: State) -> State:
-        """The autopilot on."""
-        return replace(state, autopilot=True)
 
 
 class StartPlan(_Control, frozen=True, tag="plan"):
@@ -148,10 +120,6 @@ class StartPlan(_Control, frozen=True, tag="plan"):
 
     is_answered = True
     plan: Text
-
-    def expected(self, state: State) -> State:
-        """No other driver."""
-        return replace(state, autopilot=False)
 
 
 class ChangeWorkers(_Control, frozen=True, tag="workers"):
@@ -210,6 +178,24 @@ RunControl = (
     | EndRun
 )  # fmt: skip
 Control = RunControl | AskControls | GiveControls
+
+
+def expected(state: State, control: Control) -> State:
+    """The state after a control, which a screen in another process shows before the run confirms it."""
+    match control:
+        case StepTo(users):
+            return replace(state, wanted=users, offered_per_s=None, autopilot=False)
+        case StepToRate(per_s):
+            return replace(state, wanted=0, offered_per_s=clamped_rate(per_s), autopilot=False)
+        case Zero():
+            return replace(state, wanted=0, offered_per_s=None, autopilot=False)
+        case NewLevel() | StartPlan():
+            return replace(state, autopilot=False)
+        case SetAutopilot(on):
+            return replace(state, autopilot=on)
+        case VerifyKnee():
+            return replace(state, autopilot=True)
+    return state
 
 
 class RunControls(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..errors import InputError
-from ..model.controls import Control, Setup, State
+from ..model.controls import Control, Setup, State, expected
 from ..model.kept_request import KeptRequest, RequestBrief
 from ..model.sources import Clock
 from .protocol import (
@@ -193,7 +193,7 @@ class RemoteControls:
 
     def do(self, control: Control) -> str | None:
         """Send it. Waits for the run's answer if the control `is_answered`; any other refusal arrives as a notice."""
-        self._state = control.expected(self._state)
+        self._state = expected(self._state, control)
         number = self._sent + 1
         self._pending[number] = control
         if not control.is_answered:
@@ -239,7 +239,7 @@ class RemoteControls:
         self._reconnecting, self._state = False, update.state
         self._pending = {number: control for number, control in self._pending.items() if number > update.seen}
         for control in self._pending.values():
-            self._state = control.expected(self._state)
+            self._state = expected(self._state, control)
 
     def _send(self, call: Call) -> None:
         self._sent = call.number

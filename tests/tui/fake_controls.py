@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from capexplorer.model.controls import ChangeWorkers, Control, RestartTarget, SetSpawnRate, Setup, StartPlan, State
+from capexplorer.model.controls import ChangeWorkers, Control, RestartTarget, SetSpawnRate, Setup, StartPlan, State, expected
 
 
 class FakeControls:
@@ -32,6 +32,6 @@ class FakeControls:
                 self.change(workers=self.state.workers + (1 if add else -1))
             case SetSpawnRate(rate):
                 self.change(spawn_rate=rate)
-        self.state = control.expected(self.state)
+        self.state = expected(self.state, control)
         self.calls.append(control)
         return None
