@@ -41,7 +41,7 @@ confirms nothing and counts as unavailable, never as zero.
 knee, and latency rose by 10% and by more than the loop lag. Otherwise the busiest resource is named, but not as a limit. A
 level that saturated the generator has no bottleneck.
 
-Advice is for Linux; in a session, readings fill in numbers and process ids.
+Advice is for Linux; a session shows all of it, with numbers and process ids.
 """
 
 
@@ -70,11 +70,12 @@ def check(texts: Mapping[str, Mapping[str, str]]) -> None:
 def row(entry: Entry, fields: Mapping[str, str]) -> tuple[str, ...]:
     """The cells of one line."""
     critical = " (critical)" if entry.severity == "critical" else ""
-    return (f"`{entry.id}`{critical}", *(fields[name] for name in FIELDS), _first_sentence(wording.advice_for(entry.id, {})))
+    return (f"`{entry.id}`{critical}", *(fields[name] for name in FIELDS), _beginning(wording.advice_for(entry.id, {})))
 
 
-def _first_sentence(advice: str) -> str:
-    return re.split(r"(?<=[.]) (?=[A-Z])", advice)[0]
+def _beginning(advice: str) -> str:
+    """Its first sentence, up to a semicolon: a session shows all of it."""
+    return re.split(r"(?<=[.]) (?=[A-Z])|; ", advice)[0].rstrip(".") + "."
 
 
 def texts() -> Mapping[str, Mapping[str, str]]:

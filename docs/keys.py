@@ -11,7 +11,7 @@ from lab.kit.tables import table
 HEAD = """\
 # Keys
 
-Made from the table of keys (`capexplorer/tui/keys.py`). `?` shows the keys of a screen, and its bottom line the most important
+Made from the table of keys. `?` shows the keys of a screen, and its bottom line the most important
 ones.
 
 The column "name" is for keys of your own: `[keys]` of the [configuration file](configuration.md) gives an action one key or a

@@ -11,7 +11,7 @@ TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
 def filled(page: str, **fields: object) -> str:
     """A page: its template with these fields."""
-    return (TEMPLATES / f"{page}.md").read_text(encoding="utf-8").format(**fields)
+    return (TEMPLATES / f"{page}.template").read_text(encoding="utf-8").format(**fields)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
