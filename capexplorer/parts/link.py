@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..procs.lines import LineSplitter, Unsent
 from .raw_reading import RawReading, ShellLines, decoded
 
 _HERE = Path(__file__).parent
@@ -73,8 +74,7 @@ class PartLink:
         self.why: str | None = None
         """Why there are no readings: the last line that the transport printed on stderr."""
         self.process: subprocess.Popen[bytes] | None = None
-        self._input = b""
-        self._unsent = b""
+        self._input, self._unsent = LineSplitter(), Unsent(-1)
         self._unanswered_bytes = 0
         """Bytes that have arrived since the last answer."""
         self._errors = b""
@@ -103,7 +103,7 @@ class PartLink:
             self._send(line + b"\n")
 
     def _start(self) -> None:
-        self._input, self._unsent, self._errors, self._unanswered_bytes = b"", b"", b"", 0
+        self._input, self._errors, self._unanswered_bytes = LineSplitter(), b"", 0
         self._shell_lines, self._polled, self.reader = ShellLines(), None, None
         self._offsets.clear()
         try:
@@ -116,13 +116,13 @@ class PartLink:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
+        assert self.process.stdin is not None
+        self._unsent = Unsent(self.process.stdin.fileno())
         self._send(_CHOOSE_READER)
 
     def _send(self, text: bytes) -> None:
-        assert self.process is not None and self.process.stdin is not None
-        self._unsent += text
-        with suppress(BlockingIOError, BrokenPipeError):  # `take` notices a broken one
-            self._unsent = self._unsent[os.write(self.process.stdin.fileno(), self._unsent) :]
+        self._unsent.add(text)
+        self._unsent.flush()  # `take` notices a broken pipe
 
     def descriptors(self) -> list[int]:
         """Descriptors that become readable when there is something to `take`."""
@@ -136,14 +136,12 @@ class PartLink:
         if self.process is None:
             return
         assert self.process.stdout is not None and self.process.stderr is not None
-        if self._unsent:
-            self._send(b"")
+        self._unsent.flush()
         arrived = _read(self.process.stdout.fileno())
         if errors := _read(self.process.stderr.fileno()):  # after stdout: at its end, the reason has been printed
             self._errors = (self._errors + errors)[-_ERRORS_MOST_BYTES:]
         self._unanswered_bytes += len(errors or b"") + len(arrived or b"")
-        *lines, self._input = (self._input + (arrived or b"")).split(b"\n")
-        for line in lines:
+        for line in self._input.add(arrived or b""):
             if (reading := self._line(line)) is not None:
                 yield reading
         if arrived is None:

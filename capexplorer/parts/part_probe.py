@@ -25,6 +25,7 @@ from ..probe.host import HostProbe
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from ..probe.procfs import Growth, complete_sum, per_second
 from ..probe.tree import Cpu, Used, core_share
+from ..procs.stat import Stat, stat_in
 from .raw_reading import RawReading
 
 # -- remote files --------------------------------------------------------------------------------------------------------------
@@ -119,8 +120,8 @@ class PartProcesses:
 
     def read(self, raw: RawReading, elapsed_s: float) -> TargetReading | None:
         """The reading over the `elapsed_s` since the previous one; None if no process is selected, or none was found yet."""
-        stats = {pid: stat for pid in raw.pids if (stat := procfs.stat(raw.files.get(f"/proc/{pid}/stat"))) is not None}
-        running = {pid: stat for pid, stat in stats.items() if stat.state not in "ZX"}
+        stats = {pid: found for pid in raw.pids if (found := stat_in(raw.files.get(f"/proc/{pid}/stat"))) is not None}
+        running = {pid: found for pid, found in stats.items() if not found.has_ended}
         counters = self._counters(running, elapsed_s)
         if not running:
             gone = bool(self._before)
@@ -140,7 +141,7 @@ class PartProcesses:
             **known,
         )
 
-    def _counters(self, running: Mapping[int, procfs.Stat], elapsed_s: float) -> dict[str, Any]:
+    def _counters(self, running: Mapping[int, Stat], elapsed_s: float) -> dict[str, Any]:
         faults = [self._growth(("faults", pid, stat.started_ticks), stat.major_faults) for pid, stat in running.items()]
         known = [growth for growth in faults if growth is not None]
         now, before = {(pid, stat.started_ticks) for pid, stat in running.items()}, self._before
@@ -151,7 +152,7 @@ class PartProcesses:
             "processes_ended": None if before is None else len(set(before.items()) - now),
         }
 
-    def _sums(self, raw: RawReading, running: Mapping[int, procfs.Stat], elapsed_s: float) -> dict[str, Any]:
+    def _sums(self, raw: RawReading, running: Mapping[int, Stat], elapsed_s: float) -> dict[str, Any]:
         threads = list(self._threads(raw, running))
         read_bytes, written_bytes = self._disk_bytes(raw, running)
         return {
@@ -165,22 +166,19 @@ class PartProcesses:
             "written_bytes_per_s": per_second(written_bytes, elapsed_s),
         }
 
-    def _cpu_ns(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> int | None:
+    def _cpu_ns(self, raw: RawReading, running: Mapping[int, Stat]) -> int | None:
         """CPU time of all processes, including ended children; in clock ticks if a shell reads. That of their own control group
         includes processes that nobody has waited for."""
         of_group = self._growth(("group", next(iter(running))), raw.numbers.get("group_cpu_ns"))
         tick_ns = 1e9 / raw.ticks
         used: dict[int, Used] = {}
         for pid, stat in running.items():
-            text = procfs.process_cpu(raw.files.get(f"/proc/{pid}/stat"))
-            own_ns = raw.numbers.get(f"cpu_ns:{pid}", round(text.ticks * tick_ns) if text is not None else None)
-            if own_ns is None:
-                return None
+            own_ns = raw.numbers.get(f"cpu_ns:{pid}", round(stat.own_ticks * tick_ns))
             used[pid] = Used(own_ns, round(stat.reaped_ticks * tick_ns), stat.started_ticks / raw.ticks)
         of_tree = self._cpu.grown_ns(used, raw.boot)
         return of_tree if of_group is None else of_group
 
-    def _threads(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> Iterator[procfs.Schedule]:
+    def _threads(self, raw: RawReading, running: Mapping[int, Stat]) -> Iterator[procfs.Schedule]:
         """Growth of each thread that was in the previous raw reading, too."""
         for path, text in raw.files.items():
             pid, name = _of_process(path)
@@ -192,7 +190,7 @@ class PartProcesses:
             if on_cpu_ns is not None and run_delay_ns is not None and slices is not None and (on_cpu_ns or not slices):
                 yield procfs.Schedule(on_cpu_ns, run_delay_ns, slices)
 
-    def _disk_bytes(self, raw: RawReading, running: Mapping[int, procfs.Stat]) -> tuple[int | None, int | None]:
+    def _disk_bytes(self, raw: RawReading, running: Mapping[int, Stat]) -> tuple[int | None, int | None]:
         """(read from, written to) storage; None if access is denied, and if a process ended, since its parent inherits its
         counts."""
         grown: list[list[int | None]] = [[], []]
@@ -230,7 +228,7 @@ def _of_process(path: str) -> tuple[int, str]:
     return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdecimal() else (0, "")
 
 
-def _open_files(raw: RawReading, running: Mapping[int, procfs.Stat]) -> dict[str, Any]:
+def _open_files(raw: RawReading, running: Mapping[int, Stat]) -> dict[str, Any]:
     """The sum, and the figures of the process nearest to its limit."""
     each = [(raw.numbers.get(f"fds:{pid}"), _limit(raw, pid)) for pid in running]
     known = [(fds, limit) for fds, limit in each if fds is not None]
@@ -360,11 +358,11 @@ class PartProbe:
         starts again, the first process has the same id."""
         if self._watch.pid is None or self._watch.is_in_container or not raw.pids:
             return raw
-        stat = procfs.stat(raw.files.get(f"/proc/{self._watch.pid}/stat"))
-        if stat is None:
+        found = stat_in(raw.files.get(f"/proc/{self._watch.pid}/stat"))
+        if found is None:
             return raw
-        self.started_ticks = self.started_ticks or stat.started_ticks
-        if stat.started_ticks == self.started_ticks:
+        self.started_ticks = self.started_ticks or found.started_ticks
+        if found.started_ticks == self.started_ticks:
             return raw
         why = f"process {self._watch.pid} has ended, and another one has its id now"
         return msgspec.structs.replace(raw, pids=(), why=why, sockets=(), listeners=())
@@ -383,7 +381,7 @@ class PartProbe:
     def _neighbours(self, raw: RawReading, others: float | None) -> NeighboursReading:
         """CPU of other processes of that machine; their names while they use much."""
         if raw.all:
-            found = ((int(text.partition(" ")[0]), procfs.process_cpu(text)) for text in raw.all if text)
+            found = ((int(text.partition(" ")[0]), procfs.process_cpu(stat_in(text))) for text in raw.all if text)
             now = Snapshot(raw.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
             if self._snapshot is not None:
                 self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids})
@@ -427,8 +425,8 @@ class PartProbe:
 
 def _command(raw: RawReading) -> str | None:
     """The name of its first process, where this user may not read the path of its executable."""
-    stat = raw.files.get(f"/proc/{raw.pids[0]}/stat") if raw.pids else None
-    return stat[stat.find("(") + 1 : stat.rfind(")")] if stat else None
+    found = stat_in(raw.files.get(f"/proc/{raw.pids[0]}/stat")) if raw.pids else None
+    return found.name if found is not None else None
 
 
 def _denied(raw: RawReading) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..model.events import PartState
 from ..model.watched import PartSpec
+from ..procs.lines import PIECE_BYTES, LineSplitter, write_all
 from . import part_messages as messages
 from .watched_part import WatchedPart, clock
 
@@ -45,7 +46,7 @@ class PartsProcess:
         self._parts: list[WatchedPart] = []
         self._registered: set[int] = set()
         self._machines = Machines()
-        self._rest = b""
+        self._lines = LineSplitter()
         self._wake_reader, self._wake_writer = os.pipe()
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
 
@@ -73,9 +74,8 @@ class PartsProcess:
         return True
 
     def _read_messages(self) -> bool:
-        piece = os.read(self._source, 1 << 16)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        for line in lines:
+        piece = os.read(self._source, PIECE_BYTES)
+        for line in self._lines.add(piece):
             match messages.request_of(line):
                 case messages.Add(watch):
                     self._add(watch)
@@ -95,9 +95,7 @@ class PartsProcess:
         part.poll()
 
     def _send(self, message: messages.PartMessage) -> None:
-        text = messages.line(message)
-        while text:
-            text = text[os.write(self._sink, text) :]
+        write_all(self._sink, messages.line(message))
 
     def _register(self) -> None:
         """Register the descriptors of the present transports with the selector."""

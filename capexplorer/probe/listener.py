@@ -7,8 +7,7 @@ import os
 import sys
 from collections.abc import Collection
 
-from . import procfs
-from .procfs import read_once
+from ..procs.stat import stat_of
 from .sockdiag import SockDiag
 
 
@@ -70,7 +69,7 @@ def _link(path: str) -> str:
 
 
 def _started(pid: int) -> tuple[int, int]:
-    stat = procfs.stat(read_once(f"/proc/{pid}/stat"))
+    stat = stat_of(pid)
     return (stat.started_ticks if stat else sys.maxsize, pid)
 
 

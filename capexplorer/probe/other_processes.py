@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
+from ..procs.stat import stats
 from . import procfs
 from .tree import descendants
 
@@ -101,27 +102,13 @@ class NeighboursProbe:
 
 def snapshot() -> Snapshot | None:
     """All processes visible here; None if /proc cannot be listed (no descriptor is left)."""
-    try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return None
     at_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    found = ((pid, procfs.process_cpu(_stat(pid))) for pid in pids)
-    return Snapshot(at_s, {(pid, each.started_ticks): each for pid, each in found if each is not None})
-
-
-def _stat(pid: int) -> str | None:
-    """Text of /proc/PID/stat, in one read; None if the process has ended, or no descriptor is left."""
     try:
-        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        found = stats()
     except OSError:
         return None
-    try:
-        return os.read(descriptor, 4096).decode("utf-8", "replace")
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    cpus = ((pid, procfs.process_cpu(each)) for pid, each in found.items())
+    return Snapshot(at_s, {(pid, each.started_ticks): each for pid, each in cpus if each is not None})
 
 
 def busiest(before: Snapshot, now: Snapshot, ours: set[int]) -> dict[str, float]:

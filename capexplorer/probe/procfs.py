@@ -10,6 +10,9 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from ..procs.lines import LineSplitter
+from ..procs.stat import Stat
+
 _CHUNK_BYTES = 32768
 
 OUT_OF_FDS = frozenset((errno.EMFILE, errno.ENFILE))
@@ -66,10 +69,9 @@ class KeptFile:
     def lines(self) -> Iterator[str]:
         """Its lines, read as the caller iterates: the first lines of a long file are cheap. Raises OSError where `read` returns
         None."""
-        rest = b""
+        splitter = LineSplitter()
         for piece in self._pieces():
-            *whole, rest = (rest + piece).split(b"\n")
-            yield from (line.decode("utf-8", "replace") for line in whole)
+            yield from (line.decode("utf-8", "replace") for line in splitter.add(piece))
 
     def _pieces(self) -> Iterator[bytes]:
         if self.waits_for_fd:
@@ -138,22 +140,6 @@ def numbers(path: str) -> list[int]:
 # the probes decide what a figure means.
 
 
-class Stat(NamedTuple):
-    """The fields of /proc/PID/stat that are used. Times in clock ticks, start time since boot."""
-
-    state: str
-    parent: int
-    major_faults: int
-    """Major page faults of this process: pages that had to be read from disk."""
-    reaped_ticks: int
-    """CPU time of its reaped children, including their reaped children."""
-    threads: int
-    started_ticks: int
-    rss_pages: int
-    wait_status: int
-    """Wait status of a zombie; also 0 where this process may not read it."""
-
-
 class Schedule(NamedTuple):
     """schedstat of one thread: nanoseconds on a core, nanoseconds runnable without a core, number of time slices."""
 
@@ -181,32 +167,9 @@ class CpuTime(NamedTuple):
     cpus: int
 
 
-def stat(text: str | None) -> Stat | None:
-    """One process. The name may hold spaces and brackets, so fields count from the last bracket."""
-    if not text:
-        return None
-    fields = text[text.rfind(")") + 2 :].split()
-    if len(fields) < 22:
-        return None
-    return Stat(
-        state=fields[0],
-        parent=int(fields[1]),
-        major_faults=int(fields[9]),
-        reaped_ticks=int(fields[13]) + int(fields[14]),
-        threads=int(fields[17]),
-        started_ticks=int(fields[19]),
-        rss_pages=int(fields[21]),
-        wait_status=int(fields[49]) if len(fields) > 49 else 0,
-    )
-
-
-def process_cpu(text: str | None) -> ProcessCpu | None:
+def process_cpu(found: Stat | None) -> ProcessCpu | None:
     """One process: its name as a log may show it, and the CPU time that it used itself."""
-    head, bracket, rest = (text or "").rpartition(")")
-    fields = rest.split()
-    if not bracket or len(fields) < 20:
-        return None
-    return ProcessCpu(process_name(head.partition("(")[2]), int(fields[1]), int(fields[11]) + int(fields[12]), int(fields[19]))
+    return None if found is None else ProcessCpu(process_name(found.name), found.parent, found.own_ticks, found.started_ticks)
 
 
 def process_name(comm: str) -> str:

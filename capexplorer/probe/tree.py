@@ -14,10 +14,12 @@ import struct
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
+from ..procs.stat import Stat, stat_in, stats
 from . import procfs
-from .procfs import OUT_OF_FDS, Growth, KeptFile, numbers, per_second, read_once
+from .procfs import OUT_OF_FDS, Growth, KeptFile, numbers, per_second
 
 # -- threads -------------------------------------------------------------------------------------------------------------------
 # Readings of threads from their schedstat: time on a core, time runnable but waiting for a core, number of time slices.
@@ -184,17 +186,17 @@ class Process:
         self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
         self.io = KeptFile(f"/proc/{pid}/io")
         self._ending = ProcessEnding(pid)
-        self.stat: procfs.Stat | None = None
+        self.stat: Stat | None = None
         self.refresh()
 
     def refresh(self) -> None:
         """Read `stat`; it is None if the process has ended and its parent has waited for it."""
-        self.stat = procfs.stat(self._stat.read())
+        self.stat = stat_in(self._stat.read())
 
     @property
     def running(self) -> bool:
         """Whether it has not ended; a zombie has."""
-        return self.stat is not None and self.stat.state not in "ZX"
+        return self.stat is not None and not self.stat.has_ended
 
     @property
     def waits_for_fd(self) -> bool:
@@ -344,8 +346,9 @@ def descendants(pids: set[int], parents: Mapping[int, int]) -> list[int]:
 
 
 def _parents() -> dict[int, int]:
-    stats = {int(name): procfs.stat(read_once(f"/proc/{name}/stat")) for name in _listed("/proc") if name.isdigit()}
-    return {pid: stat.parent for pid, stat in stats.items() if stat is not None}
+    with suppress(OSError):
+        return {pid: each.parent for pid, each in stats().items()}
+    return {}
 
 
 def _listed(folder: str) -> list[str]:

@@ -10,8 +10,10 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import IO, Any
+
+from ..procs.lines import PIECE_BYTES, LineSplitter
 
 OnLine = Callable[[str, str, str], None]
 """source, level, text; called from any thread."""
@@ -88,17 +90,18 @@ class Capture:
 
 
 def _reading(reader: int, source: str, on_line: OnLine) -> Callable[[], None]:
+    def report(lines: Iterable[bytes]) -> None:
+        for line in lines:
+            on_line(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
+
     def read() -> None:
-        rest = b""
-        while chunk := os.read(reader, 65_536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                on_line(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
-            if len(rest) > LINE_BYTES:
-                on_line(source, "info", rest[:LINE_BYTES].decode("utf-8", "replace"))
-                rest = b""
-        if rest:
-            on_line(source, "info", rest.decode("utf-8", "replace"))
+        splitter = LineSplitter()
+        while chunk := os.read(reader, PIECE_BYTES):
+            lines = splitter.add(chunk)
+            if len(splitter.rest) > LINE_BYTES:
+                lines += splitter.end()
+            report(lines)
+        report(splitter.end())
         os.close(reader)
 
     return read

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import posix
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 
 from msgspec.structs import replace
@@ -24,6 +22,8 @@ from ..model.watched import PartSpec
 from ..parts import part_messages as messages
 from ..parts.parts_process import OWN_MACHINE
 from ..probe.other_processes import PartHere
+from ..procs import isolated
+from ..procs.lines import PIECE_BYTES, LineSplitter, Unsent
 
 POLL_BEFORE_S = 0.3
 """Seconds before a tick at which parts are polled: readings that arrive within that time belong to the tick's second."""
@@ -35,11 +35,6 @@ _END_S = 2.0
 _REAP_POLL_S = 0.02
 _BUFFER_MOST = 4 << 20
 
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.parts.parts_process import main; main()"
-"""Isolated: no module in the working folder can shadow the library's."""
-
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
-
 
 class PartWatch:
     """The watched parts of one run. `emit` takes the events about parts, `now_s` returns seconds of the session."""
@@ -49,9 +44,8 @@ class PartWatch:
         self.watched: list[PartSpec] = []
         self._unusable: list[str] = []
         self._pid: int | None = None
-        self._to = self._from = -1
-        self._rest = b""
-        self._unsent = b""
+        self._from = -1
+        self._lines, self._unsent = LineSplitter(), Unsent(-1)
         self._polled = False
         self._new: dict[str, PartReading] = {}
         self._read_at_s: dict[str, float] = {}
@@ -77,17 +71,17 @@ class PartWatch:
             self._send(messages.Add(watch))
 
     def _start(self) -> None:
-        theirs_in, self._to = os.pipe()
+        theirs_in, to = os.pipe()
         self._from, theirs_out = os.pipe()
-        for descriptor in (self._to, self._from):
+        for descriptor in (to, self._from):
             os.set_blocking(descriptor, False)
-        command = [sys.executable, "-I", "-c", _PROGRAM, _PACKAGE_ROOT]
+        command = isolated.command("capexplorer.parts.parts_process", has_site=True)
         duplicated = [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)]
         own_group = {"setpgroup": 0}
-        self._pid = posix.posix_spawn(sys.executable, command, os.environ, file_actions=duplicated, **own_group)  # type: ignore[arg-type]
+        self._pid = posix.posix_spawn(command[0], command, os.environ, file_actions=duplicated, **own_group)  # type: ignore[arg-type]
         for descriptor in (theirs_in, theirs_out):
             posix.close(descriptor)
-        self._rest = self._unsent = b""
+        self._lines, self._unsent = LineSplitter(), Unsent(to)
         for watch in self.watched:
             self._send(messages.Add(watch))
 
@@ -130,12 +124,11 @@ class PartWatch:
 
     def _take(self) -> bool:
         """Take in everything that has arrived. False if the process has ended."""
-        is_open = True
+        is_open, lines = True, list[bytes]()
         with suppress(BlockingIOError):
-            while piece := os.read(self._from, 1 << 16):
-                self._rest += piece
+            while piece := os.read(self._from, PIECE_BYTES):
+                lines += self._lines.add(piece)
             is_open = False
-        *lines, self._rest = self._rest.split(b"\n")
         for line in lines:
             match messages.reported(line):
                 case messages.Read(reading, at_s, refused):
@@ -147,8 +140,8 @@ class PartWatch:
                     self._noticed.add(part.name)
                     self._locate(part)
                     self._emit(replace(part, t_s=self._now_s()))
-        if len(self._rest) > _BUFFER_MOST:
-            self._rest = b""
+        if len(self._lines.rest) > _BUFFER_MOST:
+            self._lines.end()
         return is_open
 
     def report_silent(self) -> None:
@@ -168,11 +161,10 @@ class PartWatch:
             self._here[part.name] = PartHere(pid, before.cpu_ratio if before is not None else None)
 
     def _send(self, message: messages.PartMessage) -> None:
-        self._unsent += messages.line(message)
-        with suppress(BlockingIOError, BrokenPipeError):
-            self._unsent = self._unsent[os.write(self._to, self._unsent) :]
+        self._unsent.add(messages.line(message))
+        self._unsent.flush()
         if len(self._unsent) > _BUFFER_MOST:
-            self._unsent = b""
+            self._unsent.drop()
 
     def end(self, sleep: Callable[[float], None] = native.sleep) -> None:
         """End the process, and with it every reader."""
@@ -184,7 +176,7 @@ class PartWatch:
         """Close the pipes, which ends the process, and wait for its end."""
         pid, self._pid = self._pid, None
         assert pid is not None
-        for descriptor in (self._to, self._from):
+        for descriptor in (self._unsent.descriptor, self._from):
             posix.close(descriptor)
         deadline_s = monotonic() + _END_S
         with suppress(ChildProcessError):

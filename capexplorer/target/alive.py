@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from ..procs.stat import stat_of
 
 
 def is_alive(pid: int) -> bool:
     """Also True for a process that we may not signal. False for a zombie: it has ended, even if no process ever waits for it.
     Where /proc is missing, a zombie counts as alive.
     """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return _takes_signals(pid)
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    stat = stat_of(pid)
+    return _takes_signals(pid) if stat is None else not stat.has_ended
 
 
 def _takes_signals(pid: int) -> bool:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from capexplorer.procs.stat import stats
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -96,13 +98,4 @@ def session_of(leader: int) -> list[int]:
 
 def _living() -> list[tuple[int, int, int]]:
     """(pid, parent's pid, session) of all processes except zombies."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        with suppress(OSError):  # ended meanwhile
-            with open(f"/proc/{name}/stat", "rb") as file:
-                state, parent, _, session = file.read().rpartition(b")")[2].split()[:4]
-            if state not in b"ZX":
-                found.append((int(name), int(parent), int(session)))
-    return found
+    return [(pid, each.parent, each.session) for pid, each in stats().items() if not each.has_ended]

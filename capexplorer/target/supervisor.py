@@ -12,11 +12,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from os import close, waitpid
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -25,6 +24,8 @@ import msgspec
 from ..errors import TargetError
 from ..model.limits import AS_IT_IS, ProcessLimits
 from ..model.param import Param
+from ..procs import isolated
+from ..procs.lines import lines_of, write_all
 from .reports import Exited, Output, Report, Started
 from .spec import TargetSpec
 
@@ -91,12 +92,8 @@ GRACE_S = 5.0
 _LAST_RESORT_S = 3.0
 """How long the supervisor may take beyond the target's grace period before it is killed itself."""
 
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 _LAST_RESORT = signal.SIGTERM if sys.platform == "linux" else signal.SIGKILL
 """The signal to the watcher, which then kills the supervisor and its descendants; on other systems to the supervisor itself."""
-
-_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from capexplorer.target.supervisor_process import main; main()"
-"""Run isolated and without site-packages: starts sooner, and no module in the working folder can shadow the library's."""
 
 
 class Supervisor:
@@ -125,7 +122,7 @@ class Supervisor:
         reports, report_writer = os.pipe()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, _PACKAGE_ROOT],
+                isolated.command("capexplorer.target.supervisor_process"),
                 stdin=command_reader,
                 stdout=report_writer,
                 stderr=subprocess.STDOUT,
@@ -247,17 +244,15 @@ class Supervisor:
     def _send(self, command: dict[str, Any]) -> bool:
         if self._commands is None:
             return False
-        unsent = json.dumps(command).encode() + b"\n"
         try:
-            while unsent:
-                unsent = unsent[os.write(self._commands, unsent) :]
+            write_all(self._commands, json.dumps(command).encode() + b"\n")
         except BrokenPipeError:
             return False
         return True
 
     def _read(self, reports: int, on_report: Callable[[Report], None]) -> None:
         decode = msgspec.json.Decoder[Report](Report).decode
-        for line in _lines(reports):
+        for line in lines_of(reports):
             try:
                 report = decode(line)
             except msgspec.DecodeError:  # no report but its stderr: it has failed
@@ -308,10 +303,3 @@ class Supervisor:
 def _set_limits(limits: ProcessLimits) -> dict[str, Any]:
     """Those that are set, by name."""
     return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
-
-
-def _lines(descriptor: int) -> Iterator[bytes]:
-    partial = b""
-    while chunk := os.read(descriptor, 65_536):
-        *lines, partial = (partial + chunk).split(b"\n")
-        yield from lines

@@ -35,6 +35,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeVar
 
+from capexplorer.procs.lines import PIECE_BYTES, LineSplitter, Unsent
+from capexplorer.procs.signals import wake_on
 from capexplorer.target.process_tree import (
     adopt_orphans,
     any_left,
@@ -102,17 +104,16 @@ class OutputLines:
 
     def __init__(self) -> None:
         self._lines: deque[bytes] = deque(maxlen=LINES_PER_S)
-        self._partial = b""
+        self._splitter = LineSplitter(LINE_BYTES + 1)  # one more byte remembers that a line was too long
         self._dropped = 0
         self._window_started_s = float("-inf")
         self._taken_in_window = 0
 
     def feed(self, chunk: bytes) -> None:
         """Add output as it was read, in chunks of any length."""
-        *lines, partial = (self._partial + chunk).split(b"\n")
-        self._partial = partial[: LINE_BYTES + 1]  # one more byte remembers that it was too long
+        lines = self._splitter.add(chunk)
         self._dropped += max(0, len(self._lines) + len(lines) - LINES_PER_S)
-        self._lines.extend(line[: LINE_BYTES + 1] for line in lines[-LINES_PER_S:])
+        self._lines.extend(lines[-LINES_PER_S:])
 
     @property
     def has_lines(self) -> bool:
@@ -131,7 +132,7 @@ class OutputLines:
 
     def finish(self) -> tuple[list[str], int]:
         """The remaining lines at the end of output, including a last line without its newline."""
-        if self._partial:
+        if self._splitter.rest:
             self.feed(b"\n")
         return self._hand_over()
 
@@ -147,57 +148,10 @@ def _text(line: bytes) -> str:
     return text + " [cut]" if len(line) > LINE_BYTES else text
 
 
-# -- report pipe ---------------------------------------------------------------------------------------------------------------
-# The pipe by which the supervisor reports to the app.
-#
-# For the supervisor process alone: standard library only, one thread.
-
-
-UNREAD_MOST_BYTES = 1_000_000
-"""If the app has left this much unread, output is held back; beyond its own bound it is dropped and counted."""
-
-
-class ReportPipe:
-    """Buffers reports. Writing never blocks. A reader that is gone is no error here: the command pipe ends with it."""
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._bytes = bytearray()
-
-    @property
-    def unread(self) -> bool:
-        """Whether reports wait to be written."""
-        return bool(self._bytes)
-
-    @property
-    def full(self) -> bool:
-        """Whether so much is unread that output must be held back."""
-        return len(self._bytes) > UNREAD_MOST_BYTES
-
-    def send(self, report: dict[str, Any]) -> None:
-        """Append a report to the buffer; `flush` writes it."""
-        self._bytes += json.dumps(report).encode() + b"\n"
-
-    def flush(self) -> None:
-        """Write as much as the pipe takes now."""
-        try:
-            while self._bytes:
-                del self._bytes[: os.write(self._descriptor, self._bytes)]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            self._bytes.clear()
-
-
 # -- supervised run ------------------------------------------------------------------------------------------------------------
 # One run under the supervisor: a program from its start to the end of its last descendant.
 #
 # For the supervisor process alone: standard library only, one thread.
-
-
-CHUNK_BYTES = 65_536
-"""A pipe's default capacity on Linux."""
 
 
 class SupervisedRun:
@@ -270,7 +224,7 @@ class SupervisedRun:
     def read_output(self) -> bool:
         """Read one chunk of output; False at the end of the output."""
         try:
-            chunk = os.read(self.output, CHUNK_BYTES)
+            chunk = os.read(self.output, PIECE_BYTES)
         except BlockingIOError:
             return True
         self.lines.feed(chunk)
@@ -281,7 +235,7 @@ class SupervisedRun:
         unread."""
         assert self._process.stdout is not None
         with suppress(BlockingIOError):
-            while chunk := os.read(self.output, CHUNK_BYTES):
+            while chunk := os.read(self.output, PIECE_BYTES):
                 self.lines.feed(chunk)
         self._process.stdout.close()
         return self.lines.finish()
@@ -384,6 +338,9 @@ R = TypeVar("R", bound=SupervisedRun)
 GRACE_WITHOUT_APP_S = 2.0
 """How long a target may take to end in order when the app is gone."""
 
+UNREAD_MOST_BYTES = 1_000_000
+"""If the app has left this much unread, output is held back; beyond its own bound it is dropped and counted."""
+
 _POLL_WHILE_ENDING_S = 0.02
 _POLL_OUTPUT_S = 0.05
 
@@ -392,7 +349,7 @@ def main() -> None:
     """Serve until the command pipe ends, SIGTERM comes or the watcher is gone; leave nothing behind."""
     watcher = fork_supervisor()
     adopt_orphans()
-    wake = _wake_on_signals()
+    wake = wake_on(signal.SIGCHLD, signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
     supervision = _Supervision(commands=0, reports=1, wake=wake, watcher=watcher)
     try:
         supervision.serve()
@@ -400,25 +357,14 @@ def main() -> None:
         supervision.kill()
 
 
-def _wake_on_signals() -> int:
-    """A descriptor that becomes readable at each signal. Handlers, not SIG_IGN: that would be inherited by the target."""
-    readable, writable = os.pipe()
-    os.set_blocking(readable, False)
-    os.set_blocking(writable, False)
-    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
-    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-    return readable
-
-
 class _Supervision:
     """The loop: commands in, reports out, one target at a time and the auxiliary processes."""
 
     def __init__(self, *, commands: int, reports: int, wake: int, watcher: int | None) -> None:
-        os.set_blocking(commands, False)
-        self._commands = commands
-        self._partial_command = b""
-        self._reports = ReportPipe(reports)
+        for descriptor in (commands, reports):
+            os.set_blocking(descriptor, False)
+        self._commands, self._command_lines = commands, LineSplitter()
+        self._reports = Unsent(reports)
         self._wake = wake
         self._selector = selectors.DefaultSelector()
         self._selector.register(commands, selectors.EVENT_READ, self._read_commands)
@@ -451,21 +397,23 @@ class _Supervision:
     def _wait_at_most_s(self) -> float | None:
         if any(run.ending for run in self._runs):
             return _POLL_WHILE_ENDING_S
-        if self._reports.unread or any(run.lines.has_lines for run in self._runs):
+        if self._reports or any(run.lines.has_lines for run in self._runs):
             return _POLL_OUTPUT_S
         return None
 
     def _read_commands(self) -> None:
-        chunk = os.read(self._commands, CHUNK_BYTES)
+        chunk = os.read(self._commands, PIECE_BYTES)
         if not chunk:
             self._selector.unregister(self._commands)
             self._shut_down()
-        *lines, self._partial_command = (self._partial_command + chunk).split(b"\n")
-        for line in lines:
+        for line in self._command_lines.add(chunk):
             self._execute(json.loads(line))
 
+    def _report(self, report: dict[str, Any]) -> None:
+        self._reports.add(json.dumps(report).encode() + b"\n")
+
     def _read_signals(self) -> None:
-        if signal.SIGTERM in os.read(self._wake, CHUNK_BYTES):
+        if signal.SIGTERM in os.read(self._wake, PIECE_BYTES):
             self._shut_down()
 
     def _lost_watcher(self, watcher: int) -> None:
@@ -497,7 +445,7 @@ class _Supervision:
             self._run.stop(grace_s)
         if self._next:  # it waits for the run before it to end
             number = self._next["run"]
-            self._reports.send({"type": "exited", "run": number, "stopped": True, "reason": "stopped before it began"})
+            self._report({"type": "exited", "run": number, "stopped": True, "reason": "stopped before it began"})
             self._next = None
 
     def _reap(self) -> None:
@@ -525,10 +473,10 @@ class _Supervision:
             run.least_grace_s = command.get("least_grace_s", 0.0)
         except (OSError, subprocess.SubprocessError) as error:
             reason = f"cannot run {command['argv'][0]}: {why_not_started(error, command['limits'])}"
-            self._reports.send({"type": "exited", "run": number, "reason": reason})
+            self._report({"type": "exited", "run": number, "reason": reason})
             return None
         self._selector.register(run.output, selectors.EVENT_READ, lambda: self._read_output(run))
-        self._reports.send({"type": "started", "run": number, "pid": run.pid})
+        self._report({"type": "started", "run": number, "pid": run.pid})
         return run
 
     def _read_output(self, run: SupervisedRun) -> None:
@@ -536,18 +484,18 @@ class _Supervision:
             self._selector.unregister(run.output)  # it closed its output, but has not ended
 
     def _pass_on_output(self, run: SupervisedRun) -> None:
-        if not self._reports.full and (taken := run.lines.take(monotonic())):
+        if len(self._reports) <= UNREAD_MOST_BYTES and (taken := run.lines.take(monotonic())):
             self._report_output(run, *taken)
 
     def _report_output(self, run: SupervisedRun, lines: list[str], dropped: int) -> None:
         if lines or dropped:
-            self._reports.send({"type": "output", "run": run.number, "lines": lines, "dropped": dropped})
+            self._report({"type": "output", "run": run.number, "lines": lines, "dropped": dropped})
 
     def _close_run(self, run: SupervisedRun) -> None:
         with suppress(KeyError):
             self._selector.unregister(run.output)
         self._report_output(run, *run.close())
-        self._reports.send({"type": "exited", "run": run.number, "stopped": run.stopped, **run.how_it_ended()})
+        self._report({"type": "exited", "run": run.number, "stopped": run.stopped, **run.how_it_ended()})
         if run is self._run:
             self._run = None
         else:

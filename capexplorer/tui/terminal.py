@@ -18,13 +18,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import close, waitpid
-from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
-_KEEPER = "import sys; sys.path.append(sys.argv[1]); from capexplorer.tui.terminal_keeper import main; main()"
+from ..procs import isolated
 
 
 @dataclass(slots=True)
@@ -98,7 +95,7 @@ class Keeper:
         descriptors = (terminal.input_fd, terminal.output_fd)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _KEEPER, _PACKAGE_ROOT, *map(str, descriptors)],
+                isolated.command("capexplorer.tui.terminal_keeper", *map(str, descriptors)),
                 stdin=reader,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ if sys.platform != "linux":
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.probe import other_processes, procfs
 from capexplorer.probe.other_processes import NeighboursProbe, PartHere, Snapshot, apart_from_target, busiest, snapshot
+from capexplorer.procs.stat import stat_in
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET, PART = 100, 200, 300
@@ -96,14 +97,14 @@ def test_a_process_name_is_that_of_the_kernel_without_control_characters_and_thr
 
 
 def test_a_process_name_with_brackets_and_spaces_is_parsed() -> None:
-    rest = " ".join(["S", "7", *["0"] * 9, "30", "12", *["0"] * 6, "4711", "0"])
-    found = procfs.process_cpu(f"42 (a) b (c)) {rest}")
+    rest = " ".join(["S", "7", *["0"] * 9, "30", "12", *["0"] * 6, "4711", "0", "0"])
+    found = procfs.process_cpu(stat_in(f"42 (a) b (c)) {rest}"))
     assert found == procfs.ProcessCpu(name="a) b (c)", parent=7, ticks=42, started_ticks=4711)
 
 
 @pytest.mark.parametrize("text", [None, "42 (short) S 7"])
 def test_a_missing_or_incomplete_stat_file_gives_no_process(text: str | None) -> None:
-    assert procfs.process_cpu(text) is None
+    assert procfs.process_cpu(stat_in(text)) is None
 
 
 def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
@@ -168,6 +169,6 @@ def test_a_busy_child_process_is_listed_unless_its_parent_is_excluded() -> None:
 def _cpu_s(pid: int) -> float:
     """CPU seconds that a process has used so far."""
     with open(f"/proc/{pid}/stat") as file:
-        found = procfs.process_cpu(file.read())
+        found = procfs.process_cpu(stat_in(file.read()))
     assert found is not None
     return found.ticks / TICKS_PER_S

@@ -9,10 +9,6 @@ import pytest
 
 from capexplorer.probe import facts, procfs
 
-STAT = (
-    "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 2 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "
-    "18446744073709551615 1 1 0 0 0 0 0 16781312 134301698 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 9\n"
-)
 PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
 cpu0 50 2 20 500 30 1 3 10 4 0
 cpu1 50 3 20 500 30 2 4 10 5 0
@@ -43,9 +39,6 @@ Max open files            1024                 524288               files
 IO = "rchar: 2012\nwchar: 0\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
-    (procfs.stat, (STAT,), procfs.Stat("S", 17, 2, 42, 7, 987654, 2222, 9)),
-    (procfs.stat, (STAT[:60],), None),
-    (procfs.stat, ("",), None),
     (procfs.schedstat, ("123456 789 42\n",), procfs.Schedule(123456, 789, 42)),
     (procfs.schedstat, ("0 0 0\n",), None),
     (procfs.schedstat, ("",), None),
@@ -91,7 +84,7 @@ def test_a_recorded_text_is_parsed(parser: Callable[..., Any], arguments: tuple[
 
 @pytest.mark.parametrize(
     "parser",
-    [procfs.stat, procfs.schedstat, procfs.statm_rss_pages, procfs.soft_limit_of_open_files, procfs.cpu_time,
+    [procfs.schedstat, procfs.statm_rss_pages, procfs.soft_limit_of_open_files, procfs.cpu_time,
      procfs.load_average_1m, procfs.interface_bytes, procfs.file_nr, facts.cpu_model, facts.cpus_of_quota],
 )  # fmt: skip
 @pytest.mark.parametrize("text", [None, ""])

@@ -147,7 +147,7 @@ def test_the_probe_package_imports_no_module_that_gevent_replaces() -> None:
     imported = set(run(f"import sys, json, {probe_modules}; print(json.dumps(sorted(sys.modules)))"))
     assert not imported & {"socket", "subprocess", "gevent", "locust", "selectors", "ssl", "psutil"}
     others = {name for name in imported if name.startswith("capexplorer.") and not name.startswith("capexplorer.probe")}
-    assert {name.split(".")[1] for name in others} == {"model"}, "packages of capexplorer besides `probe`"
+    assert {name.split(".")[1] for name in others} == {"model", "procs"}, "packages of capexplorer besides `probe`"
 
 
 @linux

@@ -22,6 +22,8 @@ from pathlib import Path
 from time import monotonic
 
 from ...errors import TargetError
+from ...procs.lines import PIECE_BYTES, LineSplitter
+from ...procs.signals import wake_on
 from ..alive import is_alive
 from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness, write
 from .docker import ask, compose_command, error_in, of_project, services_of
@@ -53,13 +55,13 @@ class RunningCommand:
         assert self._process.stdout is not None
         self.fileno = self._process.stdout.fileno()
         self.has_ended = False
-        self._partial = b""
+        self._splitter = LineSplitter()
 
     def lines(self) -> list[str]:
         """The lines that have arrived; to be called when `fileno` is readable."""
-        piece = os.read(self.fileno, 1 << 16)
+        piece = os.read(self.fileno, PIECE_BYTES)
         self.has_ended = not piece
-        *lines, self._partial = (self._partial + piece + b"\n" * (not piece and bool(self._partial))).split(b"\n")
+        lines = self._splitter.add(piece) if piece else self._splitter.end()
         return [_CONTROL.sub("", line.decode("utf-8", "replace")).rstrip() for line in lines]
 
     def terminate(self) -> None:
@@ -146,7 +148,7 @@ _EVENTS = ("die", "start", "health_status", "destroy")
 
 def run(file: Path, timeout_s: float, containers_file: Path) -> int:
     """Run the services until SIGTERM, or until one fails. Returns the exit code, 0 or 1."""
-    wake = _wake_on_signals()
+    wake = wake_on(signal.SIGTERM, signal.SIGINT)
     project = project_of(os.getppid())
     reason: str | None = None
     try:
@@ -166,16 +168,6 @@ def run(file: Path, timeout_s: float, containers_file: Path) -> int:
     if reason is not None:
         print(reason, flush=True)
     return 0 if reason is None else 1
-
-
-def _wake_on_signals() -> int:
-    """A descriptor that becomes readable at SIGTERM and SIGINT."""
-    readable, writable = os.pipe()
-    os.set_blocking(writable, False)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    signal.set_wakeup_fd(writable)
-    return readable
 
 
 class _Composed:
