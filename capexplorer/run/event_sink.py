@@ -50,7 +50,7 @@ class EventSink:
 
     def _emit_one(self, event: Event) -> None:
         self.timeline.apply(event)
-        self._guarded(lambda writer: writer.write(event))
+        self._guarded(lambda writer: writer.write_canonical(event))
         if isinstance(event, Command | LevelOpened):  # attached screens read the log, and show at once what another one did
             self._guarded(lambda writer: writer.flush())
         self._taken.append(event)

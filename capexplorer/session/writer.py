@@ -135,9 +135,13 @@ class SessionWriter:
             raise LogWriteError(f"{path}: the session log cannot be created: {error.strerror or error}") from None
 
     def write(self, event: Event) -> None:
-        """Write one event; events after `ended` are dropped. Raises ValueError unless the header is the first event, and only
-        it.
+        """Write one event as it will be read (`canonical`); events after `ended` are dropped. Raises ValueError unless the header
+        is the first event, and only it.
         """
+        self.write_canonical(canonical(event))
+
+    def write_canonical(self, event: Event) -> None:
+        """As `write`, for an event that `canonical` returned: it is written unchanged, with any secret that it has."""
         if isinstance(event, Header) == self._began:
             raise ValueError(f"the header comes first, and once; this is a {type(event).__name__}")
         if self._ended:
@@ -146,7 +150,7 @@ class SessionWriter:
         if isinstance(event, Header):  # a copy of an older log is of today's schema
             event = msgspec.structs.replace(event, schema=SCHEMA)
         self._lines += 1
-        self._kept += sealed(encode(canonical(event)), self._lines) + b"\n"
+        self._kept += sealed(encode(event), self._lines) + b"\n"
         if isinstance(event, Header | Mark | Ended):
             self._save(sync=True)
         elif isinstance(event, Sample):
