@@ -26,6 +26,7 @@ from ..model.findings import (
     Shift,
 )
 from ..model.level import Level
+from ..model.level_use import level_use
 from ..model.load import named_load
 from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
@@ -159,8 +160,8 @@ def recoveries(epoch: Epoch) -> Iterator[Mark]:
     recovered: set[int] = set()  # indices of levels; a step down from one of them is not recovery from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]
-        judged = level.opened.index in found.recovery_levels and level.opened.index not in found.disturbed_levels
-        if not judged or level.opened.by == "shift" or not above:
+        use = level_use(level, found)
+        if "recovery" not in use.whys or use.is_disturbed or level.opened.by == "shift" or not above:
             continue
         if above[-1].opened.index in recovered:
             recovered.add(level.opened.index)

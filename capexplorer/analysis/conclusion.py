@@ -382,8 +382,7 @@ def partly_counted(view: EpochView) -> PartlyCounted | None:
     """The clause about levels whose figures count only a part of their requests; None without such levels. Costs a pass over
     their seconds.
     """
-    partial = view.verdict.partial_levels if view.verdict is not None else ()
-    levels = [level for level in view.levels() if level.opened.index in partial]
+    levels = [level for level in view.levels() if "partial" in view.use(level).whys]
     if not levels:
         return None
     ratios = tuple(counted_ratio(view.timeline, level) or 0.0 for level in levels)

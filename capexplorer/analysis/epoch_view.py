@@ -16,6 +16,7 @@ from ..model.events import Mark, Verdict
 from ..model.findings import Cause
 from ..model.grades import CONFIDENCES, SEVERITIES
 from ..model.level import Level
+from ..model.level_use import LevelUse, level_use
 from ..model.rate_verdicts import RateVerdict
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict, KneeVerdict
@@ -89,13 +90,16 @@ class EpochView:
 
     def disturbed(self) -> list[Level]:
         """Levels disturbed by other processes, which used CPU that the service or the generator needed."""
-        indices = self.verdict.disturbed_levels if self.verdict is not None else ()
         judged = [level for level in self.levels() if level.has_load and (level.figures.settled or level.bins)]
-        return [level for level in judged if level.opened.index in indices]
+        return [level for level in judged if self.use(level).is_disturbed]
 
     def left_out(self) -> list[Level]:
         """Those of the disturbed levels that do not describe the service."""
-        return [level for level in self.disturbed() if self.verdict and level.opened.index in self.verdict.left_out_levels]
+        return [level for level in self.disturbed() if "disturbed" in self.use(level).whys]
+
+    def use(self, level: Level) -> LevelUse:
+        """Whether the verdict counts one of its levels, and why not."""
+        return level_use(level, self.verdict)
 
     def requests(self, begin_s: float, end_s: float) -> float:
         """Number of requests between two times of the session, warm-up and failures included.

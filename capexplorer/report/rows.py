@@ -3,7 +3,6 @@ itself."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,22 +12,20 @@ from ..model.events import LevelOpened
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level, Void
+from ..model.level_use import LevelUse, level_uses
 from ..model.timeline import Timeline
-from ..model.verdicts import EndpointDegradation, RegimeVerdict
+from ..model.verdicts import EndpointDegradation
 
 P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
 """Number of successes below which a percentile is shown in parentheses."""
 
 
 Kind = Literal["step", "ramp", "rate", "recovery", "disturbed", "other_service", "changed"]
-"""`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. `disturbed`: other processes used CPU that the level
-needed, so that it does not describe the service. `other_service`: the service was in another state than the one that the verdict
-is about. `changed`: the service changed during the level, so that its figures are means over two states."""
+"""`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. The others are not part of a curve: see
+`model.level_use.Why`."""
 
 OffCurve = Literal["recovery", "disturbed", "other_service", "changed"]
 """Kinds that are not part of a curve."""
-
-ServiceState = Literal["other_service", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +98,8 @@ def offered_rate(opened: LevelOpened, figures: LevelFigures) -> float | None:
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     """The rows of all levels, in the order of the session."""
-    kinds = level_kinds(timeline)
-    return [row for level in timeline.levels for row in _rows(level, timeline, kinds.get(level.opened.index))]
+    uses = level_uses(timeline)
+    return [row for level in timeline.levels for row in _rows(level, timeline, off_curve(uses[level.opened.index]))]
 
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
@@ -110,53 +107,9 @@ def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     return [row for row in level_rows(timeline) if row.opened.offered_per_s is None]
 
 
-def disturbed_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels in which other processes used CPU that service or generator needed, on the curve or not."""
-    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.disturbed_levels)
-
-
-def level_kinds(timeline: Timeline) -> dict[int, OffCurve]:
-    """The levels that are not part of a curve, by index."""
-    found: dict[int, OffCurve] = {}
-    for verdict in timeline.verdicts.values():
-        found |= dict.fromkeys(verdict.left_out_levels, "disturbed")
-    return found | dict.fromkeys(recovery_levels(timeline), "recovery") | service_states(timeline)
-
-
-def service_states(timeline: Timeline) -> dict[int, ServiceState]:
-    """By index: the levels of another state of the service than the verdict's, and those during which it changed.
-
-    Levels beyond a step up with which load may have made goodput fall, or requests fail, are in neither.
-    """
-    found: dict[int, ServiceState] = {}
-    loads = {level.opened.index: level.offered_per_s or float(level.users) for level in timeline.levels}
-    for verdict in timeline.verdicts.values():
-        for regimes in (verdict.regimes, verdict.rates.regimes if verdict.rates is not None else ()):
-            states = Counter(index for regime in regimes for index in regime.levels)
-            other = [(regime, index) for regime in regimes if not regime.judged for index in regime.levels]
-            found |= {index: "other_service" for regime, index in other if not _may_be_load(regime, loads.get(index, 0.0))}
-            found |= {index: "changed" for index, count in states.items() if count > 1}
-    return found
-
-
-def _may_be_load(regime: RegimeVerdict, load: float) -> bool:
-    """Whether load may be the reason why a level differs: a return to a lower load has not shown it yet."""
-    return regime.return_users is not None and load > regime.return_users
-
-
-def recovery_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels of recovery from overload, of users or of offered rates, by the detector's verdicts; they are not part of
-    a curve.
-    """
-    verdicts = timeline.verdicts.values()
-    of_users = (index for verdict in verdicts for index in verdict.recovery_levels)
-    of_rates = (each.level for verdict in verdicts if verdict.rates for each in verdict.rates.levels if each.recovery)
-    return frozenset((*of_users, *of_rates))
-
-
-def partial_levels(timeline: Timeline) -> frozenset[int]:
-    """Indices of levels whose figures cover only a part of their users, by the detector's verdicts; not part of a curve."""
-    return frozenset(index for verdict in timeline.verdicts.values() for index in verdict.partial_levels)
+def off_curve(use: LevelUse) -> OffCurve | None:
+    """The sign of a level that is not part of a curve; None: it has none, as a level whose figures cover a part of its users."""
+    return None if use.why == "partial" else use.why
 
 
 def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[ReportedLevel]:

@@ -16,21 +16,13 @@ from ..model.columns import READINGS
 from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
+from ..model.level_use import level_uses
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from .iterations import offered
-from .rows import (
-    Degradations,
-    degrades_first,
-    disturbed_levels,
-    first_to_degrade,
-    goodput_rps,
-    offered_rate,
-    recovery_levels,
-    service_states,
-)
+from .rows import Degradations, degrades_first, first_to_degrade, goodput_rps, offered_rate
 
 # -- summary values ------------------------------------------------------------------------------------------------------------
 # Converts values for the JSON of the summary: rounded, and whole numbers of users as integers.
@@ -78,15 +70,14 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     `held`: other processes disturbed the level. `service_state`: "changed" if the service changed during the level, "other" if it
     was in another state than the one that the verdict is about, else None.
     """
-    recovery, disturbed, first = recovery_levels(timeline), disturbed_levels(timeline), first_to_degrade(timeline)
-    states = service_states(timeline)
+    uses, first = level_uses(timeline), first_to_degrade(timeline)
     entries = []
     for level in timeline.levels:
-        index, degraded = level.opened.index, first.get(level.opened.epoch, ())
-        kind = "ramp" if level.opened.ramp else "recovery" if index in recovery else "step"
+        use, degraded = uses[level.opened.index], first.get(level.opened.epoch, ())
+        kind = "ramp" if level.opened.ramp else "recovery" if "recovery" in use.whys else "step"
         kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
         for part in level.bins if level.opened.ramp else (level,):
-            judged = {"held": index in disturbed, "service_state": _STATES[states[index]] if index in states else None}
+            judged = {"held": use.is_disturbed, "service_state": _STATES.get(use.why or "")}
             entries.append(_entry(level, part, timeline.last_s, kind, degraded) | judged | _parts(part.figures))
     return entries
 

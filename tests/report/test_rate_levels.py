@@ -30,7 +30,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
 from capexplorer.report import capacity, csv, hgrm, html, iterations, markdown
 from capexplorer.report.html import levels_of_endpoints
-from capexplorer.report.rows import level_kinds, level_rows
+from capexplorer.report.rows import level_rows
 from capexplorer.report.summary import summarise
 from capexplorer.tui.panes.latency import level_latencies
 
@@ -171,7 +171,6 @@ def test_the_page_of_a_session_without_levels_of_users_has_the_endpoints_of_its_
 def test_a_rate_of_recovery_is_not_part_of_a_curve() -> None:
     assert [row.off_curve for row in level_rows(recovering())] == [None, "recovery"]
     assert [row.kind for row in level_rows(recovering())] == ["rate", "rate"]
-    assert level_kinds(recovering()) == {1: "recovery"}
 
 
 def test_latency_by_rate_has_levels_of_recovery_off_the_curve() -> None:

@@ -13,10 +13,10 @@ from ...model.figures import LevelFigures
 from ...model.findings import Knee
 from ...model.intervals import Z90
 from ...model.level import Level
+from ...model.level_use import level_uses
 from ...model.reading_means import readings_of_parts
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..rows import disturbed_levels, level_kinds, partial_levels, service_states
 from .comparison import Curve, CurvePoint, Session
 from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
@@ -101,8 +101,8 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
     if header is None:
         raise ValueError("a session has a header")
     levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
-    points, off_curve = _points(levels, session), level_kinds(timeline)
-    on_curve = {level.users for level in levels if level.opened.index not in off_curve}
+    points, uses = _points(levels, session), level_uses(timeline)
+    on_curve = {level.users for level in levels if uses[level.opened.index].why in (None, "partial")}
     several = len({level.opened.epoch for level in timeline.levels}) > 1
     return Curve(
         letter=letter,
@@ -129,15 +129,15 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
 
 
 def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]:
-    """The points of settled levels, without those that are not part of the curve, and partial ones."""
+    """The points of settled levels that the curve counts."""
     found: dict[int, list[dict[str, Estimate]]] = {}
-    disturbed, by_verdict = set[int](), disturbed_levels(session.timeline)
-    left_out = level_kinds(session.timeline).keys() | partial_levels(session.timeline)
+    disturbed, uses = set[int](), level_uses(session.timeline)
     cpus = session.timeline.header.host.cpus if session.timeline.header is not None else None
     for level in levels:
-        if level.figures.settled and not level.opened.ramp and level.opened.index not in left_out:
+        use = uses[level.opened.index]
+        if level.figures.settled and not level.opened.ramp and use.why is None:
             found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
-            if level.opened.index in by_verdict or is_disturbed(level.figures, cpus):
+            if use.is_disturbed or is_disturbed(level.figures, cpus):
                 disturbed.add(level.users)
     return tuple(
         CurvePoint(
@@ -169,8 +169,9 @@ def _regimes(timeline: Timeline, epoch: int) -> tuple[RegimeVerdict, ...]:
     found = wording.reported(timeline).get(epoch)
     if found is None:
         return ()
-    regimes, states = found.regimes or (found.rates.regimes if found.rates is not None else ()), service_states(timeline)
-    return regimes if any(index in states for each in regimes for index in each.levels) else ()
+    regimes, uses = found.regimes or (found.rates.regimes if found.rates is not None else ()), level_uses(timeline)
+    left_out = {use.level for use in uses.values() if use.why in ("changed", "other_service")}
+    return regimes if any(index in left_out for each in regimes for index in each.levels) else ()
 
 
 def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:

@@ -13,6 +13,7 @@ from typing import Literal
 from ...analysis.causes.generator_saturation import is_saturated
 from ...analysis.epoch.epoch import Epoch
 from ...model.level import Level
+from ...model.level_use import level_use
 from ...model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict
@@ -135,10 +136,10 @@ class Adviser:
         level, header = self._timeline.level, self._timeline.header
         if level is None or not level.figures.settled or epoch.verdict is None:
             return None
-        left_out = epoch.verdict.left_out_levels
+        left_out = [each for each in epoch.all_levels if "disturbed" in level_use(each, epoch.verdict).whys]
         self.left_out = len(left_out)
-        latest = [each.opened.index for each in epoch.levels if each.figures.settled][-DISTURBED_MOST:]
-        if len(latest) < DISTURBED_MOST or not set(latest) <= set(left_out):
+        latest = [each for each in epoch.levels if each.figures.settled][-DISTURBED_MOST:]
+        if len(latest) < DISTURBED_MOST or not all(each in left_out for each in latest):
             return None
         others, cpus = level.figures.readings.get("neighbours.cpu_ratio"), header.host.cpus if header is not None else None
         figures = {"others_cpu_ratio": others, "cpus": cpus} if others is not None and cpus is not None else {}

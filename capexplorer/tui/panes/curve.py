@@ -18,9 +18,10 @@ from ...model.events import Verdict
 from ...model.figures import LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
+from ...model.level_use import level_uses
 from ...model.timeline import Timeline
 from ...model.verdicts import CurveFit, KneeVerdict, UslFit
-from ...report.rows import Kind, bin_kind, level_kinds
+from ...report.rows import Kind, bin_kind, off_curve
 from ...wording import quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
@@ -78,11 +79,11 @@ class LevelPoint:
 
 def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> list[LevelPoint]:
     """The points in the order of the session. Levels that ended before they settled have none."""
-    kinds = level_kinds(timeline)
+    uses = level_uses(timeline)
     points = []
     for level in levels:
         current = level is levels[-1] and level.figures.counted
-        kind = kinds.get(level.opened.index)
+        kind = off_curve(uses[level.opened.index])
         points += [_point(level, part.users, part.figures, bin_kind(kind)) for part in level.bins]
         so_far_rps = _so_far_rps(timeline, level, cursor) if current and not level.figures.settled else None
         if not (level.opened.ramp and level.bins):

@@ -13,9 +13,10 @@ from textual.geometry import Size
 from ...model.events import LevelOpened
 from ...model.figures import LevelFigures
 from ...model.latency_seconds import BUCKETS, EDGES_MS
+from ...model.level_use import level_uses
 from ...model.percentiles import Latency
 from ...model.timeline import Timeline
-from ...report.rows import level_kinds
+from ...report.rows import off_curve
 from ...wording.quantities import latency_title, offered_rate
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..render import text
@@ -171,18 +172,18 @@ def _levels_axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> A
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
     """The points in the order of the session."""
-    by_offered_rate, kinds = timeline.offered_per_s is not None, level_kinds(timeline)
+    by_offered_rate, uses = timeline.offered_per_s is not None, level_uses(timeline)
     epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
     for level in timeline.levels:
         if (level.offered_per_s is not None) is not by_offered_rate:
             continue
         parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
-        kind = kinds.get(level.opened.index)
-        off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
+        kind = off_curve(uses[level.opened.index])
+        is_off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
         for users, figures in parts:
             if figures.settled and _latency(figures).p50 is not None:
                 load = _load(level.opened, users, figures)
-                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), off_curve, of_other_state)
+                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), is_off_curve, of_other_state)
 
 
 def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:

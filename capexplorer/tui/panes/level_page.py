@@ -21,8 +21,8 @@ from ...model.figures import LevelEndpoint, LevelFigures
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
+from ...model.level_use import Why, level_use
 from ...model.timeline import Timeline
-from ...report.rows import ServiceState, service_states
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ...wording.quantities import latencies
@@ -106,7 +106,7 @@ def _bounds(low_ms: float, high_ms: float) -> list[float]:
 
 _ENDPOINT_COLUMNS = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
 
-_STATES: dict[ServiceState, str] = {
+_STATES: dict[Why | None, str] = {
     "other_service": "the service was in another state than the one that the verdict is about",
     "changed": "the service changed during the level: its figures mix two states",
 }
@@ -165,9 +165,9 @@ def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: 
     palette = options.palette
     plain = Style(color=palette.text)
     yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
-    state = service_states(timeline).get(part.level.opened.index)
-    if state is not None:
-        yield text.line([(f" △ {_STATES[state]}", plain)], width)
+    why = level_use(part.level, timeline.verdicts.get(part.level.opened.epoch)).why
+    if why in _STATES:
+        yield text.line([(f" △ {_STATES[why]}", plain)], width)
     for line in _figures(part):
         yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"

@@ -1,0 +1,77 @@
+"""Whether the curve of its load counts a level, and why not.
+
+The log has this in several lists of a verdict. Only this module reads them; `wording` and the signs of charts and tables say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .events import Verdict
+from .level import Level
+from .timeline import Timeline
+from .verdicts import RegimeVerdict
+
+Why = Literal["changed", "other_service", "recovery", "disturbed", "partial"]
+"""Why a level is not counted; of several reasons the first here comes first.
+
+- `changed`: the service changed during the level, so that its figures are means over two states.
+- `other_service`: the service was in another state than the one that the verdict is about.
+- `recovery`: the level followed overload with less load.
+- `disturbed`: other processes used CPU that the level needed, so that it does not describe the service.
+- `partial`: its figures cover only a part of its users.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelUse:
+    """What the verdict on its epoch makes of a level."""
+
+    level: int
+    """Index of the level."""
+    whys: tuple[Why, ...] = ()
+    """Why it is not counted; empty: it is."""
+    is_disturbed: bool = False
+    """Whether other processes used CPU that it needed, counted or not."""
+
+    @property
+    def why(self) -> Why | None:
+        """The first reason why it is not counted; None: it is counted."""
+        return self.whys[0] if self.whys else None
+
+
+def level_uses(timeline: Timeline) -> dict[int, LevelUse]:
+    """The uses of all levels, by index."""
+    return {level.opened.index: level_use(level, timeline.verdicts.get(level.opened.epoch)) for level in timeline.levels}
+
+
+def level_use(level: Level, verdict: Verdict | None) -> LevelUse:
+    """The use of one level. `verdict`: on its epoch; None: all levels are counted."""
+    index = level.opened.index
+    if verdict is None:
+        return LevelUse(index)
+    return LevelUse(index, tuple(_whys(level, index, verdict)), is_disturbed=index in verdict.disturbed_levels)
+
+
+def _whys(level: Level, index: int, verdict: Verdict) -> Iterator[Why]:
+    rates = verdict.rates
+    regimes = [each for each in (*verdict.regimes, *(rates.regimes if rates is not None else ())) if index in each.levels]
+    load = level.offered_per_s or float(level.users)
+    if len(regimes) > 1:
+        yield "changed"
+    if any(not each.judged and not _may_be_load(each, load) for each in regimes):
+        yield "other_service"
+    recoveries = [each.level for each in rates.levels if each.recovery] if rates is not None else ()
+    if index in verdict.recovery_levels or index in recoveries:
+        yield "recovery"
+    if index in verdict.left_out_levels:
+        yield "disturbed"
+    if index in verdict.partial_levels:
+        yield "partial"
+
+
+def _may_be_load(regime: RegimeVerdict, load: float) -> bool:
+    """Whether load may be the reason why a level differs: a return to a lower load has not shown it yet. Then it is counted."""
+    return regime.return_users is not None and load > regime.return_users
