@@ -16,15 +16,19 @@ from typing import Literal
 from ..model.events import Mark, Verdict
 from ..model.findings import (
     CURVE_FINDINGS,
+    AnyFinding,
     AtOrBelow,
     Bend,
     Knee,
     LatencyKnee,
+    MarkKind,
     RateCapacityFinding,
     RateRecovered,
     Recovered,
     Shift,
+    kind_of,
 )
+from ..model.grades import Confidence, Severity
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.load import named_load
@@ -42,58 +46,68 @@ def keys(epoch: Epoch) -> frozenset[str]:
     return frozenset((*curves, *recovered))
 
 
-def of_verdict(found: Verdict) -> Iterator[Mark]:
-    """Marks of one epoch's verdict: on its levels of users, then on its levels of offered rates."""
-    yield from knees(found)
-    yield from rates(found)
+Since = dict[tuple[str, MarkKind], float]
+"""Times of marks by their key and kind, in seconds of the session."""
 
 
-def knees(found: Verdict) -> Iterator[Mark]:
+def of_verdict(found: Verdict, since: Since | None = None) -> Iterator[Mark]:
+    """Marks of one epoch's verdict: on its levels of users, then on its levels of offered rates. `since`: their times, if these
+    are not that of the verdict.
+    """
+    yield from _knees(found, since or {})
+    yield from _rates(found, since or {})
+
+
+def _knees(found: Verdict, since: Since) -> Iterator[Mark]:
     """Marks of the verdict on users: a knee, "at or below" or a bend share one key; a latency knee has another."""
     knee, capacity = found.capacity.knee, found.capacity
     if knee is not None and knee.kind != "no_knee":
         error = capacity.curve.capacity_se_rps if capacity.curve is not None and knee.capacity_rps is not None else None
         finding = CURVE_FINDINGS[knee.kind](verdict=knee, capacity_se_rps=error, missing=capacity.missing)
-        yield _curve_mark(found, finding, f"knee:epoch{found.epoch}")
+        yield _curve_mark(found, since, f"knee:epoch{found.epoch}", finding)
     if capacity.latency_knee is not None:
-        yield _curve_mark(found, LatencyKnee(verdict=capacity.latency_knee), f"latency_knee:epoch{found.epoch}")
+        finding = LatencyKnee(verdict=capacity.latency_knee)
+        yield _curve_mark(found, since, f"latency_knee:epoch{found.epoch}", finding)
 
 
-def rates(found: Verdict) -> Iterator[Mark]:
+def _rates(found: Verdict, since: Since) -> Iterator[Mark]:
     """Marks of the verdict on offered rates: the capacity or a bound of it, and each recovery from overload."""
     capacity = found.rates.capacity if found.rates is not None else None
     if capacity is not None and capacity.kind != "keeps_up":
-        yield Mark(
-            t_s=found.t_s,
-            key=f"rate_capacity:epoch{found.epoch}",
-            state="open",
-            finding=RateCapacityFinding(capacity=capacity),
-            epoch=found.epoch,
-            severity="info" if capacity.kind == "departs" else "warning",
-            confidence=capacity.confidence,
-        )
+        severity: Severity = "info" if capacity.kind == "departs" else "warning"
+        finding = RateCapacityFinding(capacity=capacity)
+        yield _mark(found, since, f"rate_capacity:epoch{found.epoch}", finding, severity, confidence=capacity.confidence)
     for each in found.rates.recoveries if found.rates is not None else ():
         if each.recovered is not None:
-            yield Mark(
-                t_s=found.t_s,
-                key=f"rate_recovery:level{each.level}",
-                state="open",
-                finding=RateRecovered(recovery=each),
-                epoch=found.epoch,
-                severity="info" if each.recovered else "error",
-            )
+            severity = "info" if each.recovered else "error"
+            yield _mark(found, since, f"rate_recovery:level{each.level}", RateRecovered(recovery=each), severity)
 
 
-def _curve_mark(found: Verdict, finding: Knee | AtOrBelow | Bend | LatencyKnee, key: str) -> Mark:
+def _curve_mark(found: Verdict, since: Since, key: str, finding: Knee | AtOrBelow | Bend | LatencyKnee) -> Mark:
+    own = finding.verdict
+    severity: Severity = "warning" if own.kind in ("knee", "at_or_below") else "info"
+    return _mark(found, since, key, finding, severity, users=own.users, confidence=own.confidence)
+
+
+def _mark(
+    found: Verdict,
+    since: Since,
+    key: str,
+    finding: AnyFinding,
+    severity: Severity,
+    *,
+    users: float | None = None,
+    confidence: Confidence | None = None,
+) -> Mark:
     return Mark(
-        t_s=found.t_s,
+        t_s=since.get((key, kind_of(finding)), found.t_s),
         key=key,
         state="open",
         finding=finding,
         epoch=found.epoch,
-        users=finding.verdict.users,
-        severity="warning" if finding.verdict.kind in ("knee", "at_or_below") else "info",
-        confidence=finding.verdict.confidence,
+        users=users,
+        severity=severity,
+        confidence=confidence,
     )
 
 

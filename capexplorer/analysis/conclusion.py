@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ..model.conclusions import (
     Clause,
@@ -45,6 +44,7 @@ from ..model.coverage import are_warm, counted_ratio
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
+from ..model.grades import Severity
 from ..model.level import Level
 from ..model.rate_verdicts import RateCapacity
 from ..model.reading_means import readings_of_parts
@@ -420,11 +420,11 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     found = next(_candidates(view), None) or _curve_alone(view)
     if found.invalid:
         return found
-    added = tuple(_added(view, found))
-    is_blind = found.severity == "info" and any(isinstance(each, PartsNotRead) for each in added)
-    found = replace(found, clauses=(*found.clauses, *added), severity="warning" if is_blind else found.severity)
-    disturbed = cpu_used_by_others(view)
-    return found if disturbed is None else _with_disturbance(found, disturbed)
+    added, disturbed = tuple(_added(view, found)), cpu_used_by_others(view)
+    is_blind = any(isinstance(each, PartsNotRead) for each in added)
+    is_left_out = disturbed is not None and bool(disturbed.left_out_users or disturbed.left_out_per_s)
+    severity: Severity = "warning" if found.severity == "info" and (is_blind or is_left_out) else found.severity
+    return Conclusion(_with_disturbance((*found.clauses, *added), disturbed), severity, found.marked)
 
 
 def _curve_alone(view: EpochView) -> Conclusion:
@@ -437,14 +437,13 @@ def _endpoint_of(view: EpochView, curve: Clause) -> tuple[Clause, ...]:
     return first_endpoint(view, at_rates=True) if isinstance(curve, RatesFound) else ()
 
 
-def _with_disturbance(found: Conclusion, disturbed: CpuUsedByOthers) -> Conclusion:
-    """The conclusion with the clause about other processes on the machine: last where a knee was found, else first."""
-    first = found.clauses[0]
+def _with_disturbance(clauses: tuple[Clause, ...], disturbed: CpuUsedByOthers | None) -> tuple[Clause, ...]:
+    """The clauses with the one about other processes on the machine: last where a knee was found, else first."""
+    first = clauses[0]
+    if disturbed is None:
+        return clauses
     is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
-    ordered = (*found.clauses, disturbed) if is_knee else (disturbed, *found.clauses)
-    is_left_out = bool(disturbed.left_out_users or disturbed.left_out_per_s)
-    severity = "warning" if found.severity == "info" and is_left_out else found.severity
-    return replace(found, clauses=ordered, severity=severity)
+    return (*clauses, disturbed) if is_knee else (disturbed, *clauses)
 
 
 def epochs_with_findings(timeline: Timeline) -> list[int]:
@@ -501,11 +500,10 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     """The capacity as a rate, if it or an upper bound of it was found. Replies that refuse requests beyond the capacity are not
     failures of their own.
     """
-    found = rates_found(view)
-    known = found.rates.capacity if found is not None else None
-    if found is None or known is None or known.kind not in ("capacity", "at_or_below"):
+    known = view.rates.capacity if view.rates is not None else None
+    if view.rates is None or known is None or known.kind not in ("capacity", "at_or_below"):
         return
-    found = replace(found, blamed=_blamed_at_rates(view, known))
+    found = RatesFound(view.rates, _blamed_at_rates(view, known))
     refuses = known.overload is not None and known.overload.kind == "refuses"
     deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     failed = [failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS)]

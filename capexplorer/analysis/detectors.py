@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
-
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
 from . import bottleneck, capacity_marks, reply_kinds
@@ -25,7 +23,11 @@ Detector = Callable[[Timeline], Sequence[Detected]]
 
 def capacity(timeline: Timeline) -> tuple[Detected, ...]:
     """Verdicts, knees and recoveries of each epoch. The time of a mark is the end of the level since which it has been valid."""
-    return tuple(finding for epoch in epochs_of(timeline) for finding in _capacity_of_epoch(epoch))
+    found: list[Detected] = []
+    for index in indices(timeline):
+        last = [level for level in timeline.levels if level.opened.epoch == index][-1]
+        found += _capacity_of_epoch(epoch_of(timeline, index, at_s=last.ended_s or timeline.last_s))
+    return tuple(found)
 
 
 def shifts(timeline: Timeline) -> tuple[Mark, ...]:
@@ -84,16 +86,14 @@ def _capacity_of_epoch(epoch: Epoch) -> Iterator[Detected]:
     last = epoch.verdict
     if last is None:
         return
-    since = _valid_since(epoch)
-    yield msgspec.structs.replace(last, t_s=epoch.all_levels[-1].ended_s or epoch.timeline.last_s)
-    for mark in capacity_marks.of_verdict(last):
-        yield msgspec.structs.replace(mark, t_s=since.get((mark.key, mark.kind), mark.t_s))
+    yield last
+    yield from capacity_marks.of_verdict(last, _valid_since(epoch))
     yield from capacity_marks.recoveries(epoch)
 
 
-def _valid_since(epoch: Epoch) -> dict[tuple[str, str], float]:
-    """(key, kind) of a mark -> end of the level since which it has been valid without interruption."""
-    since: dict[tuple[str, str], float] = {}
+def _valid_since(epoch: Epoch) -> capacity_marks.Since:
+    """The end of the level since which each mark has been valid without interruption."""
+    since: capacity_marks.Since = {}
     for count, level in enumerate(epoch.all_levels, 1):
         whole = count == len(epoch.all_levels)
         found = (epoch if whole else epoch_of(epoch.timeline, epoch.index, epoch.all_levels[:count])).verdict

@@ -48,15 +48,10 @@ def reported(verdict: Verdict, invalid: InvalidLevels | None) -> Verdict:
     """The verdict without what was concluded from invalid levels (rule 1)."""
     if invalid is None:
         return verdict
-    capacity, latency_knee = verdict.capacity, verdict.capacity.latency_knee
-    if capacity.knee is not None and not invalid.is_clean(_upper_users(capacity.knee)):
-        capacity = _up_to_clean(capacity, capacity.knee, invalid)
-    if latency_knee is not None and not invalid.is_clean(_upper_users(latency_knee)):
-        capacity = replace(capacity, latency_knee=None)
     first = verdict.first_endpoint
     return replace(
         verdict,
-        capacity=capacity,
+        capacity=_clean(verdict.capacity, invalid),
         slo=tuple(each for each in verdict.slo if invalid.is_clean(_upper_users(each))),
         first_endpoint=first if first is not None and invalid.is_clean(first.users) else None,
     )
@@ -68,13 +63,22 @@ def _upper_users(found: KneeVerdict | SloVerdict) -> float | None:
     return found.users if found.users_high is None or is_bound else found.users_high
 
 
-def _up_to_clean(capacity: CapacityVerdict, knee: KneeVerdict, invalid: InvalidLevels) -> CapacityVerdict:
-    """The capacity without its knee: "no knee" up to the clean levels if the knee lies beyond them, else no verdict on a knee."""
-    clean, curve = invalid.clean_users, capacity.curve
-    is_beyond = clean is not None and knee.users is not None and knee.users > clean
-    none = KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean, limit="generator") if is_beyond else None
-    lines = None if curve is None else replace(curve, capacity_rps=None, capacity_se_rps=None, usl=None)
-    return replace(capacity, knee=none, curve=lines, missing=())
+def _clean(capacity: CapacityVerdict, invalid: InvalidLevels) -> CapacityVerdict:
+    """The capacity by clean levels only. A knee that rests on others is "no knee" up to the clean levels if it lies beyond them,
+    else there is no verdict on a knee; of the lines only that of low load is left.
+    """
+    knee, latency_knee, curve, clean_users = capacity.knee, capacity.latency_knee, capacity.curve, invalid.clean_users
+    if latency_knee is not None and not invalid.is_clean(_upper_users(latency_knee)):
+        latency_knee = None
+    if knee is None or invalid.is_clean(_upper_users(knee)):
+        return replace(capacity, latency_knee=latency_knee)
+    is_beyond = clean_users is not None and knee.users is not None and knee.users > clean_users
+    return CapacityVerdict(
+        epoch=capacity.epoch,
+        knee=KneeVerdict(kind="no_knee", epoch=knee.epoch, users=clean_users, limit="generator") if is_beyond else None,
+        latency_knee=latency_knee,
+        curve=None if curve is None else replace(curve, capacity_rps=None, capacity_se_rps=None, usl=None),
+    )
 
 
 def not_superseded(marks: Sequence[Mark], verdict: Verdict | None, invalid: InvalidLevels | None) -> list[Mark]:

@@ -155,7 +155,7 @@ def _found(timeline: Timeline, publisher: MarkPublisher, t_s: float) -> list[Eve
     if verdict is None:
         return []
     published = publisher.verdict(verdict)
-    marks = [*capacity_marks.knees(verdict), *capacity_marks.recoveries(epoch)]
+    marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch)]
     return [
         *([published] if published is not None else []),
         *publisher.update(marks, t_s, complete_for=("knee", "latency_knee", "recovery")),

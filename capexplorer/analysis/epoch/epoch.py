@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +21,7 @@ from ...model.events import Verdict
 from ...model.level import Level
 from ...model.rate_verdicts import RateVerdict
 from ...model.timeline import Timeline
-from ...model.verdicts import CapacityVerdict, Missing, SloVerdict
+from ...model.verdicts import CapacityVerdict, SloVerdict
 from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
@@ -33,7 +34,7 @@ from .onset import halves_of, parts_of
 from .part_figures import replied_shares
 from .rate_verdict import rate_verdict
 from .recovery import conclude
-from .regime_verdicts import regime_verdicts
+from .regime_verdicts import circumstances, regime_verdicts
 
 # -- outgrown ------------------------------------------------------------------------------------------------------------------
 # Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
@@ -75,8 +76,12 @@ OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""
 
 
+@dataclass(frozen=True)
 class Epoch(MeasuredEpoch):
     """An epoch with its verdict. Build it with `epoch_of`."""
+
+    at_s: float | None = None
+    """Time of the verdict, in seconds of the session; None: now."""
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -93,24 +98,18 @@ class Epoch(MeasuredEpoch):
         recovery = {level.started_s for level in self.split.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
-        capacity = conclude(self.split, self.judgeable, later=self.after_step, epoch=self.index, structural=self.structural_error)
-        found = regime_verdicts(self, capacity.knee) if len(self.regimes) > 1 else ()
-        if capacity.knee is not None and found:
-            capacity = replace(capacity, knee=next(each.knee for each in found if each.judged))
+        capacity = conclude(self.split, self.judgeable, circumstances(self, self.judged), later=self.after_step)
+        regimes = regime_verdicts(self, capacity.knee)
         if capacity.knee is not None and self.levels_lacking:
             # the service has changed since the knee was found, which therefore can no longer be verified
-            missing = Missing(kind="levels", count=self.levels_lacking)
-            capacity = replace(capacity, knee=replace(capacity.knee, verification=None), missing=(missing,))
-        undecided = next((each.return_users for each in reversed(found) if each.return_users is not None), None)
-        if undecided is not None:
-            capacity = replace(capacity, missing=(Missing(kind="return_to_clean", users_below=undecided), *capacity.missing))
+            capacity = replace(capacity, knee=replace(capacity.knee, verification=None))
         fit = {level.started_s for level in self.split.fit}
         return Verdict(
             **self._common_fields(),
             capacity=capacity,
             slo=self._objectives(),
             recovery_levels=self._started_in(recovery),
-            regimes=found,
+            regimes=regimes,
             disturbed_levels=(*self._started_in(disturbed), *self.rate_ladder.disturbed),
             left_out_levels=(*self._started_in(disturbed - used), *self.rate_ladder.left_out),
             first_endpoint=first_endpoint(self._whole(fit), capacity),
@@ -126,7 +125,12 @@ class Epoch(MeasuredEpoch):
         return [level for level in self.levels if level.started_s in times_s and level.opened.index not in parts]
 
     def _common_fields(self) -> dict[str, Any]:
-        return {"t_s": self.timeline.last_s, "epoch": self.index, "partial_levels": self.partial, "rates": self.rates}
+        return {
+            "t_s": self.timeline.last_s if self.at_s is None else self.at_s,
+            "epoch": self.index,
+            "partial_levels": self.partial,
+            "rates": self.rates,
+        }
 
     @cached_property
     def rates(self) -> RateVerdict | None:
@@ -165,8 +169,10 @@ def indices(timeline: Timeline) -> list[int]:
     return sorted({level.opened.epoch for level in timeline.levels})
 
 
-def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None) -> Epoch:
-    """The epoch with this index, as the timeline has it now. `levels`: if given, only these levels are used."""
+def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None, *, at_s: float | None = None) -> Epoch:
+    """The epoch with this index, as the timeline has it now. `levels`: if given, only these levels are used. `at_s`: time of its
+    verdict in seconds of the session, if not now.
+    """
     given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
     own = tuple(level for level in given if level.offered_per_s is None)
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
@@ -195,7 +201,18 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
 
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
-    return Epoch(timeline, index, own, outside_requests_ms, whole, halves, partial, outgrown, tuple(given))
+    return Epoch(
+        timeline=timeline,
+        index=index,
+        levels=own,
+        outside_requests_ms=outside_requests_ms,
+        measured=whole,
+        halves=halves,
+        partial=partial,
+        outgrown=outgrown,
+        all_levels=tuple(given),
+        at_s=at_s,
+    )
 
 
 def work_is_metric(timeline: Timeline) -> bool:

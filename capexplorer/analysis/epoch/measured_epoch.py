@@ -7,8 +7,8 @@ from functools import cached_property
 
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..knee.detector import AUTOPILOT_ERROR, LADDER_ERROR
-from ..knee.missing_levels import LEVELS_LEAST
+from ..knee.curve_gates import LEVELS_LEAST
+from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR
 from ..ladder import LadderLevel, Measured, pooled
 from .judgeable import judgeable_levels
 from .level_comparison import FAILING, failure_ratio_of
@@ -72,11 +72,12 @@ class MeasuredEpoch:
         for each in self.regimes:
             counts, best = (min(len(pooled(regime.levels)), LEVELS_LEAST) for regime in (each, chosen))
             is_better = counts > best or counts == best == LEVELS_LEAST
-            if not chosen.measured or (is_better and not each.fails and self._return_users(each) is None):
+            if not chosen.measured or (is_better and not each.fails and self.return_users_of(each) is None):
                 chosen = each
         return chosen
 
-    def _return_users(self, regime: Regime) -> float | None:
+    def return_users_of(self, regime: Regime) -> float | None:
+        """Users to which a return would show whether load began a regime; None: the reason is known (`regime.return_users`)."""
         return return_users(regime, [each for each in self.regimes if each is not regime])
 
     @property
@@ -89,7 +90,7 @@ class MeasuredEpoch:
         """Whether goodput fell, or failures began, with a step up, and no return to less load has shown yet whether load is the
         reason.
         """
-        return self._latest is not None and self._return_users(self._latest) is not None
+        return self._latest is not None and self.return_users_of(self._latest) is not None
 
     @property
     def levels_lacking(self) -> int:

@@ -204,15 +204,17 @@ def _measured(
             continue
         withheld = withheld_from(neighbours, timeline, level, part)
         lowered = withheld is not None and withheld.of_goodput
-        rate = _rate_level(timeline, level, part, offered, offered.miscounted or is_invalidated(timeline, level))
-        rate = replace(rate, ramp=level.opened.ramp, growth_of_rate=grows)
+        left_out = offered.miscounted or is_invalidated(timeline, level)
+        rate = _rate_level(timeline, level, part, offered, left_out=left_out, growth_of_rate=grows)
         if rate.ramp and rate.due <= 0:
             continue  # near 0/s: without arrivals a bin has no goodput, which is no failure
         lag_ms = figures.loop_lag_p99_ms
         yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
 
 
-def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: OfferedFigures, left_out: bool) -> RateLevel:
+def _rate_level(
+    timeline: Timeline, level: Level, part: JudgedPart, offered: OfferedFigures, *, left_out: bool, growth_of_rate: float
+) -> RateLevel:
     """The counts of one part of a level. `left_out`: it does not describe the service, or its counts cannot be trusted."""
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
@@ -239,6 +241,8 @@ def _rate_level(timeline: Timeline, level: Level, part: JudgedPart, offered: Off
         dropped_by_generator=dropped - offered.dropped.target,
         generator_saturated=is_saturated(figures),
         left_out=left_out,
+        ramp=level.opened.ramp,
+        growth_of_rate=growth_of_rate,
         started_s=part.started_s,
         ended_s=part.ended_s,
     )

@@ -7,8 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from ...model.rate_verdicts import RateLevelVerdict, RateObjective, RateVerdict
 from ...model.verdicts import EndpointDegradation
 from ..knee.first_endpoint import first_endpoint_at_rates
@@ -30,13 +28,8 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
         return None
     fit, down = split(usable)
     down += [level for _, level in ladder.after_left_out]
-    capacity = judge(fit)
-    most = capacity.kept_per_s if capacity is not None else None
-    is_beyond = any(level.left_out and level.offered_per_s > (most or 0.0) for level in measured)
-    if capacity is not None and capacity.kind == "keeps_up" and is_beyond:
-        capacity = replace(capacity, limit="generator")
     return RateVerdict(
-        capacity=capacity,
+        capacity=judge(fit, [level.offered_per_s for level in measured if level.left_out]),
         levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
         recoveries=tuple(recoveries(ladder.timeline, _with_left_out(ladder), fit, down)),

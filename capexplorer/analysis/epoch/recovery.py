@@ -7,7 +7,6 @@ any before it still feeds the fit: no other level measures that load, and "at or
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Recovery
-from ..knee.detector import LADDER_ERROR, judge, overloaded_from
+from ..knee.curve_gates import overloaded_from
+from ..knee.detector import judge
 from ..knee.think_time import at_common_think_time
-from ..knee.verification import verify
+from ..knee.verdict_kinds import NOTHING_ELSE, Circumstances
 from ..ladder import LadderLevel
 from .level_comparison import expected_goodput
 
@@ -85,30 +85,23 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
     return bound is not None and level.users > bound
 
 
-def analyse(levels: Sequence[LadderLevel], *, epoch: int = 0, structural: float = LADDER_ERROR) -> CapacityVerdict:
+def analyse(levels: Sequence[LadderLevel], known: Circumstances = NOTHING_ELSE) -> CapacityVerdict:
     """The verdict on one epoch's levels, given in the order they ran. Recovery levels are left out, and a knee is verified."""
-    return conclude(split(levels), levels, epoch=epoch, structural=structural)
+    return conclude(split(levels), levels, known)
 
 
 def conclude(
-    parts: Split,
-    levels: Sequence[LadderLevel],
-    *,
-    later: Sequence[LadderLevel] = (),
-    epoch: int = 0,
-    structural: float = LADDER_ERROR,
+    parts: Split, levels: Sequence[LadderLevel], known: Circumstances, *, later: Sequence[LadderLevel] = ()
 ) -> CapacityVerdict:
     """As `analyse`, for levels that are already split (`parts`).
 
-    `structural`: relative error of N* that levels cannot show, beside their noise.
     `later`: levels of other regimes after them; the service may have changed at any time before these.
     """
     comparable = at_common_think_time(levels)
     by_level = dict(zip(levels, comparable, strict=True))
     free = [level for level in comparable if not level.disturbed]
-    verified = functools.partial(verify, free, [by_level.get(level, level) for level in parts.fit]) if free else None
     disputed = bool(levels) and _returned_with_less((*comparable, *later))
-    return judge(parts.fit, epoch=epoch, structural=structural, verify=verified, disputed=disputed)
+    return judge(parts.fit, known, checks=(free, [by_level.get(level, level) for level in parts.fit]), disputed=disputed)
 
 
 def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from ...model.level import Level
 from ...model.verdicts import KneeVerdict, RegimeVerdict
+from ..knee.verdict_kinds import Circumstances
 from ..ladder import LadderLevel, Measured
 from .judgeable import judgeable_levels
 from .level_comparison import FAILING, USERS_SAME, latency_differs, was_served_better
@@ -18,17 +17,36 @@ from .regime import Regime, return_users
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:
-    """One for each regime, in the order they began. `judged`: the verdict on the regime that the epoch's verdict describes."""
+    """One for each regime, in the order they began; empty if the service did not change. `judged`: the verdict on the regime that
+    the epoch's verdict describes.
+    """
+    if len(epoch.regimes) < 2:
+        return ()
     return tuple(_verdict(epoch, regime, judged if regime is epoch.judged else _knee(epoch, regime)) for regime in epoch.regimes)
+
+
+def circumstances(epoch: MeasuredEpoch, regime: Regime) -> Circumstances:
+    """What a verdict on the levels of one regime states of the epoch. Only that on the judged one says what is still to be
+    measured.
+    """
+    is_judged = regime is epoch.judged
+    undecided = (epoch.return_users_of(each) for each in reversed(epoch.regimes)) if is_judged else ()
+    return Circumstances(
+        epoch=epoch.index,
+        structural=epoch.structural_error,
+        since_s=None if regime.began is None else _began_s(epoch, regime),
+        until_s=_until_s(epoch, regime),
+        levels_lacking=epoch.levels_lacking if is_judged else 0,
+        return_users=next((users for users in undecided if users is not None), None),
+    )
 
 
 def rate_regime_verdicts(ladder: RateLadder) -> tuple[RegimeVerdict, ...]:
     """One for each regime of the levels of offered rates, without knees; empty if the service did not change there."""
-    found = [replace(_verdict(ladder, regime, None), at_rates=True) for regime in ladder.regimes]
-    return tuple(found) if len(found) > 1 else ()
+    return tuple(_verdict(ladder, regime, None, at_rates=True) for regime in ladder.regimes) if len(ladder.regimes) > 1 else ()
 
 
-def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> RegimeVerdict:
+def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, at_rates: bool = False) -> RegimeVerdict:
     first = regime.measured[0]
     clean = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
     most = max(clean or [each.rates for each in regime.measured], key=lambda level: level.users)
@@ -42,6 +60,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         began=regime.began,
         inside=regime.began_without_load(others),
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
+        at_rates=at_rates,
         users=first.level.offered_per_s or float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
         after_rps=first.rates.goodput_rps,
@@ -53,7 +72,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None) -> 
         most_rps=most.goodput_rps,
         most_since_s=most.started_s,
         return_users=return_users(regime, others),
-        knee=None if knee is None else replace(knee, since_s=None if is_first else began_s, until_s=_until_s(epoch, regime)),
+        knee=knee,
         levels=tuple(dict.fromkeys(each.level.opened.index for each in regime.measured)),
         judged=regime is epoch.judged,
     )
@@ -76,7 +95,7 @@ def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:
 def _knee(epoch: MeasuredEpoch, regime: Regime) -> KneeVerdict | None:
     """The regime's own knee; None if it began with failures: goodput during a fault is not a capacity."""
     levels = () if regime.fails else judgeable_levels(epoch.timeline, regime.steady)
-    return analyse(levels, epoch=epoch.index, structural=epoch.structural_error).knee if levels else None
+    return analyse(levels, circumstances(epoch, regime)).knee if levels else None
 
 
 def _stepped_s(levels: Sequence[Level], at_s: float) -> float:

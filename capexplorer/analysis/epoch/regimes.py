@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 from ...model.intervals import ONE_SIDED_95
 from ..knee.crossing import LINEAR_ERRORS, LINEAR_LIKELY
-from ..knee.detector import overloaded_from
+from ..knee.curve_gates import overloaded_from
 from ..ladder import LadderLevel, Measured, pooled
 from .level_comparison import (
     FAILING,

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-import msgspec
 import numpy as np
 
 from ...model.grades import Confidence
-from ...model.verdicts import KneeEvidence, Limit
+from ...model.verdicts import Limit, Verification
 from ..ladder import LadderLevel
 from .capacity_curve import CapacityCurve, Floats
 from .crossing import Crossing, plateau_levels
-from .limit import CYCLES_LEAST
+from .curve_gates import LEVELS_LEAST, Lines
+from .limit import CYCLES_LEAST, Figures
 
 # -- second opinions -----------------------------------------------------------------------------------------------------------
 # Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
@@ -87,51 +88,60 @@ CLIENT_TIME_MOST_MS = 10.0
 """Time per request that the client and user code may spend outside responses and pauses: HttpUser takes 3 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceFigures:
-    """What the confidence in a knee is computed from."""
+Doubt = Literal["unaccounted", "disturbed", "contradicted"]
+"""Why no verdict on these levels has more than low confidence, whatever conditions are met: by Little's law users or requests are
+missing from the figures; other processes affected the low-load line itself; a later level contradicts the knee."""
 
-    baseline_levels: int
-    beyond_levels: int
-    plateau_levels: int
-    half_width_ratio: float
-    limit: Limit
-    second_users: float
-    """The knee by a broken line or by Kneedle, whichever is nearer to N*."""
-    agree: bool
-    """Whether the second method's knee is near N* (AGREE_MOST)."""
-    ramp: bool
-    """Whether any level is a bin of a ramp."""
 
-    @classmethod
-    def of(
-        cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing, limit: Limit, half_width_ratio: float
-    ) -> ConfidenceFigures:
-        """Only for curves that passed the gates of `curve_gates`: the second methods have no gates of their own."""
-        second = broken_line(curve).break_users
-        other = kneedle(curve)
-        if other is not None and abs(other - found.users) < abs(second - found.users):
-            second = other
-        return cls(
-            baseline_levels=int((curve.users[found.slower : found.linear] <= BASELINE_SHARE * found.users).sum()),
-            beyond_levels=int((curve.users >= BEYOND_SHARE * found.users).sum()),
-            plateau_levels=int(plateau_levels(curve, curve.goodput).sum()),
-            half_width_ratio=half_width_ratio,
-            limit=limit,
-            second_users=second,
-            agree=abs(second - found.users) <= AGREE_MOST * found.users,
-            ramp=any(level.ramp for level in ladder),
+def doubts(lines: Lines, little_ratio: float | None, verification: Verification | None) -> tuple[Doubt, ...]:
+    """The doubts about a verdict. `little_ratio`: as in `KneeEvidence`, if it is known beyond the knee."""
+    disturbed = sum(level.goodput_disturbed for level in lines.ladder)
+    found: dict[Doubt, bool] = {
+        "unaccounted": unaccounted(lines.ladder, little_ratio) is not None,
+        "disturbed": 0 < disturbed and len(lines.ladder) - disturbed < LEVELS_LEAST,
+        "contradicted": verification is not None and verification.state == "contradicted",
+    }
+    return tuple(doubt for doubt, holds in found.items() if holds)
+
+
+def confidence_of(lines: Lines, found: Crossing, limit: Limit, half_width_ratio: float) -> tuple[Confidence, Figures]:
+    """The confidence in a knee without doubts, and the figures that it is computed from: high if every condition is met, medium
+    if one is missing, else low. A ramp gives medium at most. Only for curves that passed the gates: the second methods have none.
+    """
+    curve = lines.curve
+    second_users = broken_line(curve).break_users
+    other = kneedle(curve)
+    if other is not None and abs(other - found.users) < abs(second_users - found.users):
+        second_users = other
+    baseline_levels = int((curve.users[found.slower : found.linear] <= BASELINE_SHARE * found.users).sum())
+    beyond_levels = int((curve.users >= BEYOND_SHARE * found.users).sum())
+    unmet = sum(
+        (
+            baseline_levels < BASELINE_LEVELS,
+            baseline_levels < 2,  # a lone level may itself be saturated: counts twice
+            beyond_levels < BEYOND_LEVELS,
+            int(plateau_levels(curve, curve.goodput).sum()) < PLATEAU_LEVELS,
+            half_width_ratio >= HALF_WIDTH_MOST,
+            limit == "unknown",
+            abs(second_users - found.users) > AGREE_MOST * found.users,
         )
+    )
+    is_ramp = any(level.ramp for level in lines.ladder)
+    grade: Confidence = "low" if unmet > 1 else "medium" if unmet or is_ramp else "high"
+    return grade, {
+        "levels_below": baseline_levels,
+        "levels_beyond": beyond_levels,
+        "half_width_ratio": half_width_ratio,
+        "second_detector_users": second_users,
+    }
 
-    def added_to(self, evidence: KneeEvidence) -> KneeEvidence:
-        """The evidence of a verdict, with these figures added."""
-        return msgspec.structs.replace(
-            evidence,
-            levels_below=self.baseline_levels,
-            levels_beyond=self.beyond_levels,
-            half_width_ratio=self.half_width_ratio,
-            second_detector_users=self.second_users,
-        )
+
+def unaccounted(ladder: Sequence[LadderLevel], little_ratio: float | None = None) -> float | None:
+    """Users divided by those that responses and pauses account for, at the median level or beyond the knee (`little_ratio`), if
+    that is above LITTLE_MOST; else None.
+    """
+    ratio = max(little_ratio or 1.0, unaccounted_ratio(ladder) or 1.0)
+    return ratio if ratio > LITTLE_MOST else None
 
 
 def unaccounted_ratio(ladder: Sequence[LadderLevel]) -> float | None:
@@ -149,21 +159,3 @@ def _little_ratio(level: LadderLevel) -> float | None:
         return None
     cycle_s, accounted_s = level.users / level.throughput_rps, level.response_s + level.wait_s
     return cycle_s / (accounted_s + CLIENT_TIME_MOST_MS / 1000) if cycle_s > accounted_s + CLIENT_TIME_MOST_MS / 1000 else 1.0
-
-
-def confidence_of(figures: ConfidenceFigures) -> Confidence:
-    """High if every condition is met, medium if one is missing, else low. A ramp gives medium at most."""
-    unmet = sum(
-        (
-            figures.baseline_levels < BASELINE_LEVELS,
-            figures.baseline_levels < 2,  # a lone level may itself be saturated: counts twice
-            figures.beyond_levels < BEYOND_LEVELS,
-            figures.plateau_levels < PLATEAU_LEVELS,
-            figures.half_width_ratio >= HALF_WIDTH_MOST,
-            figures.limit == "unknown",
-            not figures.agree,
-        )
-    )
-    if unmet == 0:
-        return "medium" if figures.ramp else "high"
-    return "medium" if unmet == 1 else "low"

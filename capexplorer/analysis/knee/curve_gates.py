@@ -10,14 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
-from ..ladder import LadderLevel
-from .capacity_curve import CapacityCurve, Mask
-from .crossing import LINEAR_LIKELY, Crossing, efficiency
-from .limit import REPLIED_LEAST
+from ..ladder import LadderLevel, pooled
+from .capacity_curve import CapacityCurve, Mask, curve_of
+from .crossing import LINEAR_LIKELY, Crossing, crossing, efficiency
+from .limit import REPLIED_LEAST, Figures
+
+NO_GOODPUT_RPS = 1e-6
+"""Goodput up to this, about one success in ten days, is none: the service has no curve."""
+
+LEVELS_LEAST = 3
+"""Minimum number of user counts for a verdict on the knee (docs/knee.md, section 5)."""
 
 BENT_MOST = 0.85
 """A curve has bent if the efficiency of the level with the most users is below this (docs/knee.md, section 5)."""
@@ -94,6 +101,65 @@ class Gates:
     def flat(self) -> bool:
         """Whether the curve has bent and hardly rises at the top: enough for a knee."""
         return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Pooled levels, their curve, and the two lines that meet at N*. Cheap: no interval is computed."""
+
+    ladder: tuple[LadderLevel, ...]
+    curve: CapacityCurve
+    crossing: Crossing
+
+    @classmethod
+    def of(cls, levels: Sequence[LadderLevel]) -> Lines | None:
+        """Of levels that need not be pooled; None if the service had no goodput."""
+        ladder = pooled(levels)
+        if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
+            return None
+        curve = curve_of(ladder)
+        return cls(ladder, curve, crossing(curve))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough levels for a verdict."""
+        return len(self.ladder) >= LEVELS_LEAST
+
+    @cached_property
+    def gates(self) -> Gates:
+        """The gates at the level with the most users; only for lines with enough levels."""
+        return gates_of(self.curve, self.crossing)
+
+    @property
+    def baseline(self) -> list[LadderLevel]:
+        """Levels of the low-load line."""
+        return [level for level, chosen in zip(self.ladder, self.crossing.baseline, strict=True) if chosen]
+
+    @property
+    def last_on_line(self) -> int:
+        """Index of the level with the most users that is on the low-load line."""
+        return int(np.flatnonzero(efficiency(self.curve, self.crossing)[0] >= LINEAR_LIKELY)[-1])
+
+    @property
+    def figures(self) -> Figures:
+        """What both lines and the top level show."""
+        return {
+            "low_load_rps_per_user": self.crossing.rps_per_user,
+            "baseline_levels": int(self.crossing.baseline.sum()),
+            "slower_levels": self.crossing.slower or None,
+            "top_efficiency": self.gates.efficiency,
+            "top_slope": self.gates.slope,
+        }
+
+
+def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
+    """Users at the knee or the bend, beyond which the service is overloaded; None without either."""
+    lines = Lines.of(levels)
+    if lines is None or not lines.is_enough:
+        return None
+    if lines.gates.flat:
+        return lines.crossing.users
+    return lines.ladder[lines.last_on_line].users if lines.gates.bent else None
 
 
 def gates_of(curve: CapacityCurve, found: Crossing) -> Gates:

@@ -20,22 +20,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95
-from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Limit, UslFit, Verification
+from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, UslFit
 from ..ladder import LadderLevel, pooled
 from . import verdict_kinds
-from .capacity_curve import CapacityCurve, Floats, curve_of
-from .confidence import LITTLE_MOST, unaccounted_ratio
-from .crossing import Crossing, crossing
-from .curve_gates import gates_of, is_consistent, is_long_enough
-from .missing_levels import LEVELS_LEAST, missing
+from .capacity_curve import CapacityCurve, Floats
+from .crossing import Crossing
+from .curve_gates import Lines, is_consistent, is_long_enough
+from .missing_levels import missing
+from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances
 from .waiting_share import saturated_users
 
 # -- latency knee --------------------------------------------------------------------------------------------------------------
@@ -189,123 +188,61 @@ def _candidates(users: Floats, goodput: Floats, error: Floats) -> list[tuple[flo
     return found
 
 
-NO_GOODPUT_RPS = 1e-6
-"""Goodput up to this, about one success in ten days, is none: the service has no curve."""
-
-LADDER_ERROR = 0.06
-"""Structural error of N* (sigma of a lognormal factor): what the shape of real queues adds to sampling noise. On 1,200 ladders of
-tuning seeds, 5% gave intervals that contain N* in 92%, 6% in 95%, 7% in 96%; on 600 noisy tables without errors 91, 93, 95%."""
-
-AUTOPILOT_ERROR = 0.12
-"""The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
-
 LINE_LEAST = 2
 """Levels that "no knee" needs on the low-load line: if all levels but the last were measured while the service warmed up, that
 one may be beyond the knee."""
 
-Verify = Callable[[float, Limit | None], Verification]
-"""(N*, its limit) -> whether later levels verify it (`verification.verify`)."""
-
 
 def judge(
     levels: Sequence[LadderLevel],
+    known: Circumstances = NOTHING_ELSE,
     *,
-    epoch: int = 0,
-    structural: float = LADDER_ERROR,
-    verify: Verify | None = None,
+    checks: Checks = ((), ()),
     disputed: bool = False,
 ) -> CapacityVerdict:
     """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
 
-    `verify` is called for a knee. The knee stays provisional until it is verified; its confidence is low if it is contradicted.
-    `disputed`: on its return the first level's load had significantly less goodput than before, so no knee is proven.
+    `checks`: levels that may verify a knee; without them it stays provisional. `disputed`: on its return the first level's load
+    had significantly less goodput than before, so no knee is proven.
     """
-    ladder = pooled(levels)
-    if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
-        return CapacityVerdict(epoch=epoch, missing=missing(ladder, None, None))
-    curve = curve_of(ladder)
-    found = crossing(curve)
-    if len(ladder) < LEVELS_LEAST:
-        return CapacityVerdict(epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder, found, None))
-    gates = gates_of(curve, found)
+    lines = Lines.of(levels)
+    if lines is None:
+        return CapacityVerdict(epoch=known.epoch, missing=_missing(pooled(levels), None, None, known))
+    knee, found = _knee(lines, known, checks, disputed) if lines.is_enough else (None, lines.crossing)
+    ladder = lines.ladder[found.slower :] if knee is None and lines.is_enough else lines.ladder
+    return CapacityVerdict(
+        epoch=known.epoch,
+        knee=knee,
+        latency_knee=None if knee is None else latency_knee(ladder, found, epoch=known.epoch),
+        curve=_lines(lines.curve, found, knee),
+        missing=_missing(ladder, found, knee, known),
+    )
+
+
+def _knee(lines: Lines, known: Circumstances, checks: Checks, disputed: bool) -> tuple[KneeVerdict | None, Crossing]:
+    """The verdict on the knee, and where its lines meet; None: too few levels are left on the low-load line for one."""
+    ladder, found, gates = lines.ladder, lines.crossing, lines.gates
     waiting_users = saturated_users(ladder)
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
-        knee = verdict_kinds.at_or_below(ladder, found, gates, waiting_users, epoch)
-    elif gates.flat and not disputed and is_consistent(ladder, curve, found) and is_long_enough(ladder, found):
-        knee, found = verdict_kinds.knee(ladder, curve, found, gates, structural, epoch)
-        knee = _verified(knee, found, verify)
-    elif gates.bent or gates.flat:
-        knee = verdict_kinds.bend(ladder, curve, found, gates, epoch)
-        if disputed:
-            knee = msgspec.structs.replace(knee, evidence=msgspec.structs.replace(knee.evidence, return_agrees=False))
-    elif len(ladder) - found.slower < LINE_LEAST:
-        return CapacityVerdict(
-            epoch=epoch, curve=_lines(curve, found, None), missing=missing(ladder[found.slower :], found, None)
-        )
-    else:
-        knee = verdict_kinds.no_knee(ladder, curve, found, gates, epoch)
-    knee = _unless_unaccounted(knee, ladder)
-    if any(level.goodput_disturbed for level in ladder) and sum(not level.goodput_disturbed for level in ladder) < LEVELS_LEAST:
-        knee = msgspec.structs.replace(knee, confidence="low")  # other processes affected the low-load line itself
-    return CapacityVerdict(
-        epoch=epoch,
-        knee=knee,
-        latency_knee=latency_knee(ladder, found, epoch=epoch),
-        curve=_lines(curve, found, knee),
-        missing=missing(ladder, found, knee),
-    )
+        return verdict_kinds.at_or_below(lines, known, waiting_users), found
+    if gates.flat and not disputed and is_consistent(ladder, lines.curve, found) and is_long_enough(ladder, found):
+        return verdict_kinds.knee(lines, known, checks)
+    if gates.bent or gates.flat:
+        return verdict_kinds.bend(lines, known, disputed=disputed), found
+    if len(ladder) - found.slower < LINE_LEAST:
+        return None, found
+    return verdict_kinds.no_knee(lines, known), found
 
 
-def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
-    """Users at the knee or the bend, beyond which the service is overloaded; None without either. Cheap: computes no interval."""
-    ladder = pooled(levels)
-    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
-        return None
-    curve = curve_of(ladder)
-    found = crossing(curve)
-    gates = gates_of(curve, found)
-    if gates.flat:
-        return found.users
-    return verdict_kinds.bend(ladder, curve, found, gates, 0).users if gates.bent else None
-
-
-def knee_crossing(ladder: Sequence[LadderLevel]) -> Crossing | None:
-    """Where the lines of pooled levels meet, if these levels pass the gates of a knee; else None. Cheap: computes no interval."""
-    if len(ladder) < LEVELS_LEAST or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
-        return None
-    curve = curve_of(ladder)
-    found = crossing(curve)
-    return found if gates_of(curve, found).flat else None
-
-
-def _unless_unaccounted(knee: KneeVerdict, ladder: Sequence[LadderLevel]) -> KneeVerdict:
-    """The verdict, with low confidence where by Little's law users or requests are missing from the figures."""
-    unaccounted = max(knee.evidence.little_ratio or 1.0, unaccounted_ratio(ladder) or 1.0)
-    if unaccounted <= LITTLE_MOST:
-        return knee
-    evidence = msgspec.structs.replace(knee.evidence, unaccounted_ratio=unaccounted)
-    return msgspec.structs.replace(knee, confidence="low", evidence=evidence)
-
-
-def _verified(knee: KneeVerdict, found: Crossing, verify: Verify | None) -> KneeVerdict:
-    """The knee, with the results of the levels that verify it."""
-    if verify is None or knee.kind != "knee":
-        return knee
-    verification = verify(found.users, knee.limit)
-    agrees = {step.name: step.agrees for step in verification.steps}
-    evidence = msgspec.structs.replace(
-        knee.evidence,
-        soak_agrees=agrees["soak"],
-        beyond_agrees=agrees["beyond"],
-        return_agrees=agrees["return_to_first"],
-    )
-    return msgspec.structs.replace(
-        knee,
-        provisional=verification.state != "verified",
-        verification=verification,
-        confidence="low" if verification.state == "contradicted" else knee.confidence,
-        evidence=evidence,
-    )
+def _missing(
+    ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None, known: Circumstances
+) -> tuple[Missing, ...]:
+    """The further levels that would help, the most useful first."""
+    lacking = known.levels_lacking if knee is not None else 0
+    wanted = (Missing(kind="levels", count=lacking),) if lacking else missing(ladder, found, knee)
+    if known.return_users is None:
+        return wanted
+    return (Missing(kind="return_to_clean", users_below=known.return_users), *wanted)
 
 
 def _lines(curve: CapacityCurve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:

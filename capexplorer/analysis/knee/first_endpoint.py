@@ -11,8 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95
 from ...model.level import Level
@@ -109,11 +107,10 @@ def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> Endpoi
 def first_endpoint_at_rates(levels: Sequence[Level]) -> EndpointDegradation | None:
     """The same of levels of offered rates; low load is the lowest of their rates."""
     loads = [(level.offered_per_s or 0.0, level) for level in levels]
-    found = _first(loads, {min((per_s for per_s, _ in loads), default=0.0)})
-    return None if found is None else replace(found, at_rates=True)
+    return _first(loads, {min((per_s for per_s, _ in loads), default=0.0)}, at_rates=True)
 
 
-def _first(levels: Iterable[tuple[float, Level]], baseline: Set[float]) -> EndpointDegradation | None:
+def _first(levels: Iterable[tuple[float, Level]], baseline: Set[float], *, at_rates: bool = False) -> EndpointDegradation | None:
     """`levels`: each with its load; `baseline`: the loads that count as low."""
     steps = [(load, level) for load, level in levels if not level.opened.ramp and level.figures.settled]
     low_load = _figures_by_endpoint(_of(steps, baseline))
@@ -126,7 +123,7 @@ def _first(levels: Iterable[tuple[float, Level]], baseline: Set[float]) -> Endpo
         if led is None or (first is not None and led[0].key != first[1].key):
             break
         first = (load, *led)
-    return _degradation(*first) if first is not None else None
+    return _degradation(*first, at_rates) if first is not None else None
 
 
 def _of(steps: Iterable[tuple[float, Level]], loads: Set[float]) -> Iterator[LevelEndpoint]:
@@ -180,7 +177,7 @@ def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointC
     return (slowest, False) if leads and slowest.added_ms >= LEAD_LEAST * most_ms else None
 
 
-def _degradation(load: float, change: EndpointChange, by_failures: bool) -> EndpointDegradation | None:
+def _degradation(load: float, change: EndpointChange, by_failures: bool, at_rates: bool) -> EndpointDegradation | None:
     method, name = change.key
     before, after = change.before, change.after
     if by_failures:
@@ -196,4 +193,5 @@ def _degradation(load: float, change: EndpointChange, by_failures: bool) -> Endp
         column="failures" if by_failures else "latency",
         before=pair[0],
         after=pair[1],
+        at_rates=at_rates,
     )

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ...model.intervals import ONE_SIDED_95
-from ...model.verdicts import KneeEvidence, Limit
+from ...model.verdicts import Limit
 from ..causes.saturation_readings import LAG_MOST_MS
 from ..ladder import LadderLevel
 from .crossing import Crossing
 
 PAST_KNEE_SHARE = 1.1
-"""Times N*: from there on a level is beyond the knee (docs/knee.md, step 8)."""
+"""Times N*: from there on a level is beyond the knee (docs/knee.md, section 7)."""
 
 LITTLE_MOST = 1.10
 """N / (X (R + Z0)), users over those that Little's law accounts for: above this, users lose time outside responses and waits,
@@ -49,24 +49,28 @@ RESPONSE_RATIO = 1.25
 """Queueing is the limit if responses beyond the knee take more than this many times those of the baseline."""
 
 
-def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, KneeEvidence]:
-    """The limit of a knee, and the readings that show it. `levels`: pooled, one per element of the crossing's masks."""
+Figures = dict[str, Any]
+"""Evidence of a verdict by the names of `KneeEvidence`."""
+
+
+def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Figures]:
+    """The limit of a knee, and the figures that show it. `levels`: pooled, one per element of the crossing's masks."""
     beyond = [level for level in levels if level.users >= PAST_KNEE_SHARE * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
-        return "unknown", KneeEvidence()
+        return "unknown", {}
     little, lag = little_ratio(beyond, baseline), work_lag(beyond, baseline)
     more, slower = _failures_more(beyond, baseline), _slower(beyond, baseline)
     timers_late_ms = _median([level.loop_lag_ms for level in beyond])
-    evidence = KneeEvidence(
-        little_ratio=None if little is None else little[0],
-        work_lag_ratio=lag,
-        failure_ratio_more=more,
-        failures_replied_ratio=_replied(beyond, "replied_ratio"),
-        failures_refused_ratio=_replied(beyond, "refused_ratio"),
-        response_ratio=slower,
-        loop_lag_ms=timers_late_ms,
-    )
+    evidence: Figures = {
+        "little_ratio": None if little is None else little[0],
+        "work_lag_ratio": lag,
+        "failure_ratio_more": more,
+        "failures_replied_ratio": _replied(beyond, "replied_ratio"),
+        "failures_refused_ratio": _replied(beyond, "refused_ratio"),
+        "response_ratio": slower,
+        "loop_lag_ms": timers_late_ms,
+    }
     return _limit_from(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
 

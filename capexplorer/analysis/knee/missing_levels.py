@@ -10,9 +10,7 @@ from ...model.verdicts import KneeVerdict, Missing
 from ..ladder import LadderLevel
 from .confidence import BASELINE_LEVELS, BASELINE_SHARE, BEYOND_LEVELS, BEYOND_SHARE, HALF_WIDTH_MOST
 from .crossing import Crossing
-
-LEVELS_LEAST = 3
-"""Minimum number of user counts for a verdict on the knee (docs/knee.md, step 1)."""
+from .curve_gates import LEVELS_LEAST
 
 GAP_MOST = 1.6
 """If the level above the knee has more than this many times the users of the level below it, a level between would help."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
-from ..ladder import LadderLevel, pooled
+from ..ladder import LadderLevel
 from .crossing import Crossing
-from .detector import knee_crossing
+from .curve_gates import Lines
 from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, LITTLE_MOST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
@@ -63,17 +63,11 @@ FAILURES_LEAST = 4
 class EarlierKnee:
     """The knee as it was found in the levels before a moment."""
 
-    curve: tuple[LadderLevel, ...]
-    """Those levels, pooled, ascending."""
+    lines: Lines
+    """Those of these levels."""
     first: LadderLevel
     """The earliest of them below the knee."""
-    crossing: Crossing
     limit: Limit | None
-
-    @property
-    def baseline(self) -> list[LadderLevel]:
-        """Levels of the low-load line."""
-        return [level for level, chosen in zip(self.curve, self.crossing.baseline, strict=True) if chosen]
 
 
 def verify(levels: Sequence[LadderLevel], fit: Sequence[LadderLevel], knee_users: float, limit: Limit | None) -> Verification:
@@ -132,12 +126,13 @@ def _earlier_knees(
 def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float, limit: Limit | None) -> EarlierKnee | None:
     """The knee found in the levels before a moment, if it is the same as the present one; else None."""
     before = [level for level in fit if level.started_s < until_s]
-    curve = pooled(before)
-    crossing = knee_crossing(curve)
-    if crossing is None or abs(crossing.users - knee_users) > MOVED_MOST * knee_users:
+    lines = Lines.of(before)
+    if lines is None or not lines.is_enough or not lines.gates.flat:
+        return None
+    if abs(lines.crossing.users - knee_users) > MOVED_MOST * knee_users:
         return None
     low = [level for level in before if level.users <= SOAK_TO * knee_users and not level.ramp]
-    return EarlierKnee(curve, low[0], crossing, limit) if low else None
+    return EarlierKnee(lines, low[0], limit) if low else None
 
 
 # -- the steps
@@ -198,7 +193,7 @@ def _measured(step: VerificationStep, found: Sequence[LadderLevel], earlier: Ear
 def _is_enough(level: LadderLevel, step: VerificationStep, earlier: EarlierKnee) -> bool:
     """Whether a level is long enough, and precise: by itself, or as precise as the curve it is compared with."""
     seconds = (level.seconds or 0.0) + HALF_A_TICK_S
-    _, error = _expected(earlier.curve, level.users)
+    _, error = _expected(earlier.lines.ladder, level.users)
     precise = level.goodput_error_rps <= max(PRECISE * level.goodput_rps, error)
     return seconds >= step.most_s or (seconds >= step.least_s and precise)
 
@@ -207,7 +202,7 @@ def _works_off_backlog(level: LadderLevel, earlier: EarlierKnee) -> bool:
     """Whether the service, by its own counts, finishes more than it accepts: the figures are then not those of the level's
     load.
     """
-    lag = work_lag([level], earlier.baseline)
+    lag = work_lag([level], earlier.lines.baseline)
     return lag is not None and lag < -LAG_LEAST
 
 
@@ -215,10 +210,10 @@ def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: Earli
     """How the level disagrees; None: it agrees with the curve."""
     if name != "beyond" and _fails_more(level, earlier):
         return "failures"
-    expected, error = _expected(earlier.curve, level.users)
+    expected, error = _expected(earlier.lines.ladder, level.users)
     if expected - level.goodput_rps > max(GOODPUT_AGREES * expected, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "less_goodput"
-    most, error = max((expected, error), _lower_line(earlier.crossing, level.users))
+    most, error = max((expected, error), _lower_line(earlier.lines.crossing, level.users))
     if level.goodput_rps - most > max(GOODPUT_AGREES * most, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "more_goodput"
     if name == "return_to_first" and _is_slower(level, earlier.first):
@@ -244,7 +239,9 @@ def _lower_line(earlier: Crossing, users: float) -> tuple[float, float]:
 
 
 def _fails_more(level: LadderLevel, earlier: EarlierKnee) -> bool:
-    low = [known for known in earlier.curve if known.users <= earlier.crossing.users and known.failure_ratio is not None]
+    low = [
+        known for known in earlier.lines.ladder if known.users <= earlier.lines.crossing.users and known.failure_ratio is not None
+    ]
     requests = math.fsum(known.requests or 1 for known in low)
     before = math.fsum((known.failure_ratio or 0.0) * (known.requests or 1) for known in low) / requests if low else 0.0
     ratio = level.failure_ratio or 0.0
@@ -265,5 +262,5 @@ def _has_unexplained_time(level: LadderLevel, earlier: EarlierKnee) -> bool:
 
     False where the generator limits the knee or its limit is unknown: users lose time there already.
     """
-    little = little_ratio([level], earlier.baseline) if earlier.limit not in ("generator", "unknown") else None
+    little = little_ratio([level], earlier.lines.baseline) if earlier.limit not in ("generator", "unknown") else None
     return little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_LOW_LEAST

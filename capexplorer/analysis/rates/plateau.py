@@ -154,11 +154,20 @@ REPLIED_LEAST = 0.5
 connections."""
 
 
-def overload_of(overloaded: Sequence[JudgedLevel], usual: LowLoad, rate: float, error: float) -> Overload:
-    """The behaviour at the greatest overloaded rate. `rate`, `error`: the capacity and its standard error; 1/s."""
-    top = overloaded[-1]
-    level, lost = top.level, rate - top.level.goodput_per_s
+def lost_beyond(overloaded: Sequence[JudgedLevel], rate: float, error: float) -> float | None:
+    """Share of the capacity that is surely lost at the greatest rate; None: it is not. `rate`, `error`: the capacity and its
+    standard error; 1/s.
+    """
+    level = overloaded[-1].level
+    lost = rate - level.goodput_per_s
     surely = lost > FALL_ERRORS * math.hypot(error, level.goodput_error_per_s) and lost > FALL_LEAST * rate
+    return lost / rate if surely else None
+
+
+def overload_of(overloaded: Sequence[JudgedLevel], usual: LowLoad, fall_ratio: float | None) -> Overload:
+    """The behaviour at the greatest overloaded rate. `fall_ratio`: share of goodput that is lost there."""
+    top = overloaded[-1]
+    level = top.level
     return Overload(
         kind="queues" if top.state != "fails" else "refuses" if _refuses(level, usual) else "times_out",
         offered_per_s=level.offered_per_s,
@@ -166,7 +175,7 @@ def overload_of(overloaded: Sequence[JudgedLevel], usual: LowLoad, rate: float, 
         failure_ratio=level.failure_ratio,
         growth_per_s=level.growth / level.seconds,
         dropped_ratio=level.dropped_ratio,
-        fall_ratio=lost / rate if surely else None,
+        fall_ratio=fall_ratio,
     )
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
-
 from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.rate_verdicts import Limit, RateCapacity
@@ -25,6 +23,7 @@ from .plateau import (
     has_ramp,
     is_constant,
     least_goodput,
+    lost_beyond,
     overload_of,
     plateau,
     rises_with_rate,
@@ -57,9 +56,12 @@ of the capacity on, where the lowest rate is 0.3 of it): whether its queue stops
 to 1.05 of their capacity in levels of 20 s, 37 were served in full as far as counts can show."""
 
 
-def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
+def judge(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = ()) -> RateCapacity | None:
     """The capacity from levels of one epoch; None if no level has enough arrivals, or if iterations fail at all rates and load is
-    not known to be the cause. `levels`: without those of recovery and those that were disturbed.
+    not known to be the cause.
+
+    `levels`: without those of recovery and those that were disturbed. `left_out_per_s`: offered rates of levels that do not
+    describe the service since generator, host or network failed.
     """
     ladder = [level for level in pooled(levels) if level.due]
     if not ladder:
@@ -75,7 +77,7 @@ def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
     above = [each for each in overloaded if each.level.offered_per_s > most]
     contradicted = len(above) < len(overloaded)  # a higher rate was served in full
     if not above:
-        return _keeps_up(judged, served, contradicted)
+        return _keeps_up(judged, served, contradicted, left_out_per_s)
     perhaps_served = [each.level for each in judged if each.state in ("kept", "unsure")]
     below = [level for level in perhaps_served if level.offered_per_s < above[0].level.offered_per_s]
     if not below:
@@ -83,19 +85,21 @@ def judge(levels: Sequence[RateLevel]) -> RateCapacity | None:
     return _beyond(served or below, below, above, low, contradicted)
 
 
-def _keeps_up(judged: Sequence[JudgedLevel], served: Sequence[RateLevel], contradicted: bool) -> RateCapacity | None:
+def _keeps_up(
+    judged: Sequence[JudgedLevel], served: Sequence[RateLevel], contradicted: bool, left_out_per_s: Sequence[float]
+) -> RateCapacity | None:
     if not served:
         return None
     most = served[-1].offered_per_s
     slower_times = _slower_times(judged[0].level, served[-1])
-    capped = any(each.state == "generator" and each.level.offered_per_s > most for each in judged)
+    limited = [*left_out_per_s, *(each.level.offered_per_s for each in judged if each.state == "generator")]
     is_sure = len(served) >= SERVED_LEVELS and not served[-1].ramp and slower_times is None
     sure: Confidence = "high" if is_sure else "medium"
     return RateCapacity(
         kind="keeps_up",
         per_s=most,
         kept_per_s=most,
-        limit="generator" if capped else None,
+        limit="generator" if max(limited, default=0.0) > most else None,
         confidence="low" if contradicted else sure,
         slower_times=slower_times,
         contradicted=contradicted,
@@ -126,7 +130,7 @@ def _at_or_below(overloaded: Sequence[JudgedLevel], low: LowLoad) -> RateCapacit
         per_s=rate,
         high_per_s=overloaded[0].level.offered_per_s,
         limit=_limit(overloaded),
-        overload=overload_of(overloaded, low, rate, 0.0),
+        overload=overload_of(overloaded, low, lost_beyond(overloaded, rate, 0.0)),
         confidence="low",
     )
 
@@ -150,7 +154,6 @@ def _beyond(
     if may_be_slower or not at_its_maximum or rises:
         lowest = overloaded[0].level
         most = lowest.goodput_per_s + ONE_SIDED_95 * lowest.goodput_error_per_s
-        overload = overload_of(overloaded, usual, rate, error)
         fall = fall_ratio(below, overloaded) if has_fallen else None
         return RateCapacity(
             kind="departs",
@@ -158,7 +161,7 @@ def _beyond(
             high_per_s=min(max(most, best.offered_per_s), lowest.offered_per_s) if rises and not may_be_slower else None,
             kept_per_s=best.offered_per_s,
             limit=limit,
-            overload=msgspec.structs.replace(overload, fall_ratio=fall) if may_be_slower else None,
+            overload=overload_of(overloaded, usual, fall) if may_be_slower else None,
             confidence="low" if contradicted or may_be_slower else "medium",
             rises=rises and not may_be_slower,
             contradicted=contradicted,
@@ -179,7 +182,7 @@ def _beyond(
         high_per_s=high,
         kept_per_s=best.offered_per_s,
         limit=limit,
-        overload=overload_of(overloaded, usual, rate, error),
+        overload=overload_of(overloaded, usual, lost_beyond(overloaded, rate, error)),
         confidence="low" if contradicted else _confidence(sum(lacking), has_ramp(served, overloaded)),
         contradicted=contradicted,
     )

@@ -96,5 +96,5 @@ def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.Monk
     counted(epoch_module, "conclude")
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
-    assert [*capacity_marks.knees(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
+    assert [*capacity_marks.of_verdict(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
     assert calls == ["measured_of", "judgeable_levels", "split", "conclude"]
