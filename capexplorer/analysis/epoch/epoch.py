@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...model.coverage import counted_ratio
 from ...model.events import Verdict
 from ...model.level import Level
@@ -99,17 +97,13 @@ class Epoch(MeasuredEpoch):
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
         capacity = conclude(self.split, self.judgeable, circumstances(self, self.judged), later=self.after_step)
-        regimes = regime_verdicts(self, capacity.knee)
-        if capacity.knee is not None and self.levels_lacking:
-            # the service has changed since the knee was found, which therefore can no longer be verified
-            capacity = replace(capacity, knee=replace(capacity.knee, verification=None))
         fit = {level.started_s for level in self.split.fit}
         return Verdict(
             **self._common_fields(),
             capacity=capacity,
             slo=self._objectives(),
             recovery_levels=self._started_in(recovery),
-            regimes=regimes,
+            regimes=regime_verdicts(self, capacity.knee),
             disturbed_levels=(*self._started_in(disturbed), *self.rate_ladder.disturbed),
             left_out_levels=(*self._started_in(disturbed - used), *self.rate_ladder.left_out),
             first_endpoint=first_endpoint(self._whole(fit), capacity),

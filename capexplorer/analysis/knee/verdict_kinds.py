@@ -258,7 +258,7 @@ def _verdict(
         until_s=known.until_s,
         confidence="low" if doubts(lines, little_ratio, verification) else grade,
         provisional=verification is None or verification.state != "verified",
-        verification=verification,
+        verification=None if known.levels_lacking else verification,
         evidence=KneeEvidence(
             **{**lines.figures, **evidence, **checked, "unaccounted_ratio": unaccounted(lines.ladder, little_ratio)}
         ),
