@@ -52,8 +52,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RegimeVerdict
 from ..model.watched import KNOWN_SERVERS
 from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
-from .causes.generator_saturation import others_cpu
-from .causes.saturation_readings import OTHERS_LEAST
+from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.stalls import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, since_s
 from .superseding import most_users

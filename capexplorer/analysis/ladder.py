@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from ..model.figures import LevelFigures
 from ..model.level import Level
+from .statistics import weighted, weighted_mean
 
 __all__ = [
     "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "JudgedPart", "Measured", "ladder_level", "measured_of",
@@ -298,7 +299,8 @@ def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
 def _pool(same: list[LadderLevel]) -> LadderLevel:
     if len(same) == 1:
         return same[0]
-    goodput, goodput_se = _weighted([level.goodput_rps for level in same], [level.goodput_error_rps for level in same])
+    goodput_rps, errors = [level.goodput_rps for level in same], [level.goodput_error_rps for level in same]
+    goodput, goodput_se = weighted(goodput_rps, errors, POOLED_SPREAD_MOST)
     latency, latency_se = _weighted_known([level.latency_ms for level in same], [level.latency_error_ms for level in same])
     flags = [level.generator_saturated for level in same if level.generator_saturated is not None]
     return replace(
@@ -329,28 +331,16 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
     )
 
 
-def _weighted(values: list[float], errors: list[float]) -> tuple[float, float]:
-    """(mean weighted by inverse variance, its standard error times the Birge ratio, which is between 1 and
-    POOLED_SPREAD_MOST).
-    """
-    weights = [1 / error**2 for error in errors]
-    mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
-    chi2 = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / (len(values) - 1)
-    spread = min(POOLED_SPREAD_MOST, max(1.0, math.sqrt(chi2)))
-    return mean, spread / math.sqrt(math.fsum(weights))
-
-
 def _weighted_known(values: list[float | None], errors: list[float | None]) -> tuple[float | None, float | None]:
     known = [(v, max(e, 1e-9)) for v, e in zip(values, errors, strict=True) if v is not None and e is not None]
     if len(known) < 2:
         return known[0] if known else (None, None)
-    return _weighted([v for v, _ in known], [e for _, e in known])
+    return weighted([v for v, _ in known], [e for _, e in known], POOLED_SPREAD_MOST)
 
 
 def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
     """Mean over the levels that have the value, weighted by their seconds; None if none has it."""
-    known = [(value, level.seconds or 1.0) for value, level in zip(values, same, strict=True) if value is not None]
-    return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
+    return weighted_mean((value, level.seconds or 1.0) for value, level in zip(values, same, strict=True))
 
 
 def _error_of_mean(same: Sequence[LadderLevel]) -> float | None:

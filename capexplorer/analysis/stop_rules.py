@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model.intervals import ONE_SIDED_95
-from .knee.objectives import wilson
 from .ladder import LadderLevel
+from .statistics import wilson
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
 """Successes from which a percentile may break a rule: with so many, one of them is expected above it."""

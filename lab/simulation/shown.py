@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from capexplorer.analysis.causes.saturation_readings import BUSY_LEAST
+from capexplorer.analysis.causes.generator_saturation import BUSY_LEAST
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.level_fold import batch_error
 

@@ -22,6 +22,7 @@ from ..epoch.neighbour_seconds import withheld_from
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of
 from ..epoch.part_figures import refused_status, seconds_of_part
 from ..ladder import LadderLevel
+from ..littles_law import requests_inside
 
 FAILURES_MOST = 0.05
 """Response times are interpreted only if at most this share of requests fails: fast failures hide waiting."""
@@ -115,9 +116,9 @@ class MeasuredLevel:
 
     @property
     def requests_inside(self) -> float | None:
-        """Mean number of requests inside the service, by Little's law: N = X R."""
+        """Mean number of requests inside the service; None: not known."""
         rate, response_ms = self.figures.throughput_rps, self.figures.response_ms
-        return None if rate is None or response_ms is None else rate * response_ms / 1000
+        return None if rate is None or response_ms is None else requests_inside(rate, response_ms)
 
     @property
     def failure_ratio(self) -> float:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from ...model.findings import Readings
 from ...model.reading_means import FDS_FULL_RATIO
-from ..causes.generator_saturation import little_ratio
-from ..causes.saturation_readings import LITTLE_MOST
+from ..causes.generator_saturation import LITTLE_MOST, little_ratio
 from .found import Found
 from .gate import Gate
 from .measured_level import FAILURES_MOST, MeasuredLevel

@@ -16,6 +16,7 @@ from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
+from ..statistics import chi_square
 from . import queue_rules
 from .found import Found
 from .gate import Gate
@@ -81,14 +82,8 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     return ReplyRate(
         rate_rps=rate_rps,
         error_rps=math.sqrt(variance * len(misses)) / sum(seconds),
-        dispersion_high=variance / mean * freedom / chi_square_low(freedom),
+        dispersion_high=variance / mean * freedom / chi_square(freedom, -ONE_SIDED_95),
     )
-
-
-def chi_square_low(freedom: int) -> float:
-    """The 5th percentile of chi-square, by Wilson & Hilferty (1931): within 2% from four degrees of freedom on."""
-    part = 2 / (9 * freedom)
-    return freedom * (1 - part - ONE_SIDED_95 * math.sqrt(part)) ** 3
 
 
 TOO_MANY_REQUESTS = 429

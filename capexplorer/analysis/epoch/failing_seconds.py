@@ -13,7 +13,7 @@ import numpy as np
 import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
 from numpy.typing import NDArray
 
-from .shifts import Series
+from ..statistics import Series
 
 SIDE_LEAST = 2
 """Least number of seconds on each side of a change: the first one after it is often mixed."""

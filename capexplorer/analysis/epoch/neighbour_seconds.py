@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..causes.saturation_readings import OTHERS_LEAST
+from ..causes.generator_saturation import OTHERS_LEAST
 from ..ladder import JudgedPart
 from .neighbours import NeighbourCheck, Withheld
 from .part_figures import part_figures, seconds_of_part

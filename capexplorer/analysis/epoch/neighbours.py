@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from ...model.events import HostFacts, Target
 from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import others_cpu, readings_at_level
-from ..causes.saturation_readings import OTHERS_LEAST
+from ..causes.generator_saturation import OTHERS_LEAST, others_cpu, readings_at_level
 from ..knee.capacity_curve import curve_of
 from ..knee.crossing import LINEAR_LIKELY, crossing
 from ..ladder import LadderLevel, pooled
+from ..littles_law import requests_inside
 
 # -- service program -----------------------------------------------------------------------------------------------------------
 # Which program the target runs, and whether one Python interpreter lock limits the whole target.
@@ -179,7 +179,7 @@ def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bo
     if (figures.failure_ratio or 0.0) > FAILING_MOST:
         return False
     rate, response_ms = figures.throughput_rps, figures.response_ms
-    return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * rate * response_ms / 1000
+    return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * requests_inside(rate, response_ms)
 
 
 def disturbance_of(withheld: Withheld | None) -> tuple[bool, bool]:

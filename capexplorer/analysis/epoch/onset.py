@@ -18,10 +18,11 @@ import numpy as np
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..ladder import JudgedPart, parts
+from ..statistics import Series
 from .failing_seconds import BUSY_PERCENTILE, CLEAN_MOST, SIDE_LEAST, failing_changes, slow_last_seconds
 from .limiter_burst import is_limited, without_burst
 from .part_figures import part_figures
-from .shifts import Series, cuts_of
+from .shifts import cuts_of
 from .splitting import searched_series, started_s
 
 # -- settling failures ---------------------------------------------------------------------------------------------------------

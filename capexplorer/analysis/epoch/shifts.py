@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model.verdicts import ChangePoint
+from ..statistics import Series, correlation_of, filled
 
 SEGMENT_LEAST = 10
 """Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
@@ -41,14 +41,9 @@ NEXT_LEAST, NEXT_STRENGTH = 3, 9.0
 SHORT_S = 20.0
 """Length of a series at which the threshold is 1.4 times as high: so few seconds do not show how correlated they are."""
 
-CORRELATION_MOST = 0.9
-"""Greatest lag-1 correlation of residuals that is assumed: near 1 the standard error would be infinite."""
-
 SPLITS_MOST = 6
 """Most candidates tested at once. If all are accepted, the parts become levels and may be split again."""
 
-Series = NDArray[np.float64]
-"""One value per second."""
 Gap = Callable[[float, float], bool]
 """(mean before, mean after) -> whether the difference is large enough."""
 
@@ -101,12 +96,7 @@ def _mean(series: Series) -> float:
 def _log(latency_ms: Sequence[float]) -> Series:
     """Logarithms of latencies. A second without success repeats the value before it."""
     series = np.log(np.maximum(np.asarray(latency_ms, float), 1e-3))
-    known = ~np.isnan(series)
-    if not known.any():
-        return np.zeros(0)
-    last = np.maximum.accumulate(np.where(known, np.arange(len(series)), int(known.argmax())))
-    filled: Series = series[last]
-    return filled
+    return np.zeros(0) if np.isnan(series).all() else filled(series)
 
 
 def _goodput_gap(before: float, after: float) -> bool:
@@ -193,9 +183,6 @@ def _long_run_error(series: Series, edges: list[int], means: list[float]) -> flo
     count, squares = len(series), float(residual @ residual)
     if squares <= 1e-12 * float(series @ series):
         return 0.0
-    correlation = max(0.0, float(residual[1:] @ residual[:-1]) / squares)
     segments = len(means)
-    correlation = min(
-        CORRELATION_MOST, correlation + segments * (1 + 3 * correlation) / count
-    )  # Kendall's bias, once per segment
+    correlation = correlation_of(residual, squares, segments)
     return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))

@@ -15,6 +15,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
 from ..rates.level_state import GROWTH_ERRORS, LOST_LEAST
+from ..statistics import filled
 from .shifts import QUEUE_STATISTIC_LEAST, SEGMENT_LEAST, shifts
 
 # -- steady queue --------------------------------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ def goodput_and_latency(timeline: Timeline, ticks: Sequence[int]) -> Series:
     """Goodput and mean latency of successes of these seconds. A second without a reading of work repeats the value before it."""
     columns = timeline.columns
     durations = np.array([columns["duration_s"][tick] for tick in ticks])
-    work = _filled(np.array([columns["work"][tick] for tick in ticks]))
+    work = filled(np.array([columns["work"][tick] for tick in ticks]))
     successes = np.array([columns["requests"][tick] - columns["failures"][tick] for tick in ticks])
     sums_ms = np.array([columns["latency_sum_ms"][tick] for tick in ticks])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -151,12 +152,3 @@ def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:
     """Whether the change is no larger than the generator's loop lag, by which each latency may be too long."""
     known = [lag for lag in lags_ms[found.at :] if lag == lag]
     return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)
-
-
-def _filled(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    known = ~np.isnan(values)
-    if known.all() or not known.any():
-        return values
-    last = np.maximum.accumulate(np.where(known, np.arange(len(values)), int(known.argmax())))
-    filled: np.ndarray[tuple[int], np.dtype[np.float64]] = values[last]
-    return filled

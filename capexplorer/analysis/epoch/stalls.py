@@ -14,8 +14,8 @@ import numpy as np
 
 from ...model.level import Level
 from ...model.timeline import Timeline
+from ..statistics import Series
 from .failing_seconds import BUSY_PERCENTILE, CLEAN_MOST
-from .shifts import Series
 
 SECONDS_LEAST, SECONDS_MOST = 2, 5
 """Whole seconds without a reply. More are a regime of their own (`regime.PART_LEAST_S`)."""

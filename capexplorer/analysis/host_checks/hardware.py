@@ -6,7 +6,7 @@ A check whose state is `bounds` found a limit on the load.
 from __future__ import annotations
 
 from ...model.limits import Machine
-from ..causes.saturation_readings import OTHERS_LEAST
+from ..causes.generator_saturation import OTHERS_LEAST
 from .check import Check, Needs, unavailable
 
 _GENERATOR_CORES = 1

@@ -15,10 +15,12 @@ import numpy as np
 from ...model.grades import Confidence
 from ...model.verdicts import Limit, Verification
 from ..ladder import LadderLevel
+from ..littles_law import CYCLES_LEAST, Little
+from ..statistics import upper_median
 from .capacity_curve import CapacityCurve, Floats
 from .crossing import Crossing, plateau_levels
 from .curve_gates import LEVELS_LEAST, Lines
-from .limit import CYCLES_LEAST, Figures
+from .limit import Figures
 
 # -- second opinions -----------------------------------------------------------------------------------------------------------
 # Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
@@ -148,8 +150,7 @@ def unaccounted_ratio(ladder: Sequence[LadderLevel]) -> float | None:
     """N / (X (R + Z)) at the median level, Z the pauses that users chose and CLIENT_TIME_MOST_MS; None where not all pauses are
     known.
     """
-    ratios = sorted(ratio for level in ladder if (ratio := _little_ratio(level)) is not None)
-    return ratios[len(ratios) // 2] if ratios else None
+    return upper_median(map(_little_ratio, ladder))
 
 
 def _little_ratio(level: LadderLevel) -> float | None:
@@ -157,5 +158,5 @@ def _little_ratio(level: LadderLevel) -> float | None:
         return None
     if level.requests is not None and level.requests < CYCLES_LEAST * level.users:
         return None
-    cycle_s, accounted_s = level.users / level.throughput_rps, level.response_s + level.wait_s
-    return cycle_s / (accounted_s + CLIENT_TIME_MOST_MS / 1000) if cycle_s > accounted_s + CLIENT_TIME_MOST_MS / 1000 else 1.0
+    pause_s = level.wait_s + CLIENT_TIME_MOST_MS / 1000
+    return max(Little.of(level.users, level.throughput_rps, level.response_s, pause_s).ratio, 1.0)

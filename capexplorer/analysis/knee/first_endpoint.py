@@ -15,6 +15,7 @@ from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95
 from ...model.level import Level
 from ...model.verdicts import CapacityVerdict, EndpointDegradation
+from ..statistics import weighted_mean
 
 REQUESTS_LEAST = 20
 """An endpoint is judged at a level from this many requests on."""
@@ -146,9 +147,7 @@ def _pooled(parts: Sequence[LevelEndpoint]) -> EndpointFigures:
 
 
 def _mean(parts: Sequence[LevelEndpoint], figure: str) -> float | None:
-    known = [(getattr(each.latency_ms, figure), each.requests - each.failures) for each in parts]
-    weighed = [(value, weight) for value, weight in known if value is not None and weight]
-    return math.fsum(v * w for v, w in weighed) / sum(w for _, w in weighed) if weighed else None
+    return weighted_mean((getattr(each.latency_ms, figure), each.requests - each.failures) for each in parts)
 
 
 def _changes(low_load: dict[Key, EndpointFigures], now: dict[Key, EndpointFigures]) -> list[EndpointChange]:

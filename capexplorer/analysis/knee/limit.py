@@ -9,13 +9,15 @@ Bottlenecks and causes name the resource or the failure; this module does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
-from ..causes.saturation_readings import LAG_MOST_MS
+from ..causes.generator_saturation import LAG_MOST_MS
 from ..ladder import LadderLevel
+from ..littles_law import CYCLES_LEAST, Little
+from ..statistics import upper_median
 from .crossing import Crossing
 
 PAST_KNEE_SHARE = 1.1
@@ -27,9 +29,6 @@ perhaps in the generator."""
 
 LITTLE_LOW_LEAST = 1.05
 """The lower bound of that ratio must exceed this as well."""
-
-CYCLES_LEAST = 3.0
-"""User cycles that a level must last for Little's law: in a shorter window only the fast requests have ended."""
 
 WAITS_AGREE = 0.10
 """If the baseline has one level, Z0 is the declared wait if it agrees this well with the measured one: a task may make many
@@ -61,7 +60,7 @@ def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Fig
         return "unknown", {}
     little, lag = little_ratio(beyond, baseline), work_lag(beyond, baseline)
     more, slower = _failures_more(beyond, baseline), _slower(beyond, baseline)
-    timers_late_ms = _median([level.loop_lag_ms for level in beyond])
+    timers_late_ms = upper_median([level.loop_lag_ms for level in beyond])
     evidence: Figures = {
         "little_ratio": None if little is None else little[0],
         "work_lag_ratio": lag,
@@ -115,7 +114,7 @@ def may_be_generator(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> 
 
 def _within_lateness(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """Whether late timers explain the whole slowdown: a starved generator measures its own delay as response time."""
-    late_ms = _median([level.loop_lag_ms for level in beyond]) or 0.0
+    late_ms = upper_median([level.loop_lag_ms for level in beyond]) or 0.0
     return late_ms > LAG_MOST_MS and _slowdown_ms(beyond, baseline) <= late_ms
 
 
@@ -125,7 +124,7 @@ def little_ratio(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tupl
     if think is None:
         return None
     think_s, think_error_s = think
-    users = expected = variance = 0.0
+    found, variance = Little(0.0, 0.0), 0.0
     for level in beyond:
         throughput_rps, response_s = level.throughput_rps, level.response_s
         if throughput_rps is None or not throughput_rps or response_s is None:
@@ -133,16 +132,14 @@ def little_ratio(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> tupl
         cycle_s = response_s + think_s
         if level.seconds is not None and level.seconds < CYCLES_LEAST * cycle_s:
             continue
-        users += level.users
-        expected += throughput_rps * cycle_s
+        found += Little(level.users, throughput_rps * cycle_s)
         own = throughput_rps * cycle_s * level.goodput_error_rps / max(level.goodput_rps, level.goodput_error_rps)
         slow = throughput_rps * response_s * (level.latency_error_ms or 0.0) / (level.latency_ms or 1.0)
         variance += own**2 + slow**2
-    if not expected:
+    if not found.accounted:
         return None
     shared = think_error_s * sum(level.throughput_rps or 0.0 for level in beyond)
-    ratio = users / expected
-    return ratio, ratio * math.sqrt(variance + shared**2) / expected
+    return found.ratio, found.ratio * math.sqrt(variance + shared**2) / found.accounted
 
 
 def _think_s(baseline: list[LadderLevel]) -> tuple[float, float] | None:
@@ -220,18 +217,13 @@ def _failures(levels: list[LadderLevel]) -> float | None:
 
 def _slowdown_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
     """How many ms longer responses beyond the knee take than the baseline's; infinite if not known."""
-    before = _median([level.response_s for level in baseline])
-    after = _median([level.response_s for level in beyond])
+    before = upper_median([level.response_s for level in baseline])
+    after = upper_median([level.response_s for level in beyond])
     return math.inf if before is None or after is None else (after - before) * 1000
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = sorted(value for value in values if value is not None)
-    return known[len(known) // 2] if known else None
 
 
 def _slower(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float | None:
     """Response time beyond the knee divided by that of the baseline; medians, so that one outlier does not decide."""
-    before = _median([level.response_s for level in baseline])
-    after = _median([level.response_s for level in beyond])
+    before = upper_median([level.response_s for level in baseline])
+    after = upper_median([level.response_s for level in beyond])
     return None if not before or after is None else after / before

@@ -16,6 +16,7 @@ from typing import Literal
 from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
 from ...model.verdicts import SloVerdict
 from ..ladder import LadderLevel, pooled
+from ..statistics import wilson
 
 Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
 
@@ -121,16 +122,6 @@ def _failure_point(level: LadderLevel) -> _Point | None:
         return _Point(level.users, level.goodput_rps, level.failure_ratio, level.failure_ratio, level.failure_ratio, 1.0, False)
     low, high = wilson(level.failure_ratio, level.requests)
     return _Point(level.users, level.goodput_rps, level.failure_ratio, low, high, float(level.requests or 1), False)
-
-
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """90% bounds of a share (Wilson 1927)."""
-    if not count:
-        return 0.0, 1.0
-    z2 = ONE_SIDED_95**2
-    centre = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = ONE_SIDED_95 * math.sqrt(share * (1 - share) / count + z2 / (4 * count**2)) / (1 + z2 / count)
-    return centre - half, centre + half
 
 
 def _monotonic(points: list[_Point]) -> list[_Point]:

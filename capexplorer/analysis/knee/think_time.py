@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+from ..littles_law import Little
 from .waiting_share import FAILING_MOST
 
 HOMOGENEOUS_MOST = 4.0
@@ -118,32 +119,25 @@ def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
 class _Accounted:
     """How much of their users' time the responses and think times of some levels account for."""
 
-    time_s: float
-    """X (R + Z) times the seconds, summed over levels."""
-    user_s: float
-    """Users times seconds."""
+    little: Little
+    """Over the seconds of the levels."""
     users: float
     cut_off_s: float
     """As in `CommonThinkTime`."""
 
     @property
-    def share(self) -> float:
-        """X (R + Z) / N."""
-        return self.time_s / self.user_s
-
-    @property
     def error(self) -> float:
         """Standard error of the share, from the think times that the ends of the levels cut off."""
-        return self.cut_off_s * math.sqrt(2 * self.users) / self.user_s
+        return self.cut_off_s * math.sqrt(2 * self.users) / self.little.users
 
     def with_level(self, other: _Accounted) -> _Accounted:
         """Over one more level."""
-        return _Accounted(self.time_s + other.time_s, self.user_s + other.user_s, self.users + other.users, self.cut_off_s)
+        return _Accounted(self.little + other.little, self.users + other.users, self.cut_off_s)
 
     def exceeds(self, other: _Accounted) -> bool:
         """Whether `other` loses time that this one does not."""
         chance = CHANCE_MOST * math.hypot(self.error, other.error)
-        return other.share < min(self.share, 1.0) * (1 - UNACCOUNTED_MOST - chance)
+        return other.little.share < min(self.little.share, 1.0) * (1 - UNACCOUNTED_MOST - chance)
 
 
 def _accounted_at_low_load(cycles: Sequence[_Cycle]) -> _Accounted:
@@ -176,8 +170,8 @@ class _Cycle:
             return None
         if response_s is None or error_ms is None or level.wait_s is None:
             return None
-        time_s = rate * (response_s + level.wait_s) * level.seconds
-        accounted = _Accounted(time_s, level.users * level.seconds, level.users, common.cut_off_s)
+        little = Little.of(level.users, rate, response_s, level.wait_s) * level.seconds
+        accounted = _Accounted(little, level.users, common.cut_off_s)
         return cls(level, response_s + common.mean_s, error_ms / 1000, accounted)
 
     @property
@@ -194,6 +188,6 @@ class _Cycle:
         """
         if at_low_load.exceeds(self.accounted):
             return None
-        rate = self.work_share * at_low_load.share * self.level.users / self.cycle_s
+        rate = self.work_share * at_low_load.little.share * self.level.users / self.cycle_s
         error = max(self.error_s / self.cycle_s, RELATIVE_ERROR_FLOOR) * rate
         return (rate, error) if error < self.level.goodput_error_rps else None

@@ -16,6 +16,7 @@ from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, KneeVerdict, Peak, Verification, VerificationStepName
 from ..ladder import LadderLevel
+from ..statistics import chi_square
 from .capacity_curve import CapacityCurve
 from .confidence import confidence_of, doubts, unaccounted
 from .crossing import Crossing, interval, scatter
@@ -92,14 +93,9 @@ def unevenness(curve: CapacityCurve, found: Crossing) -> float:
     if freedom < 1:
         return 0.0
     variance, noise = float(curve.goodput[beyond].var(ddof=1)), float((curve.error[beyond] ** 2).mean())
-    if freedom * variance <= noise * _chi_square_95(freedom):
+    if freedom * variance <= noise * chi_square(freedom, ONE_SIDED_95):
         return 0.0
     return math.sqrt(variance - noise) / float(curve.goodput[beyond].mean())
-
-
-def _chi_square_95(freedom: int) -> float:
-    """The 95% quantile of chi-square, within 3% (Wilson & Hilferty 1931)."""
-    return freedom * (1 - 2 / (9 * freedom) + ONE_SIDED_95 * math.sqrt(2 / (9 * freedom))) ** 3
 
 
 def raised_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: float) -> Crossing:

@@ -13,7 +13,7 @@ from itertools import groupby
 from ...model.events import Target
 from ...model.level import Level
 from ...model.timeline import Timeline
-from .trend import Floats
+from ..statistics import Series
 
 NEAR_LIMIT = 0.95
 """Values from this share of a limit on are left out: a value that stops growing at its limit does not show that the leak has
@@ -55,7 +55,7 @@ def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
             yield load
 
 
-def pieces(values: Floats, limit: float | None) -> Iterator[tuple[int, int]]:
+def pieces(values: Series, limit: float | None) -> Iterator[tuple[int, int]]:
     """Index ranges [start, end) of `values` that may be tested as one: cut where the limit is near or the process changed."""
     start, peak = 0, -math.inf
     for index, value in enumerate(values.tolist()):

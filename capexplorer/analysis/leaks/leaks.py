@@ -20,10 +20,11 @@ from ...model.grades import CONFIDENCES, Confidence
 from ...model.load import named_load
 from ...model.timeline import Timeline
 from ..causes import catalogue
+from ..statistics import Series
 from ..target_process import pid_of
 from .constant_load import ConstantLoad, constant_loads, loaded_s, pieces, restarts_s
 from .leak_kinds import KINDS, LeakKind, descriptor_limit, limit_of
-from .trend import Floats, Trend, trend
+from .trend import Trend, trend
 
 # -- growth --------------------------------------------------------------------------------------------------------------------
 # Growth that lasts, within one stretch of constant load.
@@ -70,7 +71,7 @@ def growth_in(timeline: Timeline, run: ConstantLoad, kind: LeakKind, column: Seq
     return found
 
 
-def _shared(timeline: Timeline, kind: LeakKind, ticks: Sequence[int]) -> Floats:
+def _shared(timeline: Timeline, kind: LeakKind, ticks: Sequence[int]) -> Series:
     """Growth of the kind's shared column since the first of these ticks, one per tick; 0 if it was not measured."""
     column = timeline.columns.get(kind.shared) if kind.shared is not None else None
     if column is None:
@@ -80,7 +81,7 @@ def _shared(timeline: Timeline, kind: LeakKind, ticks: Sequence[int]) -> Floats:
     return np.nan_to_num(other - known[0]) if len(known) else np.zeros(len(ticks))
 
 
-def lasting_growth(times: Floats, values: Floats, kind: LeakKind, warm_s: float) -> Trend | None:
+def lasting_growth(times: Series, values: Series, kind: LeakKind, warm_s: float) -> Trend | None:
     """The trend of these values if it lasts and is large enough for its length, else None.
 
     `warm_s`: when the target's warm-up ends. `times`, `values`: shape (ticks,), in seconds and in the unit of the resource.
@@ -96,7 +97,7 @@ def lasting_growth(times: Floats, values: Floats, kind: LeakKind, warm_s: float)
     return None
 
 
-def _spans(values: Floats, least: float) -> bool:
+def _spans(values: Series, least: float) -> bool:
     """Whether values differ by at least `least`. They rarely do, and computing a trend costs a hundred times as much."""
     known = values[~np.isnan(values)]
     return len(known) > 0 and float(known.max() - known.min()) >= least

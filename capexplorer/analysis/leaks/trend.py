@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..statistics import Series, correlation_of
 
 STRETCHES = 48
 """Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""
@@ -21,9 +22,6 @@ STRETCHES_LEAST = 12
 
 ERRORS = 3.0
 """Half-width of the interval in standard errors; as many as three because a growing window is tested many times."""
-
-CORRELATION_MOST = 0.9
-"""Greatest lag-1 correlation of residuals that is assumed: near 1 the standard error would be infinite."""
 
 QUARTER_LEAST = 0.5
 """Least slope of each quarter, as a share of the slope of the whole. A single step is in one quarter only."""
@@ -35,8 +33,6 @@ constant is over 2.2 windows."""
 SCATTER_MOST = 0.67
 """Greatest spread of single values around the line (5th to 95th percentile), as a share of the growth. Where stretches are nearly
 as long as the period of a garbage collector, its saw-tooth looks like a slope; the spread shows that it is none."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class Trend:
         return self.low_per_s > 0 and self.lasting and self.scatter <= SCATTER_MOST * self.growth
 
 
-def trend(times_s: Floats, values: Floats) -> Trend | None:
+def trend(times_s: Series, values: Series) -> Trend | None:
     """The trend of values, shape (n,), at ascending times; NaN: not measured. None if too few were measured."""
     known = ~np.isnan(values)
     times, levels = times_s[known], values[known]
@@ -87,24 +83,23 @@ def trend(times_s: Floats, values: Floats) -> Trend | None:
     return Trend(per_s, per_s - error, per_s + error, seconds, start, _lasts(at, middle, per_s), float(edge_high - edge_low))
 
 
-def _pair_slopes(at: Floats, middle: Floats) -> Floats:
+def _pair_slopes(at: Series, middle: Series) -> Series:
     first, second = np.triu_indices(len(at), 1)
-    slopes: Floats = (middle[second] - middle[first]) / (at[second] - at[first])
+    slopes: Series = (middle[second] - middle[first]) / (at[second] - at[first])
     return slopes
 
 
-def _slope_error(at: Floats, residual: Floats) -> float:
+def _slope_error(at: Series, residual: Series) -> float:
     """Standard error of a slope whose residuals are an AR(1) (with Kendall's correction of the bias)."""
     squares = float(residual @ residual)
     if squares <= 0:
         return 0.0
-    correlation = max(0.0, float(residual[1:] @ residual[:-1]) / squares)
-    correlation = min(CORRELATION_MOST, correlation + (1 + 3 * correlation) / len(residual))
+    correlation = correlation_of(residual, squares)
     away = at - at.mean()
     return math.sqrt(squares / (len(residual) - 2) / float(away @ away) * (1 + correlation) / (1 - correlation))
 
 
-def _lasts(at: Floats, middle: Floats, per_s: float) -> bool:
+def _lasts(at: Series, middle: Series, per_s: float) -> bool:
     """Whether growth is spread over the window, by the slope of each quarter and of each half."""
     if per_s <= 0:
         return False
@@ -113,5 +108,5 @@ def _lasts(at: Floats, middle: Floats, per_s: float) -> bool:
     return min(quarters) >= QUARTER_LEAST * per_s and second >= SECOND_HALF_LEAST * first
 
 
-def _parts(at: Floats, middle: Floats, count: int) -> list[tuple[Floats, Floats]]:
+def _parts(at: Series, middle: Series, count: int) -> list[tuple[Series, Series]]:
     return list(zip(np.split(at, count), np.split(middle, count), strict=True))

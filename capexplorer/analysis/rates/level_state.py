@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.rate_verdicts import LevelState
-from ..knee.objectives import wilson
+from ..littles_law import requests_inside
+from ..statistics import wilson
 from .rate_level import RateLevel
 
 GROWTH_ERRORS = 2.6
@@ -172,7 +173,7 @@ def steady_latency_error_ms(level: RateLevel) -> float | None:
     """
     if level.from_plan_ms is None or not level.succeeded or _is_of_generator(level):
         return None
-    in_flight = level.goodput_per_s * level.from_plan_ms / 1000  # Little's law
+    in_flight = requests_inside(level.goodput_per_s, level.from_plan_ms)
     if not _is_steady(level, in_flight):
         return None
     of_queue_ms = 2 * (1 + in_flight) / math.sqrt(level.succeeded) * level.from_plan_ms

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S
+from ..statistics import weighted_mean
 
 SAME_RATE = 0.02
 """Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
@@ -150,11 +151,11 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         dropped=sum(level.dropped for level in group),
         goodput_se_per_s=math.sqrt(math.fsum(squares)) / seconds if len(squares) == len(group) else None,
         in_flight=math.fsum(level.in_flight * level.seconds for level in group) / seconds,
-        service_ms=_mean([(level.service_ms, level.succeeded) for level in group]),
-        failed_ms=_mean([(level.failed_ms, level.failed) for level in group]),
-        replied_ratio=_mean([(level.replied_ratio, level.failed) for level in group]),
-        refused_ratio=_mean([(level.refused_ratio, level.failed) for level in group]),
-        from_plan_ms=_mean([(level.from_plan_ms, level.succeeded) for level in group]),
+        service_ms=weighted_mean([(level.service_ms, level.succeeded) for level in group]),
+        failed_ms=weighted_mean([(level.failed_ms, level.failed) for level in group]),
+        replied_ratio=weighted_mean([(level.replied_ratio, level.failed) for level in group]),
+        refused_ratio=weighted_mean([(level.refused_ratio, level.failed) for level in group]),
+        from_plan_ms=weighted_mean([(level.from_plan_ms, level.succeeded) for level in group]),
         from_plan_se_ms=_error_of_mean([(level.from_plan_se_ms, level.succeeded) for level in group]),
         p95_ms=max((level.p95_ms for level in group if level.p95_ms is not None), default=None),
         p99_ms=max((level.p99_ms for level in group if level.p99_ms is not None), default=None),
@@ -164,11 +165,6 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         dropped_by_generator=sum(level.dropped_by_generator for level in group),
         generator_saturated=any(known) if known else None,
     )
-
-
-def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
-    known = [(value, count) for value, count in values if value is not None and count]
-    return math.fsum(value * count for value, count in known) / sum(count for _, count in known) if known else None
 
 
 def _error_of_mean(errors: Sequence[tuple[float | None, int]]) -> float | None:

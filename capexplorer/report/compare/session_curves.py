@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ... import wording
 from ...analysis.causes.generator_saturation import others_cpu
+from ...analysis.littles_law import requests_inside
 from ...analysis.target_process import version_of
 from ...errors import InputError
 from ...model.events import Mark
@@ -66,7 +67,7 @@ def _waits_for_no_core(figures: LevelFigures) -> bool:
     if len(known) < len(own) or rate is None or response_ms is None:
         return False
     of_parts = sum(part.get(_DELAY, 0.0) for part in readings_of_parts(readings).values())
-    return sum(known) + of_parts <= WAITS_MOST * min(1.0, rate * response_ms / 1000)
+    return sum(known) + of_parts <= WAITS_MOST * min(1.0, requests_inside(rate, response_ms))
 
 
 CAPACITY_DEGREES = 2.0

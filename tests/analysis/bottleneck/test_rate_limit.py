@@ -12,7 +12,7 @@ from session.samples import HEADER
 from analysis.loads import FACTS
 from capexplorer.analysis import bottleneck
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
-from capexplorer.analysis.bottleneck.rate_limit import chi_square_low, reply_rate_of
+from capexplorer.analysis.bottleneck.rate_limit import reply_rate_of
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Mark, Sample, Target
 from capexplorer.model.findings import Bottleneck
@@ -211,8 +211,3 @@ def dispersion_high(timeline: Timeline) -> float:
     output = reply_rate_of(timeline, top)
     assert output is not None
     return output.dispersion_high
-
-
-@pytest.mark.parametrize(("freedom", "tabulated"), [(4, 0.711), (5, 1.145), (10, 3.940), (30, 18.493)])
-def test_the_percentile_of_chi_square_is_the_tabulated_one(freedom: int, tabulated: float) -> None:
-    assert chi_square_low(freedom) == pytest.approx(tabulated, rel=0.03)
