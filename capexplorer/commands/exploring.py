@@ -30,11 +30,10 @@ from ..model.offered import OfferedFigures
 from ..model.sources import EventSource
 from ..model.timeline import Timeline
 from ..remote import run_sockets
-from ..report.figures import rate_with_error
 from ..run.options import RunOptions
 from ..steer.plan import Step
 from ..wording.numbers import three_digits
-from ..wording.quantities import latency, latency_cell, latency_title, offered_rate, rate
+from ..wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
 from .afterwards import run_goes_on
 from .assembly import AssembledRun, live_run, report_failure
 from .error_output import print_line, printable, signals_to

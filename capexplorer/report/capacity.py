@@ -16,9 +16,8 @@ from ..model.events import Verdict
 from ..model.findings import CurveFinding
 from ..model.timeline import Timeline
 from ..model.verdicts import CurveFit, KneeVerdict, UslFit
-from ..wording import quantities
+from ..wording import numbers, quantities
 from ..wording.quantities import rate
-from . import figures
 from .escaping import html
 from .rows import ReportedLevel, epochs, user_rows
 from .svg import DARK, LIGHT, Panel, Point, circle, latency_label, line, panel, polyline, rectangle, rules, text, triangle
@@ -104,7 +103,7 @@ def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
         if curve.capacity_rps is not None:
             y = goodput.y(min(curve.capacity_rps, goodput.y_ticks[-1]))
             yield line("capacity", (goodput.left, y), (goodput.left + goodput.width, y))
-            yield text(goodput.left + 6, y - 5, f"capacity {rate(curve.capacity_rps, figures.number)}", kind="alarm")
+            yield text(goodput.left + 6, y - 5, f"capacity {rate(curve.capacity_rps, numbers.significant)}", kind="alarm")
 
 
 def proportional(goodput: Panel, rps_per_user: float) -> str:
@@ -130,7 +129,7 @@ def foot_lines(verdicts: Verdicts) -> list[str]:
     for epoch, verdict in sorted(verdicts.items()):
         named, curve, knee = f"epoch {epoch}: " if several else "", _shown(verdict), verdict.capacity.knee
         parts = [wording.knee(knee)] if knee is not None else []
-        parts += [f"low load {rate(curve.low_load_rps_per_user, figures.number)} per user"] if curve is not None else []
+        parts += [f"low load {rate(curve.low_load_rps_per_user, numbers.significant)} per user"] if curve is not None else []
         sentence += [named + "; ".join(parts)] if parts else []
         sentence += [named + _usl_fit_text(curve.usl)] if curve is not None and curve.usl is not None else []
     return sentence
@@ -236,7 +235,7 @@ def _latency(rows: list[ReportedLevel]) -> tuple[str, Callable[[ReportedLevel], 
 
 def _label(rows: list[ReportedLevel], foot: list[str]) -> str:
     best = max(rows, key=lambda row: row.figures.goodput_rps or 0)
-    most = f"{quantities.rate(best.figures.goodput_rps, figures.number)} at {figures.users(best.users)} users"
+    most = f"{quantities.rate(best.figures.goodput_rps, numbers.significant)} at {numbers.users_of_level(best.users)} users"
     return html("; ".join((f"Goodput against users; the highest is {most}", *foot)))
 
 
@@ -289,7 +288,7 @@ def _labelled(scene: _Scene) -> set[int]:
         if row.kind in _NO_CURVE:
             continue
         x, y = _label_place(row, scene)
-        half = len(figures.number(row.figures.goodput_rps)) * _DIGIT_WIDTH / 2
+        half = len(numbers.significant(row.figures.goodput_rps)) * _DIGIT_WIDTH / 2
         if all(abs(x - left) >= half + width or abs(y - top) >= _LABEL_HEIGHT for left, top, width in found.values()):
             found[index] = (x, y, half)
     return set(found)
@@ -312,7 +311,7 @@ def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) 
     else:
         yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
     if is_labelled:
-        yield text(*_label_place(row, scene), figures.number(goodput_rps), anchor="middle", kind="value")
+        yield text(*_label_place(row, scene), numbers.significant(goodput_rps), anchor="middle", kind="value")
     for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.few_for_p95)):
         if ms is not None:
             yield circle(f"{name} {'hollow' if few or row.kind != 'step' else 'dot'}", (x, scene.latency.y(ms)), 2.5)
@@ -326,10 +325,13 @@ def _has_few_values(row: ReportedLevel) -> bool:
 
 def _tooltip(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
-    shown = ", ".join(f"{name} {quantities.latency(getattr(latency, name), figures.number)}" for name in ("p50", "p95", "p99"))
-    rate = figures.rate_with_error(row.figures.goodput_rps, row.goodput_error_rps)
+    shown = ", ".join(
+        f"{name} {quantities.latency(getattr(latency, name), numbers.significant)}" for name in ("p50", "p95", "p99")
+    )
+    rate = quantities.rate_with_error(row.figures.goodput_rps, row.goodput_error_rps)
     epoch = f"epoch {row.opened.epoch}, " if row.opened.epoch else ""
-    return f"{epoch}{figures.users(row.users)} users: {rate}, {shown}, {figures.percent(row.figures.failure_ratio)} failed"
+    failed = numbers.percent_in_full(row.figures.failure_ratio)
+    return f"{epoch}{numbers.users_of_level(row.users)} users: {rate}, {shown}, {failed} failed"
 
 
 def _linear(scene: _Scene) -> Iterator[str]:

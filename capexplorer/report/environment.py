@@ -13,8 +13,8 @@ from ..model.clients import clients_of
 from ..model.events import Header, HostFacts, Target
 from ..model.limits import limits_in_profile
 from ..model.timeline import Timeline
-from ..wording.quantities import latency_title, size
-from .figures import latency, number
+from ..wording.numbers import significant
+from ..wording.quantities import latency_in_column, latency_title, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,8 @@ def _load(header: Header) -> Iterator[Fact]:
     if limits := limits_in_profile(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
     for name, overhead in header.client_overhead_ms.items():
-        yield Fact(
-            latency_title(f"client overhead of {name}", ", "), f"p50 {latency(overhead.p50_ms)}, p99 {latency(overhead.p99_ms)}"
-        )
+        p50, p99 = latency_in_column(overhead.p50_ms), latency_in_column(overhead.p99_ms)
+        yield Fact(latency_title(f"client overhead of {name}", ", "), f"p50 {p50}, p99 {p99}")
     engine = header.engine
     if engine.mode is not None:
         yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")
@@ -97,19 +96,21 @@ def _host(host: HostFacts) -> Iterator[Fact]:
     if host.name:
         yield Fact("host", host.name, foreign=True)
     yield Fact("system", " ".join(filter(None, (host.system, host.kernel))) or "not measured", foreign=True)
-    cpus = number(host.cpus) + (f" ({host.cpu_model})" if host.cpu_model else "")
-    yield Fact("cores", cpus + (f", quota {number(host.cgroup_cpus)}" if host.cgroup_cpus else ""), foreign=True)
+    cpus = significant(host.cpus) + (f" ({host.cpu_model})" if host.cpu_model else "")
+    yield Fact("cores", cpus + (f", quota {significant(host.cgroup_cpus)}" if host.cgroup_cpus else ""), foreign=True)
     yield Fact("memory", size(host.memory_bytes))
     ports = f"{host.port_range[0]}–{host.port_range[1]}, " if host.port_range else ""
-    yield Fact("ephemeral ports", f"{ports}{number(host.ports_capacity)} usable, tcp_tw_reuse {number(host.tcp_tw_reuse)}")
-    yield Fact("limits", f"open files {number(host.fds_limit)}, somaxconn {number(host.somaxconn)}")
+    yield Fact(
+        "ephemeral ports", f"{ports}{significant(host.ports_capacity)} usable, tcp_tw_reuse {significant(host.tcp_tw_reuse)}"
+    )
+    yield Fact("limits", f"open files {significant(host.fds_limit)}, somaxconn {significant(host.somaxconn)}")
 
 
 def _parts(timeline: Timeline) -> Iterator[Fact]:
     """Watched parts: where each is, and on what machine."""
     for part in timeline.parts.values():
         host = part.host
-        cores = f"{number(host.cpus)} cores" + (f", quota {number(host.cgroup_cpus)}" if host.cgroup_cpus else "")
+        cores = f"{significant(host.cpus)} cores" + (f", quota {significant(host.cgroup_cpus)}" if host.cgroup_cpus else "")
         known = (part.place, part.program, cores, f"memory {size(host.memory_bytes)}", host.kernel)
         yield Fact(f"watched part {part.name}", ", ".join(filter(None, known)), foreign=True)
 

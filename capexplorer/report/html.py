@@ -19,9 +19,9 @@ from markupsafe import Markup
 from .. import wording
 from ..analysis.target_process import version_of
 from ..model.timeline import FailureCount, Timeline
-from ..wording import units
+from ..wording import numbers, quantities, units
 from ..wording.quantities import latency_title
-from . import capacity, charts, figures, knees, page_templates, rate_table
+from . import capacity, charts, knees, page_templates, rate_table
 from .environment import environment
 from .listed_findings import ListedFinding, changes, findings, notes
 from .opening import opening
@@ -74,12 +74,12 @@ class _Cell:
 
 
 def _cell(value: float | None, sentence: str | None = None, *, few: bool = False, digits: int = 3) -> _Cell:
-    shown = figures.number(value, digits) if sentence is None else sentence
+    shown = numbers.significant(value, digits) if sentence is None else sentence
     return _Cell(shown, "" if value is None else f"{round(value, 6):g}", few and value is not None)
 
 
 def _latency(value_ms: float | None, *, few: bool = False) -> _Cell:
-    return _cell(value_ms, figures.latency(value_ms), few=few)
+    return _cell(value_ms, quantities.latency_in_column(value_ms), few=few)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
     rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
-    users = f"{_SIGNS[row.kind]}{figures.load(row.users, row.offered_per_s)}"
+    users = f"{_SIGNS[row.kind]}{quantities.load_in_column(row.users, row.offered_per_s)}"
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
@@ -193,7 +193,7 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
         _cell(level.opened.epoch),
-        _cell(level.users, f"{_SIGNS[level.marked_as]}{figures.load(level.users, level.offered_per_s)}"),
+        _cell(level.users, f"{_SIGNS[level.marked_as]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
         _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
@@ -296,7 +296,7 @@ def _title(timeline: Timeline) -> _Title | None:
         target=header.target.name,
         profile=str(header.profile.get("title") or header.profile.get("name") or header.target.name),
         began=wording.wall_time(header.started_at),
-        span=figures.span(timeline.last_s),
+        span=numbers.span_in_full(timeline.last_s),
         label=header.label,
         ended=timeline.ended is not None,
         kept_requests=wording.kept_requests(timeline),

@@ -12,8 +12,9 @@ from urllib.parse import quote
 from .. import wording
 from ..analysis.target_process import version_of
 from ..model.timeline import Timeline
+from ..wording import numbers, quantities
 from ..wording.quantities import latency_title
-from . import figures, knees, rate_table
+from . import knees, rate_table
 from .capacity import picture
 from .environment import environment
 from .escaping import code, markdown, markdown_spans
@@ -72,7 +73,7 @@ def _title(timeline: Timeline) -> str:
         return "# Capacity"
     profile = str(header.profile.get("name") or header.target.name)
     state = "" if timeline.ended is not None else ", snapshot of a running session"
-    length = figures.span(timeline.last_s)
+    length = numbers.span_in_full(timeline.last_s)
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     kept = wording.kept_requests(timeline)
     requests = f"\n\n{markdown(kept)}" if kept else ""
@@ -110,29 +111,29 @@ def _rates(timeline: Timeline) -> list[str]:
 def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
-        _SIGNS[row.kind] + figures.load(row.users, row.offered_per_s),
-        figures.number(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
-        figures.number(row.requests),
-        figures.with_error(shown.goodput_rps, row.goodput_error_rps),
-        figures.number(shown.throughput_rps),
-        figures.latency(latency.p50),
+        _SIGNS[row.kind] + quantities.load_in_column(row.users, row.offered_per_s),
+        numbers.significant(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
+        numbers.significant(row.requests),
+        numbers.with_error(shown.goodput_rps, row.goodput_error_rps),
+        numbers.significant(shown.throughput_rps),
+        quantities.latency_in_column(latency.p50),
         _uncertain(latency.p95, row.few_for_p95),
         _uncertain(latency.p99, row.few_for_p99),
         _failures(row),
-        figures.number(shown.target_cpu_ratio),
-        figures.latency(shown.loop_lag_p99_ms),
+        numbers.significant(shown.target_cpu_ratio),
+        quantities.latency_in_column(shown.loop_lag_p99_ms),
     ]
 
 
 def _uncertain(value: float | None, few: bool) -> str:
-    return f"({figures.latency(value)})" if few and value is not None else figures.latency(value)
+    return f"({quantities.latency_in_column(value)})" if few and value is not None else quantities.latency_in_column(value)
 
 
 def _failures(row: ReportedLevel) -> str:
     if not row.figures.settled:
         unsettled = row.figures.failures_while_unsettled
-        return f"{unsettled:,} unsettled" if unsettled else figures.MISSING
-    return figures.percent(row.figures.failure_ratio)
+        return f"{unsettled:,} unsettled" if unsettled else numbers.MISSING
+    return numbers.percent_in_full(row.figures.failure_ratio)
 
 
 def _endpoint_levels(timeline: Timeline) -> list[str]:
@@ -160,14 +161,14 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     return [
         f"**{name}**" if row.degrades_first else name,
         *[str(level.opened.epoch)] * epoch,
-        _SIGNS[level.marked_as] + figures.load(level.users, level.offered_per_s),
-        figures.number(row.endpoint.requests),
-        figures.number(row.goodput_rps),
-        figures.latency(latency.mean),
-        figures.latency(latency.p50),
+        _SIGNS[level.marked_as] + quantities.load_in_column(level.users, level.offered_per_s),
+        numbers.significant(row.endpoint.requests),
+        numbers.significant(row.goodput_rps),
+        quantities.latency_in_column(latency.mean),
+        quantities.latency_in_column(latency.p50),
         _uncertain(latency.p95, row.few_for_p95),
         _uncertain(latency.p99, row.few_for_p99),
-        figures.percent(row.failure_ratio),
+        numbers.percent_in_full(row.failure_ratio),
     ]
 
 

@@ -9,8 +9,8 @@ from ..model.level import Level
 from ..model.offered import OfferedFigures
 from ..model.rate_verdicts import RateLevelVerdict
 from ..model.timeline import Timeline
+from ..wording import numbers, quantities
 from ..wording.quantities import latency_title
-from . import figures
 
 _ITERATIONS = ("offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end")
 _LATENCIES = ("from plan p50", "p95", "p99", "service p99", "late p99")
@@ -44,27 +44,27 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
 def _rows_of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
-    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else figures.MISSING
+    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else numbers.MISSING
     return [_line(level.figures, level.figures.offered, words, level.offered_per_s)]
 
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return figures.load(0, per_s), *[figures.MISSING] * (len(titles()) - 2), words
+        return quantities.load_in_column(0, per_s), *[numbers.MISSING] * (len(titles()) - 2), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
-        figures.load(0, offered.offered_per_s),
-        figures.number(found.settled_seconds),
-        figures.number(offered.planned),
-        figures.with_error(offered.finished_per_s, error),
-        figures.percent(offered.failed / ended if ended else None),
-        figures.number(offered.dropped.total),
-        figures.number(offered.in_flight),
-        figures.latency(latency.p50),
-        figures.latency(latency.p95),
-        figures.latency(latency.p99),
-        figures.latency(found.latency_ms.p99),
-        figures.latency(offered.late_p99_ms),
+        quantities.load_in_column(0, offered.offered_per_s),
+        numbers.significant(found.settled_seconds),
+        numbers.significant(offered.planned),
+        numbers.with_error(offered.finished_per_s, error),
+        numbers.percent_in_full(offered.failed / ended if ended else None),
+        numbers.significant(offered.dropped.total),
+        numbers.significant(offered.in_flight),
+        quantities.latency_in_column(latency.p50),
+        quantities.latency_in_column(latency.p95),
+        quantities.latency_in_column(latency.p99),
+        quantities.latency_in_column(found.latency_ms.p99),
+        quantities.latency_in_column(offered.late_p99_ms),
         words,
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from string import Template
 
+from ..wording.numbers import tick
 from ..wording.quantities import latency_below_title
 from .escaping import html
 
@@ -25,14 +26,9 @@ def ticks(top: float, most: int) -> list[float]:
     return [round(index * step, 12) for index in range(count + 1)]
 
 
-def label(value: float) -> str:
-    """A tick's text: 0, 0.5, 20, 1,500."""
-    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
-
-
 def latency_label(value_ms: float) -> str:
-    """The text of a tick of latency: as `label`, in the chosen unit; with it if the axis has no unit of its own."""
-    return latency_below_title(value_ms, label)
+    """The text of a tick of latency: as `numbers.tick`, in the chosen unit; with it if the axis has no unit of its own."""
+    return latency_below_title(value_ms, tick)
 
 
 Point = tuple[float, float]
@@ -108,7 +104,7 @@ class Panel:
         """The y coordinate of the value 0, px."""
         return self.top + self.height
 
-    def axes(self, title: str, x_title: str | None = None, y_label: Callable[[float], str] = label) -> Iterable[str]:
+    def axes(self, title: str, x_title: str | None = None, y_label: Callable[[float], str] = tick) -> Iterable[str]:
         """Grid, ticks and titles. `y_label`: the text of a tick of the y axis."""
         right = self.left + self.width
         for value in self.y_ticks:
@@ -116,7 +112,7 @@ class Panel:
             yield line("grid" if value else "frame", (self.left, y), (right, y))
             yield text(self.left - 8, y + 4, y_label(value), anchor="end", kind="muted")
         for value in self.x_ticks:
-            yield text(self.x(value), self.bottom + 17, label(value), anchor="middle", kind="muted")
+            yield text(self.x(value), self.bottom + 17, tick(value), anchor="middle", kind="muted")
         yield text(self.left, self.top - 10, title, kind="title")
         if x_title:
             yield text(right, self.bottom + 34, x_title, anchor="end", kind="muted")

@@ -1,4 +1,6 @@
-"""Figures as text: numbers, ratios and durations. `quantities` gives latencies, bytes and rates their units."""
+"""Figures as text: numbers, ratios, durations and times, in sentences and tables. `quantities` gives latencies, bytes and rates
+their units.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +87,83 @@ def span(seconds: float) -> str:
 def figure(value: Any) -> str:
     """A reading whose unit is not known."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+# -- in tables and pictures, which keep trailing zeros
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """Rounded to `digits` significant digits, but all digits before the point are kept: 0.0213, 4.07, 5, 12,345."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == int(value):
+        return f"{value:,.0f}"
+    rounded = float(f"{value:.{digits - 1}e}")  # first: 9.996 has one digit before the point, 10.0 two
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:,.{decimals}f}"
+
+
+def with_error(value: float | None, error: float | None) -> str:
+    """A value with `error`, half of its 95% interval, both to the error's second digit (at most 3 decimals): `141.4 ± 2.1`;
+    without an error `141 ± –`.
+    """
+    if value is None:
+        return MISSING
+    if error is None:
+        return f"{significant(value)} ± {MISSING}"
+    decimals = 1 if error <= 0 else min(3, max(0, 1 - math.floor(math.log10(error))))
+    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
+
+
+def percent_in_full(ratio: float | None) -> str:
+    """`0%`, `0.12%`, `34.1%`."""
+    return MISSING if ratio is None else f"{significant(100 * ratio)}%"
+
+
+def users_of_level(value: float) -> str:
+    """A level's user count, or the mean of a ramp's bin, which may have a fraction: `1,200`, `37.5`."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
+
+
+def span_in_full(seconds: float) -> str:
+    """A duration to the second below an hour, else to the minute: `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def four_digits(value: float, decimals_most: int = 3) -> str:
+    """As many decimals as four digits carry, for values that are compared: `0.123`, `4.20`, `421.0`, `4,210`."""
+    size = abs(value)
+    needed = 0 if size >= 999.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 or not size else 3
+    return f"{value:,.{decimals_most if 0 < size < 0.9995 and decimals_most > 3 else needed}f}"
+
+
+def tick(value: float) -> str:
+    """The label of an axis: 0, 0.5, 20, 1,500."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+# -- changes
+
+
+def signed(words: str, change: float) -> str:
+    """The words for the size of a change, with its sign; zero has none."""
+    return words if not words.strip("0.,") else f"{'-' if change < 0 else '+'}{words}"
+
+
+def signed_percent(share: float) -> str:
+    """`+7.4%`, `-18%`, `0%`."""
+    size = abs(share) * 100
+    return signed(f"{size:.0f}" if size >= 99.95 else f"{size:.1f}", share) + "%"
+
+
+def brief_percent(share: float) -> str:
+    """The same for a headline: `+7.4%`, `+97%`."""
+    return signed_percent(share) if abs(share) < 0.0995 else f"{signed(f'{abs(share) * 100:.0f}', share)}%"
 
 
 # -- times ---------------------------------------------------------------------------------------------------------------------

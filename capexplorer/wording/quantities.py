@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from . import units
-from .numbers import MISSING, count, counted, number, three_digits
+from .numbers import MISSING, count, counted, number, significant, three_digits, users_of_level, with_error
 
 Digits = Callable[[float], str]
 
@@ -41,6 +41,11 @@ def latency_below_title(value_ms: float | None, digits: Digits = number) -> str:
     if value_ms is None or unit is None:
         return latency(value_ms, digits)
     return digits(value_ms / unit.in_ms)
+
+
+def latency_in_column(value_ms: float | None) -> str:
+    """A value in a table of a report, below such a title."""
+    return latency_below_title(value_ms, significant)
 
 
 def latency_cell(value_ms: float | None) -> str:
@@ -122,6 +127,11 @@ def rate_and_error(per_s: float | None, error_per_s: float | None) -> str:
     return rate_figure(per_s) if error_per_s is None else f"{rate_cell(per_s)} ±{rate_figure(error_per_s)}"
 
 
+def rate_with_error(per_s: float | None, error_per_s: float | None) -> str:
+    """In reports: `141.4 ± 2.1/s`."""
+    return f"{with_error(per_s, error_per_s)}/s"
+
+
 def byte_rate(per_s: float | None) -> str:
     """`1.21 MiB/s`."""
     return f"{size(per_s)}/s"
@@ -135,3 +145,8 @@ def offered_rate(per_s: float) -> str:
 def load(users: float | None, offered_per_s: float | None) -> str:
     """`47 users`; of a rate level `80/s offered`."""
     return counted(users) if offered_per_s is None else f"{offered_rate(offered_per_s)} offered"
+
+
+def load_in_column(users: float, offered_per_s: float | None) -> str:
+    """A level's user count, or its offered rate, below a title: `37.5`, `200/s`."""
+    return users_of_level(users) if offered_per_s is None else offered_rate(offered_per_s)

@@ -10,10 +10,11 @@ from markupsafe import Markup
 
 from ...model.intervals import Z95
 from ...wording import quantities
+from ...wording.numbers import tick
 from ...wording.quantities import Digits
 from .. import page_templates, svg
 from ..escaping import html
-from ..svg import label, latency_label
+from ..svg import latency_label
 from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import Difference
@@ -115,7 +116,7 @@ def _drawn(panel: svg.Panel, curves: Sequence[Curve], points: Sequence[Points], 
 def _point(panel: svg.Panel, curve: Curve, index: int, users: int, one: Estimate, shown: Shown) -> Iterable[str]:
     """One point with its 95% error bar and a tooltip; hollow if its noise is unknown."""
     x, y, color = panel.x(users), panel.y(one.value or 0), f"e{index % _SERIES}"
-    sentence = f"{curve.letter}: {label(users)} users, {shown(one.value, '{:.4g}'.format)}" if one.value is not None else ""
+    sentence = f"{curve.letter}: {tick(users)} users, {shown(one.value, '{:.4g}'.format)}" if one.value is not None else ""
     if one.se is not None and one.value is not None:
         low, high = panel.y(max(one.value - Z95 * one.se, 0.0)), panel.y(one.value + Z95 * one.se)
         yield svg.line(color, (x, low), (x, high))

@@ -11,7 +11,6 @@ from ...model.findings import Cause
 from ...model.intervals import Z95
 from ...wording import numbers, quantities, units
 from ...wording.quantities import latency
-from .. import figures
 from .across_levels import OverallChange
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, Difference
@@ -71,12 +70,12 @@ def change(one: Difference) -> str:
     """The signed change in the figure's unit; that of ratios in percentage points."""
     if one.change is None:
         return MISSING
-    return _signed(_in_unit_of(one, abs(one.change)), one.change)
+    return numbers.signed(_in_unit_of(one, abs(one.change)), one.change)
 
 
 def ratio(one: Difference) -> str:
     """The signed change in per cent of the first value; a dash if that is zero or not measured."""
-    return MISSING if one.ratio is None else percent(one.ratio)
+    return MISSING if one.ratio is None else numbers.signed_percent(one.ratio)
 
 
 def noise(one: Difference) -> str:
@@ -91,21 +90,9 @@ def judgement(one: Difference) -> str:
     return BEYOND[one.better] if one.counts else JUDGEMENTS[one.judgement]
 
 
-def percent(share: float) -> str:
-    """`+7.4%`, `-18%`, `0%`."""
-    size = abs(share) * 100
-    sentence = f"{size:.0f}" if size >= 99.95 else f"{size:.1f}"
-    return _signed(sentence, share) + "%"
-
-
-def brief(share: float) -> str:
-    """The same for a headline: `+7.4%`, `+97%`."""
-    return percent(share) if abs(share) < 0.0995 else f"{_signed(f'{abs(share) * 100:.0f}', share)}%"
-
-
 def interval(of: tuple[float, float] | None) -> str:
     """` [+86% to +109%]`; empty if it is not known."""
-    return "" if of is None else f" [{brief(of[0])} to {brief(of[1])}]"
+    return "" if of is None else f" [{numbers.brief_percent(of[0])} to {numbers.brief_percent(of[1])}]"
 
 
 def overall(pair: Pair) -> str:
@@ -113,7 +100,7 @@ def overall(pair: Pair) -> str:
     changes of which not even a doubling would be found.
     """
     sentence = [
-        f"{title(one)} {percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
+        f"{title(one)} {numbers.signed_percent(one.ratio)} over {one.levels}{_noise_and_significance(one)}"
         for one in pair.overall
         if not one.says_nothing
     ]
@@ -132,7 +119,7 @@ def overall_words(one: OverallChange) -> str:
         over += " at or beyond the knee"
     elif one.beyond:
         over += f" (latency at {one.levels - one.beyond} below the knee, 1/goodput at {one.beyond} beyond it)"
-    return f"{title(one)} {brief(one.ratio)}{interval(one.interval)} {over}"
+    return f"{title(one)} {numbers.brief_percent(one.ratio)}{interval(one.interval)} {over}"
 
 
 def title(one: OverallChange | Difference) -> str:
@@ -144,8 +131,8 @@ def title(one: OverallChange | Difference) -> str:
 
 def _noise_and_significance(one: OverallChange) -> str:
     where = " beyond the knee" if one.beyond == one.levels else ""
-    noise = f"noise {percent(one.noise).lstrip('+')}"
-    smallest = "" if one.detectable is None else f", found from {percent(one.detectable).lstrip('+')} on"
+    noise = f"noise {numbers.signed_percent(one.noise).lstrip('+')}"
+    smallest = "" if one.detectable is None else f", found from {numbers.signed_percent(one.detectable).lstrip('+')} on"
     return f"{where} ({noise}{smallest}){', beyond noise' if one.claimed else ''}"
 
 
@@ -158,7 +145,7 @@ def detectable(pair: Pair) -> str:
     if best is None or best.says_nothing:
         return "not even a doubling would be found: the levels are too few, or differ too much" if asked else ""
     of = "" if best.figure == SERVICE_TIME.name else f" in {title(best)}"
-    return f"a change of {brief(best.detectable or 0.0).lstrip('+')}{of} would be found"
+    return f"a change of {numbers.brief_percent(best.detectable or 0.0).lstrip('+')}{of} would be found"
 
 
 def isolated(pair: Pair) -> str:
@@ -168,10 +155,6 @@ def isolated(pair: Pair) -> str:
         return ""
     users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))
     return f"{title(one)} stands out at {users} users alone ({ratio(one)}): repeat that level"
-
-
-def _signed(sentence: str, number: float) -> str:
-    return sentence if not sentence.strip("0.,") else f"{'-' if number < 0 else '+'}{sentence}"
 
 
 def _latency_unit(one: Difference) -> units.LatencyUnit | None:
@@ -186,14 +169,8 @@ def _in_unit_of(one: Difference, number: float | None) -> str:
         return MISSING
     unit = _latency_unit(one)
     if unit is not None:
-        return _four_digits(number / unit.in_ms, unit.decimals)
-    return _four_digits(number * 100 if FIGURES[one.figure].unit == "%" else number)
-
-
-def _four_digits(number: float, decimals_most: int = 3) -> str:
-    size = abs(number)
-    needed = 0 if size >= 999.95 else 1 if size >= 9.995 else 2 if size >= 0.0995 or not size else 3
-    return f"{number:,.{decimals_most if 0 < size < 0.9995 and decimals_most > 3 else needed}f}"
+        return numbers.four_digits(number / unit.in_ms, unit.decimals)
+    return numbers.four_digits(number * 100 if FIGURES[one.figure].unit == "%" else number)
 
 
 # -- reservations --------------------------------------------------------------------------------------------------------------
@@ -298,7 +275,11 @@ def knee(one: Curve) -> str:
     interval = "" if one.knee_users is None else f" {numbers.interval(*one.knee_users)}"
     capacity = one.knee["capacity"]
     error = None if capacity.se is None else Z95 * capacity.se
-    rate = quantities.rate(capacity.value, figures.number) if error is None else figures.rate_with_error(capacity.value, error)
+    rate = (
+        quantities.rate(capacity.value, numbers.significant)
+        if error is None
+        else quantities.rate_with_error(capacity.value, error)
+    )
     return f"{numbers.users(one.knee['knee'].value)}{interval} users{'' if capacity.value is None else f', {rate}'}"
 
 
@@ -420,7 +401,7 @@ def _change(one: Difference) -> str:
     """`+97% [+86% to +109%]`; for one that is not claimed why: `+4.9%, within noise of 7.4%`. Its interval would not agree with
     that at a glance: it leaves out 10% of true changes, and may leave out zero where the test, at 5%, finds nothing.
     """
-    change = "" if one.ratio is None else brief(one.ratio)
+    change = "" if one.ratio is None else numbers.brief_percent(one.ratio)
     return f"{change}{interval(one.interval)}" if one.claimed else f"{change}, {_unclaimed(one)}{_of_noise(one)}".lstrip(", ")
 
 
@@ -432,7 +413,7 @@ def _of_noise(one: Difference) -> str:
     """` of 7.4%`: the relative change from which it would be significant; empty for other reasons."""
     if one.judgement != "within" or not one.before.value or one.noise is None:
         return ""
-    return f" of {brief(max(one.noise / one.before.value, LEAST_RATIO)).lstrip('+')}"
+    return f" of {numbers.brief_percent(max(one.noise / one.before.value, LEAST_RATIO)).lstrip('+')}"
 
 
 # -- levels and the whole curve
@@ -489,7 +470,11 @@ def _size(one: Difference) -> float:
 
 def _at_load(load: MatchedLevel | MatchedRate, one: Difference) -> str:
     """`p95 at 48 users 385 to 89.7 ms (-77% [-80% to -73%])`."""
-    change = "" if one.ratio is None or FIGURES[one.figure].unit == "%" else f" ({brief(one.ratio)}{interval(one.interval)})"
+    change = (
+        ""
+        if one.ratio is None or FIGURES[one.figure].unit == "%"
+        else f" ({numbers.brief_percent(one.ratio)}{interval(one.interval)})"
+    )
     return f"{_values_at(load, one)}{change}"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.report import figures, svg
+from capexplorer.report import svg
+from capexplorer.wording import numbers
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ from capexplorer.report import figures, svg
     ],
 )  # fmt: skip
 def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float | None, expected: str) -> None:
-    assert figures.number(value) == expected
+    assert numbers.significant(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_a_number_has_three_digits_and_an_unmeasured_one_is_a_dash(value: float 
     ],
 )  # fmt: skip
 def test_a_figure_has_the_digits_that_its_error_allows(value: float | None, error: float | None, expected: str) -> None:
-    assert figures.with_error(value, error) == expected
+    assert numbers.with_error(value, error) == expected
 
 
 @pytest.mark.parametrize("greatest", [0.003, 0.9, 1.0, 7.0, 99.0, 100.0, 101.0, 12345.0])
