@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from ... import wording
 from ...model.events import ClientOverhead, Mark
+from ...model.findings import Knee
+from ...model.intervals import Z90
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ...wording.quantities import offered_rate
@@ -14,6 +16,10 @@ from .across_levels import OverallChange
 from .difference import Difference
 from .environment import Differing, RunConditions
 from .estimates import Estimate, SecondLatencies
+from .significance import DEGREES_MOST
+
+CAPACITY_DEGREES = 2.0
+"""Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +73,8 @@ class Curve:
     """Points by users. Ramps have none, because their user count changes."""
     unsettled: tuple[int, ...]
     """User counts that were measured but never settled."""
-    knee: dict[str, Estimate]
-    """`knee` and `capacity` where a knee was marked."""
-    knee_users: tuple[float, float] | None
-    """The knee's 90% interval in users."""
+    marked_knee: Knee | None
+    """The finding of the knee; None: there is no mark of one."""
     verdict: KneeVerdict | None
     """The detector's verdict, with or without a knee; None if no detector ran."""
     judged: wording.Judgement
@@ -87,6 +91,26 @@ class Curve:
     """The capacity as a rate; None if its maximum was not measured."""
     distinction: str = ""
     """What distinguishes it from the first curve (the first one from the second): `--pool 4`; empty if nothing does."""
+
+    @property
+    def knee(self) -> dict[str, Estimate]:
+        """`knee` and `capacity` with their errors; empty without a marked knee."""
+        if self.marked_knee is None:
+            return {}
+        found, users = self.marked_knee.verdict, self.knee_users
+        levels = found.evidence.levels_beyond or DEGREES_MOST
+        return {
+            "knee": Estimate(found.users, None if users is None else (users[1] - users[0]) / (2 * Z90)),
+            "capacity": Estimate(found.capacity_rps, self.marked_knee.capacity_se_rps, degrees=CAPACITY_DEGREES * levels),
+        }
+
+    @property
+    def knee_users(self) -> tuple[float, float] | None:
+        """The knee's 90% interval in users."""
+        found = self.marked_knee.verdict if self.marked_knee is not None else None
+        if found is None or found.users_low is None or found.users_high is None:
+            return None
+        return found.users_low, found.users_high
 
     @property
     def limit(self) -> tuple[float, float] | None:

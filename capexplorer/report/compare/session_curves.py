@@ -12,7 +12,6 @@ from ...errors import InputError
 from ...model.events import Mark
 from ...model.figures import LevelFigures
 from ...model.findings import Knee
-from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.level_use import level_uses
 from ...model.reading_means import readings_of_parts
@@ -23,7 +22,6 @@ from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
 from .estimates import Estimate, level_estimates, pooled
 from .rates import rate_capacity, rate_points
-from .significance import DEGREES_MOST
 
 # -- shared machine ------------------------------------------------------------------------------------------------------------
 # Whether other processes on a saturated machine may have changed the figures of a level, so that no difference is claimed.
@@ -70,10 +68,6 @@ def _waits_for_no_core(figures: LevelFigures) -> bool:
     return sum(known) + of_parts <= WAITS_MOST * min(1.0, requests_inside(rate, response_ms))
 
 
-CAPACITY_DEGREES = 2.0
-"""Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""
-
-
 def epochs_of(session: Session) -> list[int]:
     """The epochs to compare: the one that the session names, else all that have a settled level, else the first. Raises
     InputError for an unknown one.
@@ -116,8 +110,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         damaged=session.damaged,
         points=points,
         unsettled=tuple(sorted(on_curve - {point.users for point in points})),
-        knee=_knee(timeline, epoch),
-        knee_users=_knee_users(timeline, epoch),
+        marked_knee=_knee(timeline, epoch),
         verdict=_verdict(timeline, epoch),
         judged=wording.judgement(timeline, epoch),
         marks=_marks(timeline, epoch),
@@ -175,33 +168,10 @@ def _regimes(timeline: Timeline, epoch: int) -> tuple[RegimeVerdict, ...]:
     return regimes if any(index in left_out for each in regimes for index in each.levels) else ()
 
 
-def _knee_mark(timeline: Timeline, epoch: int) -> Mark | None:
+def _knee(timeline: Timeline, epoch: int) -> Knee | None:
     """The newest mark of kind knee (not bends, not knees at or below the lowest level)."""
-    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch]
-    return next((mark for mark in reversed(current) if mark.kind == "knee" and mark.users is not None), None)
-
-
-def _knee(timeline: Timeline, epoch: int) -> dict[str, Estimate]:
-    mark, interval = _knee_mark(timeline, epoch), _knee_users(timeline, epoch)
-    if mark is None:
-        return {}
-    assert isinstance(mark.finding, Knee)
-    return {
-        "knee": Estimate(mark.users, None if interval is None else (interval[1] - interval[0]) / (2 * Z90)),
-        "capacity": Estimate(
-            mark.finding.verdict.capacity_rps,
-            mark.finding.capacity_se_rps,
-            degrees=CAPACITY_DEGREES * (mark.finding.verdict.evidence.levels_beyond or DEGREES_MOST),
-        ),
-    }
-
-
-def _knee_users(timeline: Timeline, epoch: int) -> tuple[float, float] | None:
-    mark = _knee_mark(timeline, epoch)
-    if mark is None or not isinstance(mark.finding, Knee):
-        return None
-    low, high = mark.finding.verdict.users_low, mark.finding.verdict.users_high
-    return None if low is None or high is None else (low, high)
+    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch and mark.users is not None]
+    return next((mark.finding for mark in reversed(current) if isinstance(mark.finding, Knee)), None)
 
 
 def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
