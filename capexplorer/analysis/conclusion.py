@@ -247,7 +247,9 @@ def _ends_early(view: EpochView, level: Level) -> bool:
     """Whether the bins of a ramp that describe the service end well below its last rate."""
     verdicts = view.rates.levels if view.rates is not None and level.opened.ramp else ()
     used = next((each for each in verdicts if each.level == level.opened.index), None)
-    return used is not None and (used.left_out or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0))
+    return used is not None and (
+        used.why not in (None, "recovery") or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0)
+    )
 
 
 def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegrades, ...]:

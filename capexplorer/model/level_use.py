@@ -7,22 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from .events import Verdict
 from .level import Level
 from .timeline import Timeline
-from .verdicts import RegimeVerdict
-
-Why = Literal["changed", "other_service", "recovery", "disturbed", "partial"]
-"""Why a level is not counted; of several reasons the first here comes first.
-
-- `changed`: the service changed during the level, so that its figures are means over two states.
-- `other_service`: the service was in another state than the one that the verdict is about.
-- `recovery`: the level followed overload with less load.
-- `disturbed`: other processes used CPU that the level needed, so that it does not describe the service.
-- `partial`: its figures cover only a part of its users.
-"""
+from .verdicts import RegimeVerdict, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +52,7 @@ def _whys(level: Level, index: int, verdict: Verdict) -> Iterator[Why]:
         yield "changed"
     if any(not each.judged and not _may_be_load(each, load) for each in regimes):
         yield "other_service"
-    recoveries = [each.level for each in rates.levels if each.recovery] if rates is not None else ()
+    recoveries = [each.level for each in rates.levels if each.why == "recovery"] if rates is not None else ()
     if index in verdict.recovery_levels or index in recoveries:
         yield "recovery"
     if index in verdict.left_out_levels:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from .grades import Confidence
 from .readings import Reading
-from .verdicts import EndpointDegradation, RegimeVerdict
+from .verdicts import EndpointDegradation, RegimeVerdict, Why
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
 """`kept`: the service completed the offered rate ("served in full"). `unsure`: not known, since there were too few arrivals or
@@ -49,6 +49,15 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     """Whether it is left out because it belongs to another regime (`RateVerdict.regimes`)."""
     unsteady: bool = False
     """Whether it is left out because its goodput varied too much for a mean, as while a backlog is worked off."""
+
+    @property
+    def why(self) -> Why | None:
+        """Why the curve does not use it; None: it does."""
+        if self.other_service:
+            return "other_service"
+        if self.unsteady:
+            return "unsteady"
+        return "disturbed" if self.left_out else "recovery" if self.recovery else None
 
 
 class Overload(Reading, frozen=True, kw_only=True):

@@ -178,6 +178,22 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     evidence: KneeEvidence = KneeEvidence()
 
 
+# -- level use -----------------------------------------------------------------------------------------------------------------
+# Why the curve of its load does not count a level.
+
+
+Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed", "partial"]
+"""Why a level is not counted; of several reasons the first here comes first.
+
+- `changed`: the service changed during the level, so that its figures are means over two states.
+- `other_service`: the service was in another state than the one that the verdict is about.
+- `recovery`: the level followed overload with less load.
+- `unsteady`: goodput at an offered rate varied too much for a mean, as while a backlog is worked off.
+- `disturbed`: other processes used CPU that the level needed, or generator, host or network failed.
+- `partial`: its figures cover only a part of its users.
+"""
+
+
 # -- service changes -----------------------------------------------------------------------------------------------------------
 # Changes of the service over time: regimes, changes within a level, and recovery from overload.
 
@@ -360,5 +376,5 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
 __all__ = [
     "CapacityVerdict", "ChangePoint", "CurveFit", "Disagreement", "EndpointDegradation", "KneeEvidence", "KneeKind",
     "KneeVerdict", "Limit", "Missing", "Peak", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
-    "Verification", "VerificationStep", "VerificationStepName",
+    "Verification", "VerificationStep", "VerificationStepName", "Why",
 ]  # fmt: skip

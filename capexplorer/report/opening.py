@@ -143,7 +143,7 @@ def _p95_at_users(timeline: Timeline, epoch: int, most: float) -> str:
 
 def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> str:
     """`; at 30/s p95 from plan was 239 ms`: of the nearest rate below that was served in full; empty if there is none."""
-    served = {each.level for each in rates.levels if each.state == "kept" and not each.left_out}
+    served = {each.level for each in rates.levels if each.state == "kept" and each.why in (None, "recovery")}
     measured = [
         (level.offered_per_s, offered.from_plan_ms.p95)
         for level in timeline.levels

@@ -27,6 +27,8 @@ Kind = Literal["step", "ramp", "rate", "recovery", "disturbed", "other_service",
 OffCurve = Literal["recovery", "disturbed", "other_service", "changed"]
 """Kinds that are not part of a curve."""
 
+OFF_CURVE: tuple[OffCurve, ...] = ("recovery", "disturbed", "other_service", "changed")
+
 
 @dataclass(frozen=True, slots=True)
 class ReportedLevel:
@@ -109,7 +111,7 @@ def user_rows(timeline: Timeline) -> list[ReportedLevel]:
 
 def off_curve(use: LevelUse) -> OffCurve | None:
     """The sign of a level that is not part of a curve; None: it has none, as a level whose figures cover a part of its users."""
-    return None if use.why == "partial" else use.why
+    return use.why if use.why in OFF_CURVE else None
 
 
 def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[ReportedLevel]:

@@ -70,9 +70,9 @@ def short_rate_capacity(found: RateCapacity) -> str:
 def rates(found: RateVerdict, blamed: str = "") -> str:
     """One sentence: `Capacity 198/s [190–206]; up to 180/s it is served in full; beyond it requests queue without bound ...`."""
     known = found.capacity
-    if known is None and any(each.other_service for each in found.levels):
+    if known is None and any(each.why == "other_service" for each in found.levels):
         return "No level of an offered rate shows what the service can do."
-    if known is None and (failing := [each for each in found.levels if each.state == "fails" and not each.recovery]):
+    if known is None and (failing := [each for each in found.levels if each.state == "fails" and each.why != "recovery"]):
         return _fails_at_every_rate(failing)
     if known is None:
         return "No level of an offered rate had enough arrivals to say whether it was served in full."
@@ -178,16 +178,20 @@ def recovered(found: RateRecovery) -> str:
 
 def rate_level(found: RateLevelVerdict) -> str:
     """One level, in a few words: `not stationary: the queue grows by 84/s`."""
-    if found.is_part and not found.left_out:
-        return f"{rate_level(msgspec.structs.replace(found, is_part=False))}, in a part of it: the service changed"
-    if found.other_service:
-        return "the service was a different one then: not in the verdict"
-    if found.unsteady:
-        return "a backlog was worked off" if found.growth_per_s < 0 else "goodput varied too much to be judged"
-    if found.left_out:
-        return "disturbed by other processes or the generator's host"
-    if found.recovery:
-        return "recovery from overload"
+    part = ", in a part of it: the service changed" if found.is_part and found.why in (None, "recovery") else ""
+    return _rate_level(found) + part
+
+
+def _rate_level(found: RateLevelVerdict) -> str:
+    match found.why:
+        case "other_service":
+            return "the service was a different one then: not in the verdict"
+        case "unsteady":
+            return "a backlog was worked off" if found.growth_per_s < 0 else "goodput varied too much to be judged"
+        case "disturbed":
+            return "disturbed by other processes or the generator's host"
+        case "recovery":
+            return "recovery from overload"
     match found.state:
         case "queue_grows":
             return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"

@@ -49,9 +49,8 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
 
 def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
     is_measured = level.figures.settled and not level.opened.ramp and level.figures.offered is not None
-    return is_measured and (
-        judged is None or not (judged.recovery or judged.left_out or judged.is_part or judged.state == "generator")
-    )
+    is_whole = judged is None or (judged.why is None and not judged.is_part)
+    return is_measured and is_whole and (judged is None or judged.state != "generator")
 
 
 def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) -> list[LatencyHistogram]:

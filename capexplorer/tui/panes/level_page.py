@@ -21,8 +21,9 @@ from ...model.figures import LevelEndpoint, LevelFigures
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
-from ...model.level_use import Why, level_use
+from ...model.level_use import level_use
 from ...model.timeline import Timeline
+from ...model.verdicts import Why
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ...wording.quantities import latencies

@@ -97,9 +97,9 @@ def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int
             shape = Shape.RING
         elif judged is None or judged.state == "unsure":
             shape = Shape.HOLLOW
-        elif judged.other_service:
+        elif judged.why == "other_service":
             shape = Shape.TRIANGLE
-        elif judged.recovery or judged.left_out or judged.state == "generator":
+        elif judged.why is not None or judged.state == "generator":
             shape = Shape.SALTIRE
         color = palette.accent if current else palette.secondary if shape in (Shape.FILLED, Shape.RING) else palette.muted
         x = judged.offered_per_s if judged is not None else offered.offered_per_s

@@ -228,7 +228,7 @@ def _grows(timeline: Timeline) -> RateLevelVerdict | None:
     current, verdict = timeline.level, timeline.current_verdict
     levels = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
     found = next((each for each in levels if current is not None and each.level == current.opened.index), None)
-    return found if found is not None and found.state == "queue_grows" and not found.recovery else None
+    return found if found is not None and found.state == "queue_grows" and found.why != "recovery" else None
 
 
 def problems(timeline: Timeline, palette: Palette) -> list[Group]:
