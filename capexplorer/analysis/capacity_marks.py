@@ -36,7 +36,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
 from .epoch.epoch import Epoch
 from .epoch.recovery import recovery_of
-from .epoch.splitting import goodput_and_latency, missed_shifts
+from .epoch.shifts import goodput_and_latency, missed_shifts
 
 
 def keys(epoch: Epoch) -> frozenset[str]:

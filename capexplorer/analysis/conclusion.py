@@ -40,12 +40,12 @@ from ..model.conclusions import (
     UsersNotWarm,
     UsersTooNew,
 )
-from ..model.coverage import are_warm, counted_ratio
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
 from ..model.grades import Severity
 from ..model.level import Level
+from ..model.level_use import are_warm, counted_ratio
 from ..model.rate_verdicts import RateCapacity
 from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
@@ -53,9 +53,8 @@ from ..model.verdicts import KneeVerdict, RegimeVerdict
 from ..model.watched import KNOWN_SERVERS
 from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
-from .epoch.stalls import Stall, stalls_of
-from .epoch_view import EpochView, epochs, last_s, since_s
-from .superseding import most_users
+from .epoch.failing_seconds import Stall, stalls_of
+from .epoch_view import EpochView, epochs, last_s, most_users, since_s
 
 # -- conclusion clauses --------------------------------------------------------------------------------------------------------
 # The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their order.

@@ -176,7 +176,7 @@ class JudgedPart:
     after_queue: bool = False
     """Whether replies had become slow just before it, as while a queue fills. Known at offered rates only."""
     limited: bool = False
-    """Whether a rate limiter refused its failed requests (`epoch.limiter_burst`)."""
+    """Whether a rate limiter refused its failed requests (`epoch.onset`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,6 @@ Pure: the same timeline gives the same marks.
 
 from __future__ import annotations
 
-from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
-
-# isort: split
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..analysis import bottleneck, capacity_marks, reply_kinds
 from ..analysis.epoch.epoch import Epoch, epoch_of, indices
-from ..analysis.epoch.splitting import latest_shift, missed_shifts
+from ..analysis.epoch.shifts import latest_shift, missed_shifts
 from ..analysis.leaks import leaks
 from ..analysis.mark_publisher import MarkPublisher
 from ..model.events import Event

@@ -10,11 +10,11 @@ from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
 from ..model import conclusions as found
 from ..model.conclusions import Clause, Conclusion, CpuUsedByOthers, NoKneeYet, ServiceLimited, ThinkTimeLimit, UsersTooNew
-from ..model.coverage import are_warm
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak
 from ..model.grades import Severity
+from ..model.level_use import are_warm
 from ..model.timeline import Timeline
 from . import numbers, quantities
 from .cause_texts import limiter

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, disturbance_of, usable_levels
 from capexplorer.analysis.epoch.recovery import analyse
-from capexplorer.analysis.knee.capacity_curve import curve_of
 from capexplorer.analysis.knee.confidence import broken_line
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import LadderLevel, ladder_level, pooled
 from capexplorer.analysis.leaks.leak_kinds import KINDS as LEAK_KINDS

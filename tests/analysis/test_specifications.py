@@ -17,24 +17,19 @@ ELSEWHERE = {
     ),
     "analysis/causes/test_episodes.py": ("causes/episode", "causes/occurrence"),
     "analysis/epoch/test_epoch.py": ("epoch/measured_epoch",),
-    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds", "epoch/splitting"),
+    "analysis/epoch/test_moving_rates.py": ("bottleneck/load_kinds",),
     "analysis/epoch/test_rate_verdict.py": ("epoch/measured_rates", "epoch/rate_recovery"),
-    "analysis/epoch/test_regimes.py": (
-        "epoch/level_comparison", "epoch/neighbour_seconds", "epoch/onset", "epoch/part_figures", "epoch/regime",
-        "epoch/regime_verdicts",
-    ),
+    "analysis/epoch/test_regimes.py": ("epoch/onset", "epoch/part_figures", "epoch/regime"),
     "analysis/epoch/test_service_program.py": ("target_process",),
     "analysis/host_checks/test_host_checks.py": (
         "host_checks/check", "host_checks/hardware", "host_checks/open_files", "host_checks/sockets",
     ),
     "analysis/knee/test_detector.py": ("knee/verdict_kinds",),
-    "analysis/knee/test_ramps.py": ("knee/waiting_share",),
     "analysis/ladder/test_measured.py": ("ladder",),
     "analysis/leaks/test_leaks.py": ("leaks/leak_kinds", "leaks/trend"),
-    "analysis/rates/test_rate_level.py": ("rates/on_ladder",),
     "analysis/test_reanalysis.py": ("detectors",),
     "pages/test_causes_page.py": ("causes/catalogue",),
-    "report/test_agreement.py": ("epoch_view", "superseding"),
+    "report/test_agreement.py": ("epoch_view",),
 }  # fmt: skip
 """By test file: modules that it specifies in addition to the module of its name."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from timeline_digest import digest
 
-from capexplorer.analysis.epoch.splitting import WINDOW_S
+from capexplorer.analysis.epoch.shifts import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import LevelClosed, LevelOpened, Sample
 from capexplorer.model.level_fold import LevelFold

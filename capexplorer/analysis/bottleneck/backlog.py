@@ -6,9 +6,6 @@ must be far beyond that of a random walk with the same steps, and a relevant sha
 
 from __future__ import annotations
 
-from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
-
-# isort: split
 import math
 from dataclasses import dataclass
 

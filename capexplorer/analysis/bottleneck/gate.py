@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
-from ..epoch.level_comparison import expected_on
 from ..epoch.recovery import is_surely_less
+from ..epoch.regime import expected_on
 from ..knee.limit import PAST_KNEE_SHARE
 from ..ladder import LadderLevel
 

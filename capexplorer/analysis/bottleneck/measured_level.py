@@ -18,8 +18,7 @@ from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..epoch.measured_epoch import MeasuredEpoch
-from ..epoch.neighbour_seconds import withheld_from
-from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of
+from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
 from ..epoch.part_figures import refused_status, seconds_of_part
 from ..ladder import LadderLevel
 from ..littles_law import requests_inside

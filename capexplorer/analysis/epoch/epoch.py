@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...model.coverage import counted_ratio
 from ...model.events import Verdict
 from ...model.level import Level
+from ...model.level_use import counted_ratio
 from ...model.rate_verdicts import RateVerdict
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, SloVerdict
@@ -24,15 +24,13 @@ from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.first_endpoint import first_endpoint
 from ..knee.objectives import Name, capacity_at
 from ..ladder import Measured, measured_of, parts
-from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
+from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, circumstances, regime_verdicts
 from .measured_rates import RateLadder, rate_ladder
-from .neighbour_seconds import withheld_from
-from .neighbours import NeighbourCheck, disturbance_of
+from .neighbours import NeighbourCheck, disturbance_of, withheld_from
 from .onset import halves_of, parts_of
 from .part_figures import replied_shares
 from .rate_verdict import rate_verdict
 from .recovery import conclude
-from .regime_verdicts import circumstances, regime_verdicts
 
 # -- outgrown ------------------------------------------------------------------------------------------------------------------
 # Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.

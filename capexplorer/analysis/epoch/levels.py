@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...model.coverage import USERS_MISSING_MOST
 from ...model.events import Phase
+from ...model.level_use import USERS_MISSING_MOST
 
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0

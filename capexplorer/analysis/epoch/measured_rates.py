@@ -18,18 +18,15 @@ from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..ladder import JudgedPart, Measured
-from ..rates.level_state import LOST_LEAST, LowLoad, state_of
-from ..rates.on_ladder import on_ladder
+from ..rates.level_state import LOST_LEAST, LowLoad, on_ladder, state_of
 from ..rates.rate_level import SAME_RATE, RateLevel
 from .failing_seconds import FAULTY_MOST, faulty_last_seconds
-from .judgeable import is_invalidated
-from .level_comparison import FAILING
-from .measured_epoch import SECONDS_LEAST, MeasuredEpoch
-from .neighbour_seconds import withheld_from
-from .neighbours import NeighbourCheck
+from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
+from .neighbours import NeighbourCheck, withheld_from
 from .onset import cut, halves_of, parts_of, queue_filled
 from .part_figures import replied_shares, seconds_of_part
 from .rate_recovery import IN_FLIGHT_MORE, IN_FLIGHT_TIMES, after_left_out
+from .regime import FAILING
 
 # -- rate ramps ----------------------------------------------------------------------------------------------------------------
 # Ramps of an offered rate: the order of their bins, and how much the change of the rate itself adds to the work in flight.

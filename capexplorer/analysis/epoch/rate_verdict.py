@@ -12,13 +12,12 @@ from ...model.verdicts import EndpointDegradation
 from ..knee.first_endpoint import first_endpoint_at_rates
 from ..knee.objectives import Name, capacity_at
 from ..ladder import LadderLevel
-from ..rates.level_state import low_load, state_of
-from ..rates.on_ladder import on_ladder
+from ..rates.level_state import low_load, on_ladder, state_of
 from ..rates.rate_capacity import judge
 from ..rates.rate_level import RateLevel, pooled
+from .measured_epoch import rate_regime_verdicts
 from .measured_rates import RateLadder
 from .rate_recovery import recoveries, split
-from .regime_verdicts import rate_regime_verdicts
 
 
 def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVerdict | None:

@@ -22,7 +22,7 @@ from ..knee.detector import judge
 from ..knee.think_time import at_common_think_time
 from ..knee.verdict_kinds import NOTHING_ELSE, Circumstances
 from ..ladder import LadderLevel
-from .level_comparison import expected_goodput
+from .regime import expected_goodput
 
 RETURN_USERS = 0.1
 """Relative distance from the first level's users within which a later level is a return to it."""

@@ -20,21 +20,26 @@ from ...model.intervals import ONE_SIDED_95
 from ..knee.crossing import LINEAR_ERRORS, LINEAR_LIKELY
 from ..knee.curve_gates import overloaded_from
 from ..ladder import LadderLevel, Measured, pooled
-from .level_comparison import (
+from .regime import (
     FAILING,
     FALL,
+    RETURN_LEAST,
     USERS_SAME,
+    Began,
+    Regime,
+    began_inside,
     continues,
     differs,
     efficiency,
     error_of,
     expected_goodput,
     failure_ratio_of,
+    has_backlog,
     latency_differs,
     rises,
+    serves_as_many,
     was_served_better,
 )
-from .regime import RETURN_LEAST, Began, Regime, began_inside, has_backlog, serves_as_many
 
 # -- level changes -------------------------------------------------------------------------------------------------------------
 # Whether the service changed between the latest regime and the next level, in a way that the load does not explain.

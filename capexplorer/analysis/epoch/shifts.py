@@ -9,11 +9,14 @@ second on a growing level. Costs about 0.1 ms for 600 seconds without a split.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ...model.level import Level
+from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
+from ..rates.level_state import GROWTH_ERRORS, LOST_LEAST
 from ..statistics import Series, correlation_of, filled
 
 SEGMENT_LEAST = 10
@@ -186,3 +189,146 @@ def _long_run_error(series: Series, edges: list[int], means: list[float]) -> flo
     segments = len(means)
     correlation = correlation_of(residual, squares, segments)
     return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))
+
+
+# -- splitting -----------------------------------------------------------------------------------------------------------------
+# Splits levels at shifts, by one search for live and saved sessions.
+#
+# Live, an open level is searched every few seconds and split at the first shift found. On a saved session the same searches are
+# repeated in the same order, so a session that was split live shows no new shifts. Pure.
+
+
+# -- steady queue --------------------------------------------------------------------------------------------------------------
+# Whether a queue at an offered rate was in steady state: all arrivals were served, and the work in flight did not drift.
+#
+# Above the capacity latency grows as long as a level lasts, without a change of the service. Only in steady state does a change
+# of latency show that the service changed.
+
+
+def is_steady(timeline: Timeline, ticks: Sequence[int], at: int) -> bool:
+    """Whether these seconds are steady both before index `at` and from it on. `at` must be at least 1."""
+    parts = ticks[:at], ticks[at:]
+    return all(_is_served(timeline, part) for part in parts) and not any(
+        _drifts(timeline, part) for part in (ticks, ticks[at - 1 :])
+    )
+
+
+def _is_served(timeline: Timeline, ticks: Sequence[int]) -> bool:
+    columns = timeline.columns
+    failures, requests = (math.fsum(columns[name][tick] for tick in ticks) for name in ("failures", "requests"))
+    dropped = math.fsum(columns["dropped_per_s"][tick] * columns["duration_s"][tick] for tick in ticks)
+    return failures + dropped <= LOST_LEAST * (requests + dropped)
+
+
+def _drifts(timeline: Timeline, ticks: Sequence[int]) -> bool:
+    """Whether iterations in flight changed by more than a random walk does that takes a step at each arrival and each end."""
+    columns = timeline.columns
+    steps = math.fsum(columns["planned"][tick] + columns["finished"][tick] for tick in ticks[1:]) + 1
+    return abs(columns["in_flight"][ticks[-1]] - columns["in_flight"][ticks[0]]) > GROWTH_ERRORS * math.sqrt(steps)
+
+
+WINDOW_S = 300
+"""Latest seconds that a search covers: only seconds that a timeline keeps in full can become a new level (320, `TAIL_S`)."""
+
+SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
+"""Seconds between searches (0.2-0.5 ms each): SEARCH_EVERY_S in a level's first SOON_S seconds, then SEARCH_EVERY_LATER_S. A day
+costs 4 s in all."""
+
+Searched = tuple[Sequence[float], Sequence[float]]
+"""(goodput, mean latency in ms of successes), one value of each per second."""
+
+
+def latest_shift(timeline: Timeline, level: Level) -> tuple[float, ChangePoint] | None:
+    """(time in seconds of the session, shift) of the first shift in the latest WINDOW_S of an open level; None if there is
+    none, or no search is due.
+    """
+    ticks = timeline.seconds_of(level)
+    if not _is_searched(level) or not _is_due(len(ticks)):
+        return None
+    window = ticks[-WINDOW_S:]
+    found = _first(timeline, level, window, searched_series(timeline, level, window))
+    return None if found is None else (started_s(timeline, window[found.at]), found)
+
+
+def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, ChangePoint]]:
+    """(time in seconds of the session, shift) of each shift that `latest_shift` would have found in a level while it grew."""
+    ticks = timeline.seconds_of(level) if _is_searched(level) else []
+    goodput, latency_ms = searched_series(timeline, level, ticks)
+    begin, seconds = 0, 0
+    while begin + seconds < len(ticks):
+        seconds += 1
+        end, first = begin + seconds, max(begin, begin + seconds - WINDOW_S)
+        window = ticks[first:end]
+        found = _first(timeline, level, window, (goodput[first:end], latency_ms[first:end])) if _is_due(seconds) else None
+        if found is None:
+            continue
+        yield started_s(timeline, ticks[first + found.at]), found
+        begin, seconds = first + found.at, 0
+
+
+def _is_searched(level: Level) -> bool:
+    """Whether the level has constant load."""
+    return not level.opened.ramp
+
+
+def _is_due(seconds: int) -> bool:
+    return seconds >= 2 * SEGMENT_LEAST and seconds % (SEARCH_EVERY_S if seconds <= SOON_S else SEARCH_EVERY_LATER_S) == 0
+
+
+def searched_series(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Searched:
+    """The series that are searched for changes.
+
+    At an offered rate goodput is finished iterations, at most the offered rate: more is the rest of an earlier backlog.
+    """
+    offered_per_s = level.offered_per_s
+    if offered_per_s is None:
+        return goodput_and_latency(timeline, ticks)
+    columns = timeline.columns
+    rates = [columns["finished"][tick] / columns["duration_s"][tick] for tick in ticks]
+    return [min(rate, offered_per_s) for rate in rates], goodput_and_latency(timeline, ticks)[1]
+
+
+def goodput_and_latency(timeline: Timeline, ticks: Sequence[int]) -> Searched:
+    """Goodput and mean latency of successes of these seconds. A second without a reading of work repeats the value before it."""
+    columns = timeline.columns
+    durations = np.array([columns["duration_s"][tick] for tick in ticks])
+    work = filled(np.array([columns["work"][tick] for tick in ticks]))
+    successes = np.array([columns["requests"][tick] - columns["failures"][tick] for tick in ticks])
+    sums_ms = np.array([columns["latency_sum_ms"][tick] for tick in ticks])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        latency_ms = np.where(successes > 0, sums_ms / successes, np.nan)
+        goodput = work / durations
+    return goodput.tolist(), latency_ms.tolist()
+
+
+def started_s(timeline: Timeline, tick: int) -> float:
+    """When a tick began, in seconds of the session: exactly the end of the tick before it."""
+    times = timeline.columns["t_s"]
+    return times[tick - 1] if tick else times[tick] - timeline.columns["duration_s"][tick]
+
+
+def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
+    """Loop lag (p99) of these seconds, in ms; NaN: not measured."""
+    return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
+
+
+def _first(timeline: Timeline, level: Level, ticks: Sequence[int], values: Searched) -> ChangePoint | None:
+    goodput, latency_ms = values
+    if any(value != value for value in goodput):
+        return None  # work was not measured at all
+    by_offered_rate = level.offered_per_s is not None
+    known = latency_ms if any(value == value for value in latency_ms) else ()
+    found = shifts(goodput, known, latency_strength_least=QUEUE_STATISTIC_LEAST if by_offered_rate else None)
+    if not found:
+        return None
+    is_doubtful = by_offered_rate and not is_steady(timeline, ticks, found[0].at)
+    if found[0].column == "latency" and (is_doubtful or _within_lag(found[0], lag_ms(timeline, ticks))):
+        return None
+    # a cut at the last possible second belongs to a change that may have come later: the next search finds where
+    return found[0] if found[0].at < len(goodput) - SEGMENT_LEAST else None
+
+
+def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:
+    """Whether the change is no larger than the generator's loop lag, by which each latency may be too long."""
+    known = [lag for lag in lags_ms[found.at :] if lag == lag]
+    return bool(known) and abs(found.after - found.before) <= sum(known) / len(known)

@@ -16,9 +16,9 @@ import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel, pooled
-from .capacity_curve import CapacityCurve, Mask, curve_of
-from .crossing import LINEAR_LIKELY, Crossing, crossing, efficiency
+from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, crossing, curve_of, efficiency
 from .limit import REPLIED_LEAST, Figures
+from .think_time import FAILING_MOST
 
 NO_GOODPUT_RPS = 1e-6
 """Goodput up to this, about one success in ten days, is none: the service has no curve."""
@@ -52,9 +52,6 @@ BEYOND_KNEE = 1.15
 GAP_MOST = 0.75
 """Share of the capacity that a level between N* and the plateau must reach. A queue with random times reaches 0.85 just below
 N*."""
-
-FAILING_MOST = 0.02
-"""Failure ratio up to which goodput is that of a closed system (`waiting_share.FAILING_MOST`)."""
 
 ERRORS_LEAST = 0.2
 """Failure ratio from which a level with replies such as 500 or 502 has left its limit far behind, if load made it fail: a service

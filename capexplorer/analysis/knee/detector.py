@@ -1,7 +1,7 @@
 """The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
 `judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` the confidence
-in it, `missing_levels` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
+in it, `missing` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
 bound; "significantly" means by that bound.
 
 Choices that were measured to be better than the textbook rule:
@@ -30,12 +30,11 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, UslFit
 from ..ladder import LadderLevel, pooled
 from . import verdict_kinds
-from .capacity_curve import CapacityCurve, Floats
-from .crossing import Crossing
+from .confidence import missing
+from .crossing import CapacityCurve, Crossing, Floats
 from .curve_gates import Lines, is_consistent, is_long_enough
-from .missing_levels import missing
+from .think_time import saturated_users
 from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances
-from .waiting_share import saturated_users
 
 # -- latency knee --------------------------------------------------------------------------------------------------------------
 # The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section

@@ -17,9 +17,8 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeEvidence, KneeVerdict, Peak, Verification, VerificationStepName
 from ..ladder import LadderLevel
 from ..statistics import chi_square
-from .capacity_curve import CapacityCurve
 from .confidence import confidence_of, doubts, unaccounted
-from .crossing import Crossing, interval, scatter
+from .crossing import CapacityCurve, Crossing, interval, scatter
 from .curve_gates import BENT_MOST, LEVELS_LEAST, Lines
 from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
@@ -188,7 +187,7 @@ def knee(lines: Lines, known: Circumstances, checks: Checks) -> tuple[KneeVerdic
 
 
 def at_or_below(lines: Lines, known: Circumstances, users: float) -> KneeVerdict:
-    """The verdict on a ramp whose response times show saturation at `users` (`waiting_share`), while its goodput shows no knee
+    """The verdict on a ramp whose response times show saturation at `users` (`think_time`), while its goodput shows no knee
     below that.
     """
     limit, evidence = limit_of(lines.ladder, lines.crossing)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.rate_verdicts import LevelState, Overload
-from ..knee.capacity_curve import SELECTION_ERRORS
+from ..knee.crossing import SELECTION_ERRORS
 from .level_state import SLOWER_AT_CAP, LowLoad
 from .rate_level import RateLevel
 

@@ -10,8 +10,8 @@ from session.samples import HEADER
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of, is_partial
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
-from capexplorer.model.coverage import counted_ratio
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, Sample
+from capexplorer.model.level_use import counted_ratio
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing, efficiency, interval
+from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, interval
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.curve_gates import Gates, gates_of, is_consistent, is_long_enough
 
 from ..ladders import ideal, rates

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import latency_knee
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict

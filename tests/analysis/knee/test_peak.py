@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.verdict_kinds import peak_of
 from capexplorer.model.verdicts import Peak
 

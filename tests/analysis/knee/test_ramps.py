@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from capexplorer.analysis.knee.detector import judge
-from capexplorer.analysis.knee.waiting_share import saturated_users
+from capexplorer.analysis.knee.think_time import saturated_users
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.verdict_kinds import raised_to_refusals, unevenness
 from capexplorer.analysis.ladder import LadderLevel
 

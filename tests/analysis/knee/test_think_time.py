@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import curve_of
-from capexplorer.analysis.knee.crossing import crossing
+from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.think_time import Correction, common_think_time, correction
 from capexplorer.analysis.ladder import LadderLevel, pooled
 from lab.simulation.ladders import climb

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.knee.capacity_curve import CapacityCurve, curve_of
+from capexplorer.analysis.knee.crossing import CapacityCurve, curve_of
 from capexplorer.analysis.knee.detector import fit
 
 from ..ladders import ideal, rates

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.epoch.level_comparison import latency_differs
-from capexplorer.analysis.rates.level_state import steady_latency_error_ms
-from capexplorer.analysis.rates.on_ladder import on_ladder
+from capexplorer.analysis.epoch.regime import latency_differs
+from capexplorer.analysis.rates.level_state import on_ladder, steady_latency_error_ms
 from capexplorer.analysis.rates.rate_level import RateLevel
 
 from .levels import level
