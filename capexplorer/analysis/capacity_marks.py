@@ -170,7 +170,7 @@ def recoveries(epoch: Epoch) -> Iterator[Mark]:
     found = epoch.verdict
     if found is None:
         return
-    timeline, levels, fit = epoch.timeline, epoch.levels, epoch.split.fit
+    timeline, levels, fit = epoch.timeline, epoch.levels, epoch.fit
     recovered: set[int] = set()  # indices of levels; a step down from one of them is not recovery from overload
     for at, level in enumerate(levels):
         above = [before for before in levels[:at] if before.users > level.users]

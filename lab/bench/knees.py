@@ -154,7 +154,7 @@ def crossing_ungated(levels: Sequence[LadderLevel]) -> float | None:
 def broken_line_knee(levels: Sequence[LadderLevel]) -> float | None:
     """The break of a broken-line fit of goodput; None at the end of the ladder."""
     curve = curve_of(pooled(levels))
-    found = broken_line(curve).break_users
+    found = broken_line(curve)
     return found if found < 0.95 * curve.users[-1] else None
 
 

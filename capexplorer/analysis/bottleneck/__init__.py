@@ -93,7 +93,7 @@ def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
         return
     timeline = load_kind.ladder.timeline
     levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
-    fit = pooled(load_kind.ladder.split.fit)
+    fit = pooled(load_kind.ladder.fit)
     for level in levels:
         known_backlog, known_output = backlog.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
         found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))

@@ -91,11 +91,11 @@ class Epoch(MeasuredEpoch):
                 disturbed_levels=self.rate_ladder.disturbed,
                 left_out_levels=self.rate_ladder.left_out,
             )
-        recovery = {level.started_s for level in self.split.recovery}
+        recovery = {level.started_s for level in self.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
-        capacity = conclude(self.split, self.judgeable, circumstances(self, self.judged), later=self.after_step)
-        fit = {level.started_s for level in self.split.fit}
+        capacity = conclude(self.fit, self.judgeable, circumstances(self, self.judged), later=self.after_step)
+        fit = {level.started_s for level in self.fit}
         return Verdict(
             **self._common_fields(),
             capacity=capacity,
@@ -139,7 +139,7 @@ class Epoch(MeasuredEpoch):
         return self if level.offered_per_s is None else self.rate_ladder
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
-        free = [level for level in self.split.fit if not level.disturbed]
+        free = [level for level in self.fit if not level.disturbed]
         found = (capacity_at(free, name, limit, epoch=self.index) for name, limit in self._limits.items())
         return tuple(each for each in found if each is not None)
 

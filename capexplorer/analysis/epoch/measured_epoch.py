@@ -17,7 +17,7 @@ from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR, Circumstances
 from ..ladder import LadderLevel, Measured, pooled
 from .neighbours import usable_levels
 from .onset import without_burst_levels
-from .recovery import Split, analyse, split
+from .recovery import analyse, split
 from .regime import FAILING, USERS_SAME, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
 from .regimes import Halves, regimes_of
 
@@ -187,9 +187,18 @@ class MeasuredEpoch:
         return usable_levels(judgeable_levels(self.timeline, self.judged.steady))
 
     @cached_property
-    def split(self) -> Split:
-        """Judgeable levels that the fit uses, and levels of recovery from overload."""
+    def _split(self) -> tuple[tuple[LadderLevel, ...], tuple[LadderLevel, ...]]:
         return split(self.judgeable)
+
+    @property
+    def fit(self) -> tuple[LadderLevel, ...]:
+        """Judgeable levels that the fit uses, in the order they ran."""
+        return self._split[0]
+
+    @property
+    def recovery(self) -> tuple[LadderLevel, ...]:
+        """Judgeable levels of recovery from overload."""
+        return self._split[1]
 
     @property
     def after_step(self) -> tuple[LadderLevel, ...]:

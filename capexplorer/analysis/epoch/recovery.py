@@ -53,16 +53,10 @@ BACKLOG_GOODPUT = 1.20
 at 60 users finished 1.5 times as much as was sent. Users' own requests have no backlog: more of them are better than before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Levels that the fit uses, and levels of recovery, both in the order they ran."""
-
-    fit: tuple[LadderLevel, ...]
-    recovery: tuple[LadderLevel, ...]
-
-
-def split(levels: Sequence[LadderLevel]) -> Split:
-    """Divide levels, given in the order they ran. A level's class never depends on later levels."""
+def split(levels: Sequence[LadderLevel]) -> tuple[tuple[LadderLevel, ...], tuple[LadderLevel, ...]]:
+    """(levels that the fit uses, levels of recovery), of levels in the order they ran. Later levels never change an earlier one's
+    class.
+    """
     fit: list[LadderLevel] = []
     down: list[LadderLevel] = []
     before: LadderLevel | None = None
@@ -76,7 +70,7 @@ def split(levels: Sequence[LadderLevel]) -> Split:
         else:
             fit.append(level)
         before = level
-    return Split(tuple(fit), tuple(down))
+    return tuple(fit), tuple(down)
 
 
 def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
@@ -87,13 +81,13 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 def analyse(levels: Sequence[LadderLevel], known: Circumstances = NOTHING_ELSE) -> CapacityVerdict:
     """The verdict on one epoch's levels, given in the order they ran. Recovery levels are left out, and a knee is verified."""
-    return conclude(split(levels), levels, known)
+    return conclude(split(levels)[0], levels, known)
 
 
 def conclude(
-    parts: Split, levels: Sequence[LadderLevel], known: Circumstances, *, later: Sequence[LadderLevel] = ()
+    fit: Sequence[LadderLevel], levels: Sequence[LadderLevel], known: Circumstances, *, later: Sequence[LadderLevel] = ()
 ) -> CapacityVerdict:
-    """As `analyse`, for levels that are already split (`parts`).
+    """As `analyse`, for levels that are already split: `fit` are those of them that the fit uses.
 
     `later`: levels of other regimes after them; the service may have changed at any time before these.
     """
@@ -101,7 +95,7 @@ def conclude(
     by_level = dict(zip(levels, comparable, strict=True))
     free = [level for level in comparable if not level.disturbed]
     disputed = bool(levels) and _returned_with_less((*comparable, *later))
-    return judge(parts.fit, known, checks=(free, [by_level.get(level, level) for level in parts.fit]), disputed=disputed)
+    return judge(fit, known, checks=(free, [by_level.get(level, level) for level in fit]), disputed=disputed)
 
 
 def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:

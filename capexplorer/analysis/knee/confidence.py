@@ -7,7 +7,6 @@ met.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -32,32 +31,15 @@ BREAKS = 200
 """Number of break points tried, evenly spaced in log users: 1-2% apart on usual ladders."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenLine:
-    """G = rate min(N, break) + slope max(0, N - break)."""
-
-    break_users: float
-    rate: float
-    slope: float
-
-
-def broken_line(curve: CapacityCurve, *, flat: bool = True) -> BrokenLine:
-    """The best fit by weighted least squares through the origin. `flat`: the second part has slope 0."""
+def broken_line(curve: CapacityCurve) -> float:
+    """Users at the break of G = rate min(N, break), the best fit by weighted least squares."""
     users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
     weights = 1 / np.maximum(curve.error, 1e-9) ** 2
     breaks = np.geomspace(users[0], users[-1], BREAKS)[:, np.newaxis]
-    under, over = np.minimum(users, breaks), np.maximum(users - breaks, 0.0)
-    aa, ab, bb = (weights * under**2).sum(1), (weights * under * over).sum(1), (weights * over**2).sum(1)
-    ag, bg = (weights * under * goodput).sum(1), (weights * over * goodput).sum(1)
-    slope = np.zeros(BREAKS)
-    if not flat:
-        determinant = aa * bb - ab**2
-        usable = determinant > 1e-9 * aa * np.maximum(bb, 1e-300)
-        slope = np.where(usable, np.maximum((aa * bg - ab * ag) / np.where(usable, determinant, 1.0), 0.0), 0.0)
-    rate = (ag - slope * ab) / aa
-    missed: Floats = (weights * (goodput - rate[:, np.newaxis] * under - slope[:, np.newaxis] * over) ** 2).sum(1)
-    best = int(missed.argmin())
-    return BrokenLine(float(breaks[best, 0]), float(rate[best]), float(slope[best]))
+    under = np.minimum(users, breaks)
+    rate = (weights * under * goodput).sum(1) / (weights * under**2).sum(1)
+    missed: Floats = (weights * (goodput - rate[:, np.newaxis] * under) ** 2).sum(1)
+    return float(breaks[int(missed.argmin()), 0])
 
 
 def kneedle(curve: CapacityCurve) -> float | None:
@@ -110,7 +92,7 @@ def confidence_of(lines: Lines, found: Crossing, limit: Limit, half_width_ratio:
     if one is missing, else low. A ramp gives medium at most. Only for curves that passed the gates: the second methods have none.
     """
     curve = lines.curve
-    second_users = broken_line(curve).break_users
+    second_users = broken_line(curve)
     other = kneedle(curve)
     if other is not None and abs(other - found.users) < abs(second_users - found.users):
         second_users = other

@@ -184,7 +184,7 @@ def _slope(curve: CapacityCurve, found: Crossing, base: int, top: int) -> tuple[
     return slope, float(np.hypot(curve.error[top], curve.error[base])) / run
 
 
-def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Crossing) -> bool:
+def is_consistent(lines: Lines) -> bool:
     """Whether all levels fit the two lines: if not, the service changed between them, and there is no knee.
 
     A level well beyond N* must be off the low-load line, and no level between N* and the plateau may be far below the capacity.
@@ -192,6 +192,7 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     rate limiter accepts a varying number of requests. Goodput must not become steep again (`_rises`), and a warm-up must be over
     (`_still_warms_up`).
     """
+    ladder, curve, found = lines.ladder, lines.curve, lines.crossing
     shares = efficiency(curve, found)[0] - curve.selection_bias / (curve.users * found.rps_per_user)
     beyond = curve.users >= BEYOND_KNEE * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
@@ -203,7 +204,7 @@ def is_consistent(ladder: Sequence[LadderLevel], curve: CapacityCurve, found: Cr
     clean = beyond & [(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder]
     failing = (curve.users >= found.users) & [_replies_with_errors(level) for level in ladder]
     rises = _rises(curve, found, clean) or _rises(curve, found, failing)
-    return not (on_line.any() or gaps.any() or rises or _still_warms_up(ladder, found))
+    return not (on_line.any() or gaps.any() or rises or _still_warms_up(lines))
 
 
 def _replies_with_errors(level: LadderLevel) -> bool:
@@ -212,16 +213,16 @@ def _replies_with_errors(level: LadderLevel) -> bool:
     return many and (level.replied_ratio or 0.0) >= REPLIED_LEAST and (level.refused_ratio or 0.0) < REPLIED_LEAST
 
 
-def _still_warms_up(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
+def _still_warms_up(lines: Lines) -> bool:
     """Whether the service was slower at first (`Crossing.slower`) and, beyond N*, surely became still faster than on the line."""
-    line = [level for level, chosen in zip(ladder, found.baseline, strict=True) if chosen and level.latency_ms]
+    found, line = lines.crossing, [level for level in lines.baseline if level.latency_ms]
     if not found.slower or not line:
         return False
     last = line[-1]
     least_ms = FASTER_MOST * 1000 / found.rps_per_user
     return any(
         (last.latency_ms or 0.0) - level.latency_ms - ONE_SIDED_95 * _latency_error_ms(last, level) > least_ms
-        for level in ladder
+        for level in lines.ladder
         if level.users >= found.users and level.latency_ms
     )
 
@@ -244,12 +245,12 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
     return bool((surely > FLAT_SLOPE * found.rps_per_user * np.diff(users)).any())
 
 
-def is_long_enough(ladder: Sequence[LadderLevel], found: Crossing) -> bool:
+def is_long_enough(lines: Lines) -> bool:
     """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all; True on a ramp, and where lengths of levels
     are not known.
     """
-    beyond = [level for level in ladder if level.users >= found.users]
-    if not beyond or any(level.ramp or level.seconds is None or level.throughput_rps is None for level in ladder):
+    beyond = [level for level in lines.ladder if level.users >= lines.crossing.users]
+    if not beyond or any(level.ramp or level.seconds is None or level.throughput_rps is None for level in lines.ladder):
         return True
     cycles = math.fsum((level.seconds or 0.0) * (level.throughput_rps or 0.0) / level.users for level in beyond)
     return math.fsum(level.seconds or 0.0 for level in beyond) >= BEYOND_S and cycles >= BEYOND_CYCLES

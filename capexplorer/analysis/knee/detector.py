@@ -224,7 +224,7 @@ def _knee(lines: Lines, known: Circumstances, checks: Checks, disputed: bool) ->
     waiting_users = saturated_users(ladder)
     if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
         return verdict_kinds.at_or_below(lines, known, waiting_users), found
-    if gates.flat and not disputed and is_consistent(ladder, lines.curve, found) and is_long_enough(ladder, found):
+    if gates.flat and not disputed and is_consistent(lines) and is_long_enough(lines):
         return verdict_kinds.knee(lines, known, checks)
     if gates.bent or gates.flat:
         return verdict_kinds.bend(lines, known, disputed=disputed), found

@@ -49,9 +49,9 @@ class StopWatch:
             return ()
         ladder = current.epoch.ladder_of(level)
         measured = self._measured(level, ladder)
-        if measured is None or measured in ladder.split.recovery:
+        if measured is None or measured in ladder.recovery:
             return ()
-        earlier = [each for each in ladder.split.fit if each is not measured]
+        earlier = [each for each in ladder.fit if each is not measured]
         found = triggered_rules(self._limits, [*earlier, measured], self._readings())
         new = [each for each in found if (each.rule, level.opened.index) not in self._triggered]
         self._triggered.update((each.rule, level.opened.index) for each in new)

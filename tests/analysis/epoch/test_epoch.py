@@ -26,8 +26,8 @@ LADDER = [Load(users, min(users / 0.4, 60.0), 100.0 if users <= 24 else 1000 * (
 def test_an_epoch_lists_its_levels_and_those_on_the_way_down() -> None:
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert [level.users for level in epoch.ladder] == [4, 8, 16, 32, 48, 64, 12]
-    assert [level.users for level in epoch.split.fit] == [4, 8, 16, 32, 48, 64]
-    assert [level.users for level in epoch.split.recovery] == [12]
+    assert [level.users for level in epoch.fit] == [4, 8, 16, 32, 48, 64]
+    assert [level.users for level in epoch.recovery] == [12]
 
 
 def test_the_verdict_of_an_epoch_is_that_of_its_judgeable_levels() -> None:

@@ -18,17 +18,17 @@ def users_of(levels: tuple[LadderLevel, ...]) -> list[float]:
 
 
 def test_levels_on_the_way_down_from_overload_are_left_out_of_the_fit() -> None:
-    parts = split(ideal([10, 20, 40, 60, 100, 60, 30, 40, 120]))
-    assert users_of(parts.recovery) == [60, 30]
-    assert users_of(parts.fit) == [10, 20, 40, 60, 100, 40, 120]
+    fit, recovery = split(ideal([10, 20, 40, 60, 100, 60, 30, 40, 120]))
+    assert users_of(recovery) == [60, 30]
+    assert users_of(fit) == [10, 20, 40, 60, 100, 40, 120]
 
 
 def test_going_down_without_overload_is_not_recovery() -> None:
-    assert split(ideal([10, 20, 30, 20, 10])).recovery == ()
+    assert split(ideal([10, 20, 30, 20, 10]))[1] == ()
 
 
 def test_a_level_with_fewer_users_than_all_earlier_ones_is_in_the_fit() -> None:
-    assert users_of(split(ideal([60, 80, 100, 40, 20])).fit) == [60, 80, 100, 40, 20]
+    assert users_of(split(ideal([60, 80, 100, 40, 20]))[0]) == [60, 80, 100, 40, 20]
     assert analyse(ideal([60, 80, 100, 40, 20])).knee is not None
 
 

@@ -6,15 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of
-from capexplorer.analysis.knee.curve_gates import Gates, gates_of, is_consistent, is_long_enough
+from capexplorer.analysis.knee.curve_gates import Gates, Lines, is_consistent, is_long_enough
+from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal, rates
 
 
+def lines_of(ladder: list[LadderLevel]) -> Lines:
+    lines = Lines.of(ladder)
+    assert lines is not None
+    return lines
+
+
 def gates(users: list[float]) -> Gates:
-    curve = curve_of(ideal(users))
-    return gates_of(curve, crossing(curve))
+    return lines_of(ideal(users)).gates
 
 
 @pytest.mark.parametrize(
@@ -57,8 +62,7 @@ def test_a_curve_over_a_narrow_span_is_judged_by_its_slope() -> None:
 )
 def test_levels_of_two_services_are_not_consistent(pairs: list[tuple[float, float]], consistent: bool) -> None:
     ladder = rates(pairs, seconds=20)
-    curve = curve_of(ladder)
-    assert is_consistent(ladder, curve, crossing(curve)) is consistent
+    assert is_consistent(lines_of(ladder)) is consistent
 
 
 @pytest.mark.parametrize(
@@ -74,8 +78,7 @@ def test_a_curve_that_is_flat_and_then_steep_again_is_inconsistent_unless_reques
     pairs: list[tuple[float, float]], failure_ratio: float, consistent: bool
 ) -> None:
     ladder = [replace(level, goodput_se_rps=0.3, failure_ratio=failure_ratio) for level in rates(pairs, seconds=27)]
-    curve = curve_of(ladder)
-    assert is_consistent(ladder, curve, crossing(curve)) is consistent
+    assert is_consistent(lines_of(ladder)) is consistent
 
 
 @pytest.mark.parametrize(
@@ -92,8 +95,7 @@ def test_goodput_that_grows_with_the_users_although_a_third_of_the_requests_fail
         replace(level, failure_ratio=0.32, replied_ratio=1.0, refused_ratio=refused_ratio) if level.users > 4 else level
         for level in (replace(level, goodput_se_rps=0.4) for level in ladder)
     ]
-    curve = curve_of(failing)
-    assert is_consistent(failing, curve, crossing(curve)) is consistent
+    assert is_consistent(lines_of(failing)) is consistent
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,7 @@ def test_responses_that_go_on_getting_shorter_beyond_the_knee_contradict_a_line_
     latency_ms = {3: 86.0, 6: 59.0, 8: 47.0, 11: 47.0, 14: top_ms, 17: top_ms}
     ladder = rates([(3, 23.8), (6, 60.4), (8, 89.3), (11, 121.3), (14, 141.7), (17, 140.7)], seconds=27)
     ladder = [replace(level, goodput_se_rps=2.0, latency_ms=latency_ms[round(level.users)], requests=2_000) for level in ladder]
-    curve = curve_of(ladder)
-    assert is_consistent(ladder, curve, crossing(curve)) is consistent
+    assert is_consistent(lines_of(ladder)) is consistent
 
 
 @pytest.mark.parametrize(
@@ -117,11 +118,11 @@ def test_responses_that_go_on_getting_shorter_beyond_the_knee_contradict_a_line_
 )
 def test_a_capacity_rests_on_six_settled_seconds(seconds: float | None, ramp: bool, enough: bool) -> None:
     ladder = [replace(level, seconds=seconds, ramp=ramp) for level in ideal([10, 20, 40, 80, 100])]
-    assert is_long_enough(ladder, crossing(curve_of(ladder))) is enough
+    assert is_long_enough(lines_of(ladder)) is enough
 
 
 @pytest.mark.parametrize(("seconds", "enough"), [(4.0, False), (9.0, True)], ids=["one cycle of its users", "two cycles"])
 def test_a_capacity_rests_on_two_cycles_of_the_users_beyond_the_knee(seconds: float, enough: bool) -> None:
     ladder = [replace(level, goodput_rps=rate, throughput_rps=rate, seconds=seconds)
               for level, rate in zip(ideal([10, 20, 40, 80, 100]), [2, 4, 8, 10, 10], strict=True)]  # fmt: skip
-    assert is_long_enough(ladder, crossing(curve_of(ladder))) is enough
+    assert is_long_enough(lines_of(ladder)) is enough
