@@ -14,13 +14,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import httpx
 import numpy as np
 
+from lab.kit.servers import meanwhile
 from lab.simulation.ladders import KINDS, Kind, Truth, random_system
 from lab.simulation.queues import Run, System, Trouble, run
 from lab.trials.experiments.known import System as KnownSystem
@@ -241,23 +242,13 @@ SERVICES = (
 )
 
 
-@contextmanager
-def stalling(pid: int, stalls: bool) -> Iterator[None]:
-    """If `stalls`, stops the process at STALL_AT_S for STALL_S; resumes it when the block ends."""
-    ended = threading.Event()
+def stalling(pid: int) -> AbstractContextManager[None]:
+    """The process is stopped at STALL_AT_S for STALL_S; it runs when the block ends."""
 
-    def stall() -> None:
-        if not ended.wait(STALL_AT_S):
+    def stall(is_over: threading.Event) -> None:
+        if not is_over.wait(STALL_AT_S):
             os.kill(pid, signal.SIGSTOP)
-            ended.wait(STALL_S)
+            is_over.wait(STALL_S)
             os.kill(pid, signal.SIGCONT)
 
-    thread = threading.Thread(target=stall)
-    if stalls:
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if stalls:
-            thread.join()
+    return meanwhile(stall)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def explore_all(repeats: int, parallel: int) -> list[Exploration]:
 
 def _explored(service: LiveService, finder: str, number: int) -> Exploration:
     each = service.system
-    with sleepers(each.workers, each.sleep_s * 1000) as (port, pid), stalling(pid, service.stalls):
+    with sleepers(each.workers, each.sleep_s * 1000) as (port, pid), stalling(pid) if service.stalls else nullcontext():
         url = f"http://127.0.0.1:{port}"
         found = _autopilot(service, url, number) if finder == AUTOPILOT else _policy(service, finder, url, number)
     print(f"{service.name}, {finder}: {found.users} of {each.knee_users:g} in {found.seconds:.0f} s", flush=True)

@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -20,7 +20,7 @@ from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
 from lab.kit.tables import filled, table
 from lab.trial import Judged, Result, Trial, commits, not_right, rows_of
-from lab.trials.faults.trial import toml
+from lab.trials.faults.trial import SEVERE, current_of, relevant, toml
 
 HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 300.0
@@ -49,8 +49,6 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 Param = str | int | float
 
 
-BLAMES = ("cause", "bottleneck", "leak")
-SEVERE = ("error", "critical")
 CLEAN = 0.01
 """Failure ratio up to which a level is clean."""
 
@@ -129,7 +127,7 @@ ALL = rows_of(HERE / "rows.toml", Row)
 
 def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str) -> list[str]:
     """Problems of the marks at the end, in words; empty: all are right."""
-    current = [mark for mark in marks if mark.state != "retracted" and _is_latest(mark, marks)]
+    current = current_of(marks)
     limits = (*_knees(row, current, _began_s(levels)), *_capacities(row, current, _began_s(levels)))
     return [*limits, *_missing(row, current), *_blames(row, current), *_below_clean(row, current, levels),
             *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
@@ -146,12 +144,11 @@ def judged(row: Row, ran: Ran) -> Judged:
     levels = ran.timeline.levels
     problems = wrong(row, ran.marks, levels, str(ran.summary["verdict"]))
     problems += [] if ran.exit_code in (0, 4) else [f"exit code {ran.exit_code}"]
-    current = [mark for mark in ran.marks if mark.state != "retracted" and _is_latest(mark, ran.marks)]
     return Judged(
         missing=tuple(each.removeprefix("missing ") for each in problems if each.startswith(MISSING)),
         wrong=tuple(each for each in problems if not each.startswith(MISSING)),
         figures={
-            "marked": sorted({mark.id for mark in current}),
+            "marked": sorted({mark.id for mark in current_of(ran.marks)}),
             "once": marked_once(row, ran.marks, levels),
             "host_cpu_ratio": ran.median("host_cpu_ratio"),
         },
@@ -161,10 +158,6 @@ def judged(row: Row, ran: Ran) -> Judged:
 def _began_s(levels: Sequence[Level]) -> float:
     """Time of the first request, in seconds of the session: a service may take 10 s to start."""
     return levels[0].started_s if levels else 0.0
-
-
-def _is_latest(mark: Mark, marks: Iterable[Mark]) -> bool:
-    return max((other for other in marks if other.key == mark.key), key=lambda other: other.revision) is mark
 
 
 def _knees(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
@@ -214,7 +207,7 @@ def _missing(row: Row, current: Sequence[Mark]) -> list[str]:
 
 def _blames(row: Row, current: Sequence[Mark]) -> list[str]:
     true = {*QUEUES, *row.allowed, *row.marked}
-    blames = [mark for mark in current if mark.kind in BLAMES and mark.id not in true]
+    blames = [mark for mark in relevant(current) if mark.id not in true]
     return [f"{mark.kind} {mark.id}" for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
@@ -19,7 +19,7 @@ import msgspec
 
 from lab.kit.programs import find
 from lab.kit.runs import wait_until
-from lab.kit.servers import ended
+from lab.kit.servers import ended, meanwhile
 
 Part = Literal["web", "db", "proxy"]
 PARTS: tuple[Part, ...] = ("web", "db", "proxy")
@@ -278,41 +278,27 @@ def _slow_log(path: Path, line_s: float) -> Iterator[None]:
     os.chmod(path, 0o666)
     pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 12)
-    ended = threading.Event()
 
-    def drain() -> None:
-        while not ended.wait(line_s):
+    def drain(is_over: threading.Event) -> None:
+        while not is_over.wait(line_s):
             with suppress(BlockingIOError):
                 os.read(pipe, LOG_LINE_BYTES)
 
-    thread = threading.Thread(target=drain)
-    thread.start()
     try:
-        yield
+        with meanwhile(drain):
+            yield
     finally:
-        ended.set()
-        thread.join()
         os.close(pipe)
 
 
-@contextmanager
-def _paused(pid: int) -> Iterator[None]:
+def _paused(pid: int) -> AbstractContextManager[None]:
     """The process is stopped for STOPPED_S, runs for RUNNING_S, and so on until the block ends."""
-    ended = threading.Event()
 
-    def pause() -> None:
+    def pause(is_over: threading.Event) -> None:
         with suppress(ProcessLookupError):
-            while not ended.wait(RUNNING_S):
+            while not is_over.wait(RUNNING_S):
                 os.kill(pid, SIGSTOP)
-                ended.wait(STOPPED_S)
+                is_over.wait(STOPPED_S)
                 os.kill(pid, SIGCONT)
 
-    thread = threading.Thread(target=pause)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        with suppress(ProcessLookupError):
-            os.kill(pid, SIGCONT)
+    return meanwhile(pause)
