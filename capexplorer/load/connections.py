@@ -66,8 +66,6 @@ def is_quiet(descriptor: int) -> bool:
 # -- what a connection had carried
 
 _FAST_CODE: CodeType = HTTPClient.request.__code__
-_GET_SOCKET_CODE: CodeType = ConnectionPool.get_socket.__code__
-"""When this function fails there is no connection yet; the caller's `sock` is that of the attempt before."""
 _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_request.__code__
 
 fresh: set[int] = set()
@@ -140,7 +138,10 @@ def past(has_answered: bool | None, latest_status: int | None) -> Past:
 
 def _past(traceback: TracebackType) -> Past | None:
     code, within = traceback.tb_frame.f_code, traceback.tb_next
-    if code is _FAST_CODE and (within is None or within.tb_frame.f_code is not _GET_SOCKET_CODE):
+    if code is _FAST_CODE:
+        # Where `get_socket`, which is hooked, fails there is no connection yet: `sock` is that of the attempt before.
+        if within is not None and within.tb_frame.f_code is ConnectionPool.get_socket.__code__:
+            return None
         sock = traceback.tb_frame.f_locals.get("sock")
         return None if sock is None else past(id(sock) not in fresh, after_error.get(id(sock)))
     if code is _REQUESTS_CODE:

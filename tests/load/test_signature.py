@@ -70,6 +70,11 @@ def test_whether_a_connection_was_used_before_is_known(seen: Played, client: str
     assert found == {"silence": False, "closed-when-reused": True, "half": None, "status-503": None}
 
 
+def test_of_a_connection_that_never_was_it_is_not_known_whether_it_was_used(seen: Played) -> None:
+    reset = seen["fast_http_user_reset_as_it_connects_again"]
+    assert (reset["types"], reset.get("reused")) == (["ConnectionResetError"], None)
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_error_after_which_a_connection_was_closed_is_known(seen: Played, client: str) -> None:
     conditions = ("closed-after-503", "closed-when-reused", "silence", "status-503")

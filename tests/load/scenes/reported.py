@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import locust
 import msgspec
 from gevent import getcurrent
+from geventhttpclient.connectionpool import ConnectionPool
 from locust.env import Environment
 from locust.exception import CatchResponseError
 
@@ -101,6 +104,22 @@ def fast_http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any
 
 def lean_http_user(url: str, refused: str, full: str, tls: str) -> dict[str, Any]:
     return _reported(_client(LeanHttpUser), url, refused, full, tls)
+
+
+def fast_http_user_reset_as_it_connects_again(url: str) -> dict[str, Any]:
+    """The service ends a used connection in place of a reply, and resets the next one before it is there."""
+    create: Callable[[Any], Any] = ConnectionPool._create_socket
+    opened: list[Any] = []
+
+    def once(pool: Any) -> Any:
+        if opened:
+            raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+        opened.append(create(pool))
+        return opened[0]
+
+    with patch.object(ConnectionPool, "_create_socket", once):
+        signature: dict[str, Any] = _client(locust.FastHttpUser)(url, "/silence", first="/ok")["signature"]
+    return signature
 
 
 def checks() -> list[str]:
