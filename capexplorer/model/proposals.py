@@ -96,6 +96,6 @@ class GiveUp(_Proposal, frozen=True, tag="give_up"):
 
 
 Decision = GoTo | Hold | Done | GiveUp
-"""The decision of a policy from the levels measured so far."""
+"""The decision of a search from the levels measured so far."""
 
 Proposal = Decision | AddWorker

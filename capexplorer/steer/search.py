@@ -1,7 +1,7 @@
 """The autopilot's decisions: from the levels so far to the next step (docs/knee.md). Pure: no clock, no load.
 
 It climbs by doubling, in smaller steps near the bend; measures one more level on the plateau; verifies the knee
-(`VerificationPolicy`); and ends at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
+(`KneeVerification`); and ends at the lowest level. It does not bisect: low levels give the low-load line, plateau levels the
 capacity. The caller judges the levels and passes the verdict.
 """
 
@@ -26,7 +26,7 @@ from .search_input import (
     small_steps_why,
 )
 
-# -- verification policy -------------------------------------------------------------------------------------------------------
+# -- verification --------------------------------------------------------------------------------------------------------------
 # How the autopilot verifies a knee: it runs the levels that the verdict still needs (docs/knee.md, section 10). Pure.
 #
 # Which levels those are, and what each showed, is decided by analysis; levels that a person or a plan made count as well.
@@ -52,7 +52,7 @@ class VerificationEnd:
     outcome: Outcome
 
 
-class VerificationPolicy:
+class KneeVerification:
     """One verification. `due` returns the decision at a moment; the caller carries it out."""
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ class Search:
         self._ceiling_why: Why = "failures"
         self._returns = 0
         """Number of returns from failing levels so far."""
-        self._verification = VerificationPolicy() if only_verifies else None
+        self._verification = KneeVerification() if only_verifies else None
         self._outcome: Outcome | None = None
         """How the verification ended."""
         self._searches = 1
@@ -303,12 +303,12 @@ class Search:
         return len(beyond) >= PLATEAU_LEVELS + thin or (small_steps_why(known) is not None and self._stage != "retreat")
 
     def _begin_verification(self, known: SearchInput) -> Decision:
-        self._verification = VerificationPolicy()
+        self._verification = KneeVerification()
         return self._verify(known, self._verification)
 
-    def _verify(self, known: SearchInput, policy: VerificationPolicy) -> Decision:
+    def _verify(self, known: SearchInput, verification: KneeVerification) -> Decision:
         """Run the levels that verify the knee. If the knee is no longer found, the search continues."""
-        decision = policy.due(known)
+        decision = verification.due(known)
         if not isinstance(decision, VerificationEnd):
             if isinstance(decision, GoTo):
                 self._stage = decision.why

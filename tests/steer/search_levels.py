@@ -1,4 +1,4 @@
-"""The input of the autopilot policy: levels, verdicts and verifications of a service with its knee at 50 users."""
+"""The input of a search: levels, verdicts and verifications of a service with its knee at 50 users."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def verdict(
     )
 
 
-def policy_input(
+def search_input(
     *levels: InputLevel,
     current: CapacityVerdict | None = None,
     open_s: float = 10.0,

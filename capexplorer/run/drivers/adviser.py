@@ -50,7 +50,7 @@ class Adviser:
 
     def __init__(self, timeline: Timeline, max_users: int, growth: Callable[[], Growth]) -> None:
         self._timeline, self._max_users, self._growth = timeline, max_users, growth
-        self._policy, self._after = Search(), Search()
+        self._search, self._after = Search(), Search()
         """The search so far, and what it will be if the latest proposal is taken."""
         self._first_users = 1
         self._proposed: Proposal = Hold("starting")
@@ -76,7 +76,7 @@ class Adviser:
         known = self._timeline.current_verdict if only_verifies else None
         self._verdict = known.capacity if known is not None else CapacityVerdict()
         self._first_users = max(1, first_users)
-        self._policy = Search(self._first_users, only_verifies=only_verifies)
+        self._search = Search(self._first_users, only_verifies=only_verifies)
         self._taken = self._concluded = None
 
     def conclude(self, how: Done | GiveUp) -> None:
@@ -93,7 +93,7 @@ class Adviser:
 
     def took(self, step: GoTo) -> None:
         """The latest proposal was carried out."""
-        self._policy, self._taken = self._after, step
+        self._search, self._taken = self._after, step
 
     @property
     def is_due(self) -> bool:
@@ -117,7 +117,7 @@ class Adviser:
         known = self._input(epoch)
         if known.generator_saturated and self._has_idle_cpu() and self._growth() != "none":
             return AddWorker() if self._growth() == "possible" else Hold("worker")
-        after = copy.deepcopy(self._policy)  # `due` advances the search, which is so only if its decision is taken
+        after = copy.deepcopy(self._search)  # `due` advances the search, which is so only if its decision is taken
         decision = self._disturbed(epoch) or after.due(known)
         level = epoch.levels[-1].opened.index if epoch.levels else None
         if decision == Hold("measuring") and isinstance(self._proposed, GoTo) and level == self._level:

@@ -160,35 +160,35 @@ class RateAutopilotDriver:
     ) -> None:
         self._timeline, self._requested_load = timeline, requested_load
         self._emit, self._open_level, self._finish = emit, open_level, finish
-        self._policy: RateSearch | None = None
+        self._search: RateSearch | None = None
         self._generation = 0
 
     @property
     def is_on(self) -> bool:
         """Whether its steps are accepted."""
-        return self._policy is not None and self._requested_load.is_current(self._generation)
+        return self._search is not None and self._requested_load.is_current(self._generation)
 
     def begin(self, generation: int) -> None:
         """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._policy = RateSearch(self._requested_load.offered_per_s or FIRST_PER_S)
+        self._search = RateSearch(self._requested_load.offered_per_s or FIRST_PER_S)
         self._generation = generation
 
     def end(self) -> None:
         """No more steps."""
-        self._policy = None
+        self._search = None
 
     def taken_over(self, by: By) -> None:
         """Another driver has begun: take no more steps, and emit a command that says so."""
-        if self._policy is not None:
+        if self._search is not None:
             self.end()
             self._emit("autopilot", {"on": False, "task": "rate", "why": "taken_over", "who": by})
 
     def ticked(self, current: CurrentEpoch) -> None:
         """Called after each second was folded into the timeline."""
-        if self._policy is None or not self._requested_load.is_open:
+        if self._search is None or not self._requested_load.is_open:
             return
         known = self._input(current)
-        match self._policy.due(known):
+        match self._search.due(known):
             case Offer(per_s, why):
                 self._offer(per_s, why)
             case End(per_s, why, found):
