@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..model.events import Mark, Verdict
 from ..model.timeline import Timeline
-from . import bottleneck, capacity_marks, reply_kinds
+from . import capacity_marks, reply_kinds
+from .bottleneck.bottlenecks import marks as marks_of_bottlenecks
 from .causes.catalogue import RAISED
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 from .leaks import leaks
@@ -37,7 +38,7 @@ def shifts(timeline: Timeline) -> tuple[Mark, ...]:
 
 def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
     """What limits the service in each epoch, or that no limit was reached."""
-    return tuple(mark for epoch in epochs_of(timeline) for mark in bottleneck.marks(epoch))
+    return tuple(mark for epoch in epochs_of(timeline) for mark in marks_of_bottlenecks(epoch))
 
 
 def resource_growth(timeline: Timeline) -> tuple[Mark, ...]:

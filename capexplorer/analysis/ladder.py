@@ -17,7 +17,7 @@ from ..model.level import Level
 from .statistics import weighted, weighted_mean
 
 __all__ = [
-    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "JudgedPart", "Measured", "ladder_level", "measured_of",
+    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "LevelPart", "Measured", "ladder_level", "measured_of",
     "parts", "pooled",
 ]  # fmt: skip
 
@@ -163,7 +163,7 @@ class LadderLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPart:
+class LevelPart:
     """What is judged as one: a whole level, a bin of a ramp, or the seconds between two changes inside a level."""
 
     users: float
@@ -184,7 +184,7 @@ class Measured:
     """A settled level, or a part of one, with its ladder level (`rates`)."""
 
     level: Level
-    part: JudgedPart
+    part: LevelPart
     rates: LadderLevel
 
     @property
@@ -198,10 +198,10 @@ class Measured:
         return self.part.began_inside or self.part.ended_s != self.level.ended_s
 
 
-def parts(level: Level) -> list[JudgedPart]:
+def parts(level: Level) -> list[LevelPart]:
     """The level as one part, or the bins of a ramp."""
     found = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [_whole(level)]
-    return [JudgedPart(users, figures, level.started_s, level.ended_s) for users, figures in found]
+    return [LevelPart(users, figures, level.started_s, level.ended_s) for users, figures in found]
 
 
 def _whole(level: Level) -> tuple[float, LevelFigures]:
@@ -214,10 +214,10 @@ def measured_of(
     epoch: int = 0,
     work_is_metric: bool = False,
     saturated: Mapping[int, bool] = MappingProxyType({}),
-    disturbed: Callable[[Level, JudgedPart], tuple[bool, bool]] = lambda level, part: (False, False),
+    disturbed: Callable[[Level, LevelPart], tuple[bool, bool]] = lambda level, part: (False, False),
     replied: Mapping[int, tuple[float, float]] = MappingProxyType({}),
     first_requests: bool = False,
-    parts_of: Callable[[Level], Sequence[JudgedPart]] = parts,
+    parts_of: Callable[[Level], Sequence[LevelPart]] = parts,
 ) -> Iterator[Measured]:
     """Settled levels of an epoch in the order they ran, divided into parts by `parts_of`; not pooled.
 

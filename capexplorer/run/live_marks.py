@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from ..analysis import bottleneck, capacity_marks, reply_kinds
+from ..analysis import capacity_marks, reply_kinds
+from ..analysis.bottleneck import bottlenecks
 from ..analysis.epoch.epoch import Epoch, epoch_of, indices
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
 from ..analysis.leaks import leaks
@@ -64,8 +65,8 @@ class LiveMarks:
 
     def _judge(self, epoch: Epoch, *, all_changes: bool) -> None:
         verdict, index = epoch.verdict, epoch.index
-        marks = [*bottleneck.marks(epoch), *reply_kinds.marks(self._timeline, index)]
-        keys = {*bottleneck.keys(epoch), *reply_kinds.keys(index)}
+        marks = [*bottlenecks.marks(epoch), *reply_kinds.marks(self._timeline, index)]
+        keys = {*bottlenecks.keys(epoch), *reply_kinds.keys(index)}
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
             keys |= capacity_marks.keys(epoch)

@@ -8,7 +8,7 @@ TESTS = Path(__file__).resolve().parents[1]
 ANALYSIS = TESTS.parent / "capexplorer" / "analysis"
 
 ELSEWHERE = {
-    "analysis/bottleneck/test_bottleneck.py": (
+    "analysis/bottleneck/test_bottlenecks.py": (
         "bottleneck/found", "bottleneck/level_judgement", "bottleneck/queue_rules", "bottleneck/resource_rules",
     ),
     "analysis/bottleneck/test_watched_parts.py": ("bottleneck/part_rules",),

@@ -8,7 +8,7 @@ import msgspec
 from marked import marked
 
 from capexplorer import wording
-from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
+from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.model.events import (
     EndpointTick,

@@ -12,7 +12,7 @@ from marked import marked
 from session.samples import HEADER
 
 from capexplorer import wording
-from capexplorer.analysis.bottleneck import IDS as BOTTLENECK_IDS
+from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
 from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
 from capexplorer.model.events import Header, Mark, TargetFacts

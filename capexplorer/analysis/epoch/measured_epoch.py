@@ -38,17 +38,15 @@ _LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "event_loop_blocked", "log_wri
 def judgeable_levels(timeline: Timeline, levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """The levels during which no critical cause of generator, host or network made requests fail."""
     spans = list(_spans(timeline))
-    return tuple(level for level in levels if not _is_invalid(level, level.ended_s or timeline.last_s, spans))
+    ends_s = [level.ended_s or timeline.last_s for level in levels]
+    pairs = zip(levels, ends_s, strict=True)
+    return tuple(level for level, end_s in pairs if not _failed_during(level.failure_ratio, level.started_s, end_s, spans))
 
 
 def is_invalidated(timeline: Timeline, level: Level) -> bool:
     """Whether a critical cause of generator, host or network made requests of this level fail."""
     ended_s = timeline.last_s if level.ended_s is None else level.ended_s
     return _failed_during(level.figures.failure_ratio, level.started_s, ended_s, list(_spans(timeline)))
-
-
-def _is_invalid(level: LadderLevel, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
-    return _failed_during(level.failure_ratio, level.started_s, ended_s, spans)
 
 
 def _failed_during(failure_ratio: float | None, started_s: float, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:

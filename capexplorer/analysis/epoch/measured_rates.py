@@ -17,7 +17,7 @@ from ...model.level_fold import batch_error
 from ...model.offered import OfferedFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
-from ..ladder import JudgedPart, Measured
+from ..ladder import LevelPart, Measured
 from ..rates.level_state import LOST_LEAST, LowLoad, on_ladder, state_of
 from ..rates.rate_level import SAME_RATE, RateLevel
 from .failing_seconds import FAULTY_MOST, faulty_last_seconds
@@ -46,12 +46,12 @@ def slope_of(timeline: Timeline, level: Level) -> float:
     return (rates[ticks[-1]] - rates[ticks[0]]) / (times[ticks[-1]] - times[ticks[0]]) if len(ticks) > 1 else 0.0
 
 
-def chronological(bins: Sequence[JudgedPart], slope: float) -> list[JudgedPart]:
+def chronological(bins: Sequence[LevelPart], slope: float) -> list[LevelPart]:
     """Bins in the order they ran. `bins`: by ascending rate; `slope`: as of `slope_of`."""
     return list(bins if slope >= 0 else reversed(bins))
 
 
-def growth_of_rate(bins: Sequence[JudgedPart], slope: float) -> list[float]:
+def growth_of_rate(bins: Sequence[LevelPart], slope: float) -> list[float]:
     """Growth of the iterations in flight during each bin that the change of the rate alone explains, by Little's law: the change
     of the rate times the mean time from plan at the lowest rate.
     """
@@ -146,7 +146,7 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def measured(level: Level, parts: Callable[[Timeline, Level], list[JudgedPart]]) -> Iterator[tuple[Measured, RateLevel]]:
+    def measured(level: Level, parts: Callable[[Timeline, Level], list[LevelPart]]) -> Iterator[tuple[Measured, RateLevel]]:
         return _measured(timeline, neighbours, level, parts(timeline, level))
 
     def halves(each: Measured) -> tuple[Measured, ...]:
@@ -173,7 +173,7 @@ def _counts(level: Level) -> bool:
     return level.figures.offered is not None and level.figures.settled and is_whole
 
 
-def _parts(timeline: Timeline, level: Level) -> list[JudgedPart]:
+def _parts(timeline: Timeline, level: Level) -> list[LevelPart]:
     """The parts of a level. Without its last seconds if a fault began only in them: they belong to the next level."""
     if level.opened.ramp:
         return chronological(parts_of(timeline, level), slope_of(timeline, level))
@@ -187,12 +187,12 @@ def _parts(timeline: Timeline, level: Level) -> list[JudgedPart]:
     return cut(timeline, level, [len(ticks) - faulty])[:1] if 0 < faulty <= FAULTY_MOST else found
 
 
-def _fails(part: JudgedPart) -> bool:
+def _fails(part: LevelPart) -> bool:
     return (part.figures.failure_ratio or 0.0) >= FAILING
 
 
 def _measured(
-    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[JudgedPart]
+    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[LevelPart]
 ) -> Iterator[tuple[Measured, RateLevel]]:
     risen = growth_of_rate(parts, slope_of(timeline, level)) if level.opened.ramp else [0.0] * len(parts)
     for part, grows in zip(parts, risen, strict=True):
@@ -210,7 +210,7 @@ def _measured(
 
 
 def _rate_level(
-    timeline: Timeline, level: Level, part: JudgedPart, offered: OfferedFigures, *, left_out: bool, growth_of_rate: float
+    timeline: Timeline, level: Level, part: LevelPart, offered: OfferedFigures, *, left_out: bool, growth_of_rate: float
 ) -> RateLevel:
     """The counts of one part of a level. `left_out`: it does not describe the service, or its counts cannot be trusted."""
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
@@ -245,7 +245,7 @@ def _rate_level(
     )
 
 
-def _from_plan_se_ms(timeline: Timeline, level: Level, part: JudgedPart) -> float | None:
+def _from_plan_se_ms(timeline: Timeline, level: Level, part: LevelPart) -> float | None:
     """Standard error of the mean time from plan, by batch means; None for a ramp, and with too few seconds."""
     if level.opened.ramp:
         return None

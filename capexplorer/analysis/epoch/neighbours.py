@@ -19,7 +19,7 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, others_cpu, readings_at_level
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
-from ..ladder import JudgedPart, LadderLevel, pooled
+from ..ladder import LadderLevel, LevelPart, pooled
 from ..littles_law import requests_inside
 from .part_figures import part_figures, seconds_of_part
 
@@ -219,7 +219,7 @@ def _on_line(level: LadderLevel, rate: float) -> bool:
 # whether the service needed it, and the whole level shows whether the amount was relevant.
 
 
-def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: JudgedPart) -> Withheld | None:
+def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: LevelPart) -> Withheld | None:
     """CPU that other processes withheld from a part of a level; None if it was not relevant or is not known."""
     found = check.withheld(part.figures)
     if found is not None or level.opened.ramp or not check.may_matter(part.figures):
@@ -233,7 +233,7 @@ _cached: WeakKeyDictionary[Level, dict[float, tuple[int, LevelFigures | None]]] 
 times as it grows."""
 
 
-def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: JudgedPart) -> LevelFigures | None:
+def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: LevelPart) -> LevelFigures | None:
     """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
     ticks = seconds_of_part(timeline, level, part.started_s, part.ended_s)
     by_start = _cached.setdefault(level, {})

@@ -18,7 +18,7 @@ import numpy as np
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..knee.limit import FAILURES_MORE
-from ..ladder import JudgedPart, LadderLevel, Measured, parts
+from ..ladder import LadderLevel, LevelPart, Measured, parts
 from ..statistics import Series
 from .failing_seconds import BUSY_PERCENTILE, CLEAN_MOST, SIDE_LEAST, failing_changes, slow_last_seconds
 from .part_figures import part_figures, refused_status
@@ -43,7 +43,7 @@ def is_limited(timeline: Timeline, level: Level) -> bool:
     return level.offered_per_s is None and refused_status(timeline, level) == LIMITED
 
 
-def without_burst(found: Sequence[JudgedPart], level: Level) -> list[JudgedPart]:
+def without_burst(found: Sequence[LevelPart], level: Level) -> list[LevelPart]:
     """The parts of a level that a limiter refused: the last one if it refused from there on, else the whole level, over whose
     windows its goodput is the limit.
     """
@@ -170,7 +170,7 @@ DOUBTFUL_STRENGTH = 2.5
 (`regimes`). Two seconds of 113/s and then 76/s were a transient after a step up: more users began with empty queues."""
 
 
-def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
+def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
     """The parts of a level in the order they ran: a single one if nothing changed inside it, or the bins of a ramp."""
     if level.opened.ramp:
         return parts(level)
@@ -186,7 +186,7 @@ def parts_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
     return parts(level)
 
 
-def _after_transient(found: list[JudgedPart], level: Level) -> list[JudgedPart]:
+def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
     """The parts without a first one, right after the step, that is worse than the next: that was the step's transient."""
     head, *rest = found
     is_early = bool(rest) and rest[0].started_s - level.started_s <= TRANSIENT_S and level.opened.since_s is None
@@ -195,7 +195,7 @@ def _after_transient(found: list[JudgedPart], level: Level) -> list[JudgedPart]:
     return _after_transient([replace(rest[0], started_s=level.started_s, began_inside=False), *rest[1:]], level)
 
 
-def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[JudgedPart]:
+def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[LevelPart]:
     """The level's parts, cut at these indices of its settled seconds. `failing`: failures with which the first part begins."""
     ticks = timeline.seconds_of(level)
     edges = [0 if failing is None else failing.first, *at, len(ticks)]
@@ -208,7 +208,7 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
         users = figures.users_mean or float(level.users)
         began_inside = first > 0 or failing is not None
         after_queue = first > 0 and level.offered_per_s is not None and queue_filled(timeline, level, ticks[first])
-        found.append(JudgedPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
+        found.append(LevelPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
     return found
 
 
@@ -241,7 +241,7 @@ def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
     return found
 
 
-def halves_of(timeline: Timeline, level: Level) -> list[JudgedPart]:
+def halves_of(timeline: Timeline, level: Level) -> list[LevelPart]:
     """A level in two parts where goodput may have jumped, too weakly to be certain by itself; empty if it did not."""
     at = () if level.opened.ramp else _changes_of(timeline, level).doubtful
     return cut(timeline, level, at) if at else []

@@ -121,7 +121,7 @@ SURELY_LINEAR_SHARE = 0.5
 """Share of N* under which levels are used for lambda0 even if the line seemed to end before them: a few fast requests at the
 lowest level can make the line too steep and end it too early."""
 
-SECOND_LEAST = 0.80
+SECOND_EFFICIENCY_LEAST = 0.80
 """Efficiency from which the second level joins the lowest one in the baseline, if the baseline would have one level only."""
 
 PLATEAU_LEAST = 0.92
@@ -208,7 +208,7 @@ def _below_crossing(curve: CapacityCurve, baseline: Mask, knee_users: float) -> 
     under = (curve.users <= BASELINE_SHARE * knee_users) & (index >= lowest)
     if baseline.sum() == 1 and under[lowest + 1 : lowest + 2].any():
         rates = curve.steady[lowest : lowest + 2] / curve.users[lowest : lowest + 2]
-        return under & (index < lowest + (2 if rates[1] >= SECOND_LEAST * rates[0] else 1))
+        return under & (index < lowest + (2 if rates[1] >= SECOND_EFFICIENCY_LEAST * rates[0] else 1))
     clear: Mask = (baseline & under) | (under & (curve.users <= SURELY_LINEAR_SHARE * knee_users))
     return clear if _is_precise(curve, clear) else baseline
 

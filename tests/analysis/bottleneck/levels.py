@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import HostFacts, Mark
 
@@ -26,7 +26,7 @@ def bottleneck_marks(
     *loads: Load, program: str = "server", host: HostFacts = FACTS, url: str = "http://127.0.0.1:28080"
 ) -> dict[str, Mark]:
     timeline = closed_session(*loads, program=program, host=host, url=url)
-    return {mark.id: mark for mark in bottleneck.marks(epoch_of(timeline, 0))}
+    return {mark.id: mark for mark in bottlenecks.marks(epoch_of(timeline, 0))}
 
 
 def states_by_id(marks: dict[str, Mark]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from session.samples import HEADER
 
 from analysis.loads import FACTS
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
 from capexplorer.analysis.bottleneck.rate_limit import reply_rate_of
 from capexplorer.analysis.epoch.epoch import epoch_of
@@ -94,7 +94,7 @@ def _second(
 
 def limits(timeline: Timeline) -> dict[str, Mark]:
     """Marks of what limits the service, by id."""
-    marks = bottleneck.marks(epoch_of(timeline, 0))
+    marks = bottlenecks.marks(epoch_of(timeline, 0))
     return {mark.id: mark for mark in marks if mark.id not in ("think_time_limited", "not_saturated")}
 
 

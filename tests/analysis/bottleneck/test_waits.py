@@ -8,7 +8,7 @@ import pytest
 
 from analysis.loads import Load, closed_session
 from capexplorer import wording
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch.epoch import epoch_of
 
 from .levels import LINEAR, UNREAD_TARGET, bottleneck_marks
@@ -55,14 +55,14 @@ def test_think_time_is_the_limit_if_it_is_most_of_the_cycle_and_response_times_a
 def test_the_pace_of_users_limits_the_throughput_even_if_responses_take_longer() -> None:
     """One task per second and user: 24 users make 24/s while a response takes 600 ms, and wait for 400 ms."""
     paced = [Load(users, users, ms, wait_s=1 - ms / 1000) for users, ms in ((6, 100), (12, 250), (24, 600))]
-    (mark,) = bottleneck.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
+    (mark,) = bottlenecks.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
     assert (mark.id, mark.users, mark.finding.figures()["pacing_s"]) == ("think_time_limited", 24, 1.0)
     assert "the users' own pace (constant_pacing, constant_throughput) sets the throughput" in wording.mark(mark)
 
 
 def test_users_whose_tasks_take_longer_than_their_pace_are_not_limited_by_it() -> None:
     paced = [Load(users, min(users, 24), ms, wait_s=0.0) for users, ms in ((6, 100), (24, 990), (48, 2000), (72, 3000))]
-    marks = bottleneck.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
+    marks = bottlenecks.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
     assert [mark.users for mark in marks if mark.id == "think_time_limited"] in ([], [24])
 
 
@@ -108,4 +108,4 @@ def test_not_saturated_names_the_busiest_resource() -> None:
 )  # fmt: skip
 def test_not_saturated_is_not_marked_without_evidence(why: str, load: Load) -> None:
     timeline = closed_session(load)
-    assert list(bottleneck.marks(epoch_of(timeline, 0))) == []
+    assert list(bottlenecks.marks(epoch_of(timeline, 0))) == []

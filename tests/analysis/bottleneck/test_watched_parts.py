@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.bottleneck.found import Found
 from capexplorer.analysis.bottleneck.level_judgement import located
 from capexplorer.analysis.bottleneck.measured_level import MeasuredLevel, measured_levels
@@ -52,7 +52,7 @@ def session(parts: Mapping[str, Readings], *, known: tuple[PartState, ...] = (),
 
 
 def marks(timeline: Timeline) -> list[Mark]:
-    return [mark for mark in bottleneck.marks(epoch_of(timeline, 0)) if mark.id not in ("not_saturated", "think_time_limited")]
+    return [mark for mark in bottlenecks.marks(epoch_of(timeline, 0)) if mark.id not in ("not_saturated", "think_time_limited")]
 
 
 def blamed(timeline: Timeline) -> set[tuple[str, str | None]]:

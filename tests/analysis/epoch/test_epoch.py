@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.analysis import bottleneck, capacity_marks
+from capexplorer.analysis import capacity_marks
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch import epoch as epoch_module
 from capexplorer.analysis.epoch import measured_epoch
 from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
@@ -55,7 +56,7 @@ def test_rate_levels_are_in_no_curve_of_users() -> None:
     epoch = epoch_of(timeline, 0)
     assert epoch.verdict is None
     assert epoch.levels == ()
-    assert list(capacity_marks.shifts(timeline)) == list(bottleneck.marks(epoch)) == []
+    assert list(capacity_marks.shifts(timeline)) == list(bottlenecks.marks(epoch)) == []
 
 
 def test_a_rate_level_among_levels_of_users_changes_nothing() -> None:
@@ -74,7 +75,7 @@ def test_without_a_level_there_is_no_verdict_and_no_mark() -> None:
     assert epoch.verdict is None
     assert epoch.ladder == ()
     assert list(capacity_marks.recoveries(epoch)) == []
-    assert list(bottleneck.marks(epoch)) == []
+    assert list(bottlenecks.marks(epoch)) == []
 
 
 def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,5 +97,5 @@ def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.Monk
     counted(epoch_module, "conclude")
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
-    assert [*capacity_marks.of_verdict(epoch.verdict), *capacity_marks.recoveries(epoch), *bottleneck.marks(epoch)]
+    assert [*capacity_marks.of_verdict(epoch.verdict), *capacity_marks.recoveries(epoch), *bottlenecks.marks(epoch)]
     assert calls == ["measured_of", "judgeable_levels", "split", "conclude"]

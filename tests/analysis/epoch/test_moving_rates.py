@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.epoch.measured_rates import rate_ladder
 from capexplorer.analysis.epoch.rate_verdict import rate_verdict
@@ -272,7 +272,7 @@ def test_a_rate_within_the_interval_of_the_capacity_does_not_show_that_no_limit_
     assert epoch.rates is not None
     assert epoch.rates.capacity is not None
     assert epoch.rates.capacity.low_per_s == pytest.approx(90.5, abs=0.1)
-    (found,) = (mark for mark in bottleneck.marks(epoch) if mark.id == "not_saturated")
+    (found,) = (mark for mark in bottlenecks.marks(epoch) if mark.id == "not_saturated")
     assert found.offered_per_s is not None
     assert found.offered_per_s <= 60.0
 

@@ -12,7 +12,7 @@ import pytest
 from capexplorer import wording
 from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder
 from capexplorer.analysis.epoch.rate_recovery import split
-from capexplorer.analysis.ladder import JudgedPart, Measured
+from capexplorer.analysis.ladder import LevelPart, Measured
 from capexplorer.analysis.rates.rate_capacity import judge
 from capexplorer.analysis.rates.rate_level import RateLevel, pooled
 from capexplorer.model.figures import LevelFigures
@@ -97,10 +97,10 @@ def test_work_in_flight_that_grows_with_the_rate_is_no_queue() -> None:
     assert (found.kind, found.per_s) == ("keeps_up", 55)
 
 
-def _bin(rate: float) -> JudgedPart:
+def _bin(rate: float) -> LevelPart:
     """A bin of 10 s with iterations of 2 s."""
     offered = OfferedFigures(offered_per_s=rate, finished=100, from_plan_ms=Latency(mean=2000.0))
-    return JudgedPart(0.0, LevelFigures(settled=True, settled_seconds=10.0, offered=offered), 0.0, 60.0)
+    return LevelPart(0.0, LevelFigures(settled=True, settled_seconds=10.0, offered=offered), 0.0, 60.0)
 
 
 def test_a_ramp_down_runs_from_its_highest_bin_and_its_work_in_flight_shrinks() -> None:

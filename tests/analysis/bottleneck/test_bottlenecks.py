@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
-from capexplorer.analysis import bottleneck
+from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, HostFacts, Sample
 
@@ -169,7 +169,7 @@ def test_the_text_or_errno_of_a_failure_shows_a_full_disk(text: str, errno: int 
     signature = FailureSignature(types=("CatchResponseError",), text=text, errno=errno)
     failures = (FailureTick(name="/a", method="POST", signature=signature, count=3),)
     timeline.apply(Sample(t_s=10.0, duration_s=1.0, level=0, users=8, wanted=8, phase="settled", settled=True, failures=failures))
-    assert ("disk_full" in {mark.id for mark in bottleneck.marks(epoch_of(timeline, 0))}) is expected
+    assert ("disk_full" in {mark.id for mark in bottlenecks.marks(epoch_of(timeline, 0))}) is expected
 
 
 FULL = {"target.disk_free_bytes": 0.0}

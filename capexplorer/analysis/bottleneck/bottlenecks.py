@@ -1,0 +1,200 @@
+"""Bottlenecks: what limits the service at a level, or that no limit is reached (docs/causes.md). They need no failures.
+
+Pure, over settled levels of one epoch: the same timeline gives the same marks, live and over a saved session. A wrong mark is
+worse than none, so levels that cannot be judged neither make nor close a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...model.events import Mark
+from ...model.findings import Bottleneck
+from ...model.grades import CONFIDENCES, Confidence
+from ..causes import catalogue
+from ..epoch.epoch import Epoch
+from ..ladder import pooled
+from ..target_process import pid_of
+from . import backlog, rate_limit
+from .found import FindingKey, Found
+from .level_judgement import LevelJudgement, judge_level, judge_unexplained
+from .load_kinds import JudgedLoadKind, load_kinds
+from .measured_level import MeasuredLevel, measured_levels
+from .watched_parts import NEIGHBOURS, watched_parts
+
+SHOWN_AT_MOST_USERS = ("think_time_limited", "not_saturated", NEIGHBOURS)
+"""Ids whose mark has the most users at which they were found; marks of all other ids have the fewest."""
+
+FULL_DISK = "disk_full"
+"""The id that is found at any level, without a comparison with others."""
+
+IDS = (
+    "think_time_limited", "target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated",
+    "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "rate_limit", "queue_growth",
+    "memory_saturated", "swapping", "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
+    "generator_shares_host", NEIGHBOURS, "open_files_limit", "connection_limit", "lock_waits", "unwatched_party",
+)  # fmt: skip
+"""All ids that may be found, in the order of their marks."""
+
+TIME_TO_SHOW_S = 20.0
+"""Settled seconds after which an open level without a bottleneck contradicts an earlier one: a queue needs time to grow."""
+
+SURE_REQUESTS = 1_000
+"""With so many requests, Little's law at one level counts as much as at two levels."""
+
+
+def keys(epoch: Epoch) -> frozenset[str]:
+    """Keys of all marks that `marks` may make for an epoch."""
+    found = ((id_, part) for id_ in IDS for part in (None, *epoch.timeline.parts))
+    return frozenset(_mark_key(key, epoch.index, is_rate) for key in found for is_rate in (False, True))
+
+
+def _mark_key(key: FindingKey, epoch: int, is_rate: bool) -> str:
+    id_, part = key
+    return f"bottleneck:{id_}:epoch{epoch}{':rates' * is_rate}" + (f":{part}" if part is not None else "")
+
+
+def marks(epoch: Epoch) -> Iterator[Mark]:
+    """What limited the service in an epoch, at levels of users and at levels of offered rates.
+
+    A mark is open unless a later level of its load kind contradicts it (`_is_open`); else it is closed.
+    """
+    for load_kind in load_kinds(epoch):
+        yield from _marks(load_kind)
+
+
+def _marks(load_kind: JudgedLoadKind) -> Iterator[Mark]:
+    levels, timeline = tuple(judged_levels(load_kind)), load_kind.ladder.timeline
+    showing: dict[FindingKey, list[LevelJudgement]] = {(id_, part): [] for part in (None, *timeline.parts) for id_ in IDS}
+    for level in levels:
+        for key in level.keys:
+            showing[key].append(level)
+    for key, found in showing.items():
+        if found:
+            id_ = key[0]
+            judged = _comparable(id_, levels)
+            is_open = found[-1] is judged[-1] if id_ == NEIGHBOURS else _is_open(id_, found[-1], judged)
+            yield _mark(key, found, is_open=is_open, load_kind=load_kind)
+
+
+def judged_levels(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
+    """Judgements of levels in the order they ran, without levels that do not describe the service.
+
+    Levels that load does not explain are included if a disk was full. If any level shows a rate limiter that delays, findings of
+    a lock or pool are dropped: the limiter has one rate at all levels beyond the knee.
+    """
+    found = sorted([*_judged(load_kind), *_unexplained(load_kind)], key=lambda each: each.level.rates.started_s)
+    delayed = any(each.delays for each in found)
+    yield from (each.without("lock_or_pool_limit") if delayed else each for each in found)
+
+
+def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
+    if not load_kind.has_verdict:
+        return
+    timeline = load_kind.ladder.timeline
+    levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
+    fit = pooled(load_kind.ladder.fit)
+    for level in levels:
+        known_backlog, known_output = backlog.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
+        found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))
+        if found.findings is not None:
+            yield found
+
+
+def _unexplained(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
+    """Judgements with a finding, of levels that load does not explain."""
+    explained = () if load_kind.has_verdict else measured_levels(load_kind.ladder)
+    for level in (*explained, *measured_levels(load_kind.ladder, unexplained=True)):
+        found = judge_unexplained(level, watched_parts(level, load_kind.ladder.timeline))
+        if found.findings:
+            yield found
+
+
+def _comparable(id_: str, levels: Sequence[LevelJudgement]) -> list[LevelJudgement]:
+    """The levels that would show a bottleneck with this id if it lasted."""
+    if id_ == FULL_DISK:
+        return list(levels)
+    explained = [each for each in levels if each.explained]
+    return explained if id_ in SHOWN_AT_MOST_USERS else [each for each in explained if not each.level.goodput_disturbed]
+
+
+def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -> bool:
+    """Whether no level after `last`, the latest that shows a bottleneck, contradicts it.
+
+    A mark with the most users is contradicted only by a level with at least as many. A mark with the fewest users is contradicted
+    by a level with fewer, and by a level with more that had time to show it.
+    """
+    later = [each.level for each in levels[levels.index(last) + 1 :]]
+    if id_ in SHOWN_AT_MOST_USERS:
+        return all(level.users < last.level.users for level in later)
+    return all(level.users >= last.level.users and not _had_time_to_show(level) for level in later)
+
+
+def _had_time_to_show(level: MeasuredLevel) -> bool:
+    return level.level.closed is not None or level.figures.settled_seconds >= TIME_TO_SHOW_S
+
+
+def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, load_kind: JudgedLoadKind) -> Mark:
+    id_, timeline, epoch = key[0], load_kind.ladder.timeline, load_kind.ladder.index
+    chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: _load(id_, each.level))
+    last = showing[-1] if id_ not in SHOWN_AT_MOST_USERS else chosen
+    found = last.finding(key)
+    assert found is not None
+    ended_s = showing[0].level.level.ended_s
+    return Mark(
+        t_s=timeline.last_s if ended_s is None else ended_s,
+        key=_mark_key(key, epoch, load_kind.is_rate),
+        state="open" if is_open else "closed",
+        finding=_finding(found, last, len(showing), pid_of(timeline, epoch), load_kind),
+        epoch=epoch,
+        **load_kind.named(_load(id_, chosen.level)),
+        severity=catalogue.ENTRIES[id_].severity,
+        confidence=_confidence(found, showing),
+    )
+
+
+def _load(id_: str, level: MeasuredLevel) -> float:
+    """The load for which a mark with this id stands."""
+    return level.served if id_ == "not_saturated" else level.users
+
+
+def _finding(found: Found, judged: LevelJudgement, levels: int, pid: int | None, load_kind: JudgedLoadKind) -> Bottleneck:
+    """The finding with its readings at the level `judged`, the gate's figures if the gate was open, and competing findings."""
+    gate = judged.gate
+    gated = gate.stalls and found is not judged.run_finding
+    if found.part is not None:
+        pid = None
+    at = load_kind.named(_load(found.id, judged.level))
+    before = load_kind.named(gate.users_before) if gated and gate.users_before is not None else None
+    return Bottleneck(
+        name=found.id,
+        part=found.part,
+        readings={**found.readings, **({} if pid is None or found.id in SHOWN_AT_MOST_USERS else {"pid": pid})},
+        users_at=at["users"],
+        offered_at_per_s=at["offered_per_s"],
+        levels=levels,
+        users_before=before["users"] if before is not None else None,
+        offered_before_per_s=before["offered_per_s"] if before is not None else None,
+        goodput_growth_ratio=gate.goodput_growth_ratio if gated else None,
+        latency_growth_ratio=gate.latency_growth_ratio if gated else None,
+        competing=tuple(dict.fromkeys((*(each.id for each in _competing(found, judged)), *found.competing))),
+        unavailable=found.unavailable,
+    )
+
+
+def _competing(found: Found, judged: LevelJudgement) -> list[Found]:
+    """Other findings about the service at that level."""
+    return [] if found is judged.run_finding else [each for each in judged.findings or () if each.key != found.key]
+
+
+def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
+    """High if two levels show it, if one level is both flat and beyond the knee, if goodput grew with users, or for think time
+    with SURE_REQUESTS; else medium, and low for "no limit reached". One grade less for competing findings or a ramp, and one
+    for missing readings.
+    """
+    last = showing[-1]
+    repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
+    many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
+    rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
+    competing = _competing(found, last) or found.competing or last.level.level.opened.ramp
+    return CONFIDENCES[::-1][max(0, rank - bool(competing) - bool(found.unavailable))]
