@@ -381,8 +381,8 @@ class PartProbe:
     def _neighbours(self, raw: RawReading, others: float | None) -> NeighboursReading:
         """CPU of other processes of that machine; their names while they use much."""
         if raw.all:
-            found = ((int(text.partition(" ")[0]), procfs.process_cpu(stat_in(text))) for text in raw.all if text)
-            now = Snapshot(raw.boot, {(pid, each.started_ticks): each for pid, each in found if each is not None})
+            found = {int(text.partition(" ")[0]): each for text in raw.all if (each := stat_in(text)) is not None}
+            now = Snapshot.of(raw.boot, found)
             if self._snapshot is not None:
                 self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids})
             self._snapshot = now

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
-from ..procs.stat import stats
-from . import procfs
+from ..procs.stat import Stat, stats
 from .tree import descendants
 
 NAMED_FROM_CORES = 0.2
@@ -35,8 +34,13 @@ class Snapshot(NamedTuple):
 
     at_s: float
     """Seconds since boot."""
-    processes: dict[tuple[int, int], procfs.ProcessCpu]
+    processes: dict[tuple[int, int], Stat]
     """By pid and start time: a pid may be reused by another process."""
+
+    @classmethod
+    def of(cls, at_s: float, processes: Mapping[int, Stat]) -> Snapshot:
+        """By their pids."""
+        return cls(at_s, {(pid, each.started_ticks): each for pid, each in processes.items()})
 
 
 class PartHere(NamedTuple):
@@ -104,11 +108,9 @@ def snapshot() -> Snapshot | None:
     """All processes visible here; None if /proc cannot be listed (no descriptor is left)."""
     at_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     try:
-        found = stats()
+        return Snapshot.of(at_s, stats())
     except OSError:
         return None
-    cpus = ((pid, procfs.process_cpu(each)) for pid, each in found.items())
-    return Snapshot(at_s, {(pid, each.started_ticks): each for pid, each in cpus if each is not None})
 
 
 def busiest(before: Snapshot, now: Snapshot, ours: set[int]) -> dict[str, float]:
@@ -124,8 +126,15 @@ def busiest(before: Snapshot, now: Snapshot, ours: set[int]) -> dict[str, float]
         earlier = before.processes.get(key)
         if key[0] in left_out or (earlier is None and each.started_ticks < before.at_s * ticks_per_s):
             continue
-        used = each.ticks - (earlier.ticks if earlier is not None else 0)
+        used = each.own_ticks - (earlier.own_ticks if earlier is not None else 0)
         if used > 0 and elapsed_s > 0:
-            cores[each.name] = cores.get(each.name, 0.0) + used / ticks_per_s / elapsed_s
+            name = process_name(each.name)
+            cores[name] = cores.get(name, 0.0) + used / ticks_per_s / elapsed_s
     most = sorted(cores.items(), key=lambda item: (-item[1], item[0]))[:NAMED_MOST]
     return {name: round(ratio, 4) for name, ratio in most if ratio >= 0.01}
+
+
+def process_name(comm: str) -> str:
+    """A process's comm as the log shows it: kernel threads without their core, `?` for characters that cannot be printed."""
+    kernel_thread = comm.partition("/")[0] if comm.startswith(("kworker/", "ksoftirqd/", "migration/", "rcu")) else comm
+    return "".join(each if each.isprintable() else "?" for each in kernel_thread)

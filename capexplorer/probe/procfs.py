@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ..procs.lines import LineSplitter
-from ..procs.stat import Stat
 
 _CHUNK_BYTES = 32768
 
@@ -148,16 +147,6 @@ class Schedule(NamedTuple):
     slices: int
 
 
-class ProcessCpu(NamedTuple):
-    """CPU time of a process from /proc/PID/stat, and what identifies it. Times in clock ticks, start time since boot."""
-
-    name: str
-    parent: int
-    ticks: int
-    """CPU time of all its threads, without its children's."""
-    started_ticks: int
-
-
 class CpuTime(NamedTuple):
     """The `cpu` line of /proc/stat in clock ticks, all cores together."""
 
@@ -165,17 +154,6 @@ class CpuTime(NamedTuple):
     steal: int
     total: int
     cpus: int
-
-
-def process_cpu(found: Stat | None) -> ProcessCpu | None:
-    """One process: its name as a log may show it, and the CPU time that it used itself."""
-    return None if found is None else ProcessCpu(process_name(found.name), found.parent, found.own_ticks, found.started_ticks)
-
-
-def process_name(comm: str) -> str:
-    """A process's comm as the log shows it: kernel threads without their core, `?` for characters that cannot be printed."""
-    kernel_thread = comm.partition("/")[0] if comm.startswith(("kworker/", "ksoftirqd/", "migration/", "rcu")) else comm
-    return "".join(each if each.isprintable() else "?" for each in kernel_thread)
 
 
 def schedstat(text: str | None) -> Schedule | None:

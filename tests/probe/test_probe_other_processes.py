@@ -18,9 +18,17 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import NeighboursReading
-from capexplorer.probe import other_processes, procfs
-from capexplorer.probe.other_processes import NeighboursProbe, PartHere, Snapshot, apart_from_target, busiest, snapshot
-from capexplorer.procs.stat import stat_in
+from capexplorer.probe import other_processes
+from capexplorer.probe.other_processes import (
+    NeighboursProbe,
+    PartHere,
+    Snapshot,
+    apart_from_target,
+    busiest,
+    process_name,
+    snapshot,
+)
+from capexplorer.procs.stat import Stat, stat_of
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET, PART = 100, 200, 300
@@ -36,14 +44,19 @@ class Process(NamedTuple):
     started_s: float = 1.0
 
 
+NOTHING = Stat("", "S", 0, 0, 0, 0, 0, 1, 0, 0, 0)
+
+
 def snapshot_of(at_s: float, *processes: Process) -> Snapshot:
     """A snapshot at a time, given in seconds since the machine started."""
-    found = {}
+    found = Snapshot(at_s, {})
     for each in processes:
         started_ticks = round(each.started_s * TICKS_PER_S)
-        cpu = procfs.ProcessCpu(each.name, each.parent, round(each.cpu_s * TICKS_PER_S), started_ticks)
-        found[each.pid, started_ticks] = cpu
-    return Snapshot(at_s, found)
+        ticks = round(each.cpu_s * TICKS_PER_S)
+        found.processes[each.pid, started_ticks] = NOTHING._replace(
+            name=each.name, parent=each.parent, own_ticks=ticks, started_ticks=started_ticks
+        )
+    return found
 
 
 def test_the_three_busiest_names_are_given_with_their_cores() -> None:
@@ -93,18 +106,7 @@ def test_a_reused_pid_is_another_process() -> None:
     [("cc1plus", "cc1plus"), ("kworker/0:1-events", "kworker"), ("Web Content", "Web Content"), ("a\x1b[2Jb\nc", "a?[2Jb?c")],
 )
 def test_a_process_name_is_that_of_the_kernel_without_control_characters_and_thread_numbers(comm: str, name: str) -> None:
-    assert procfs.process_name(comm) == name
-
-
-def test_a_process_name_with_brackets_and_spaces_is_parsed() -> None:
-    rest = " ".join(["S", "7", *["0"] * 9, "30", "12", *["0"] * 6, "4711", "0", "0"])
-    found = procfs.process_cpu(stat_in(f"42 (a) b (c)) {rest}"))
-    assert found == procfs.ProcessCpu(name="a) b (c)", parent=7, ticks=42, started_ticks=4711)
-
-
-@pytest.mark.parametrize("text", [None, "42 (short) S 7"])
-def test_a_missing_or_incomplete_stat_file_gives_no_process(text: str | None) -> None:
-    assert procfs.process_cpu(stat_in(text)) is None
+    assert process_name(comm) == name
 
 
 def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
@@ -168,7 +170,6 @@ def test_a_busy_child_process_is_listed_unless_its_parent_is_excluded() -> None:
 
 def _cpu_s(pid: int) -> float:
     """CPU seconds that a process has used so far."""
-    with open(f"/proc/{pid}/stat") as file:
-        found = procfs.process_cpu(stat_in(file.read()))
+    found = stat_of(pid)
     assert found is not None
-    return found.ticks / TICKS_PER_S
+    return found.own_ticks / TICKS_PER_S
