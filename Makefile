@@ -63,9 +63,10 @@ near: setup
 near-tests: setup
 	$(BIN)/python -m lab.near $(BASE)
 
-# Two minutes on two quiet cores. Left to `make test`: slow tests, and those with random examples, which compute long.
+# Under two minutes on two quiet cores. Left to `make test`: slow tests, random examples, tests of the load and of targets (which wait
+# for real processes), and those that press keys in the whole application.
 check: lint
-	$(MAKE) --no-print-directory quick-tests QUICK_MARKS="not slow and not hypothesis"
+	$(MAKE) --no-print-directory --jobs=4 --keep-going QUICK_MARKS="not slow and not hypothesis" $(filter-out quick-app-tests quick-load-tests,$(QUICK))
 
 # One short form of each long trial below, three minutes. They measure, so no other test runs beside them.
 short-trials: setup built
