@@ -50,12 +50,7 @@ AFTER_LOCUST = (
     Hook(ConnectionPool, "release_socket", client_connections.counting_release, "counts closes by side"),
     Hook(ConnectionPool, "close", client_connections.counting_pool_close, "counts closes by users"),
     Hook(HTTPClient, "_build_request", client_connections.noting_build, "a request may ask to close its connection"),
-    Hook(
-        HTTPSocketPoolResponse,
-        "release",
-        client_connections.noting_status,
-        "services close after they reply with errors",
-    ),
+    Hook(HTTPSocketPoolResponse, "release", client_connections.noting_status, "some services close after an error"),
     Hook(HTTPSocketPoolResponse, "__del__", client_connections.counting_abandoned, "counts streams not read to their end"),
     Hook(_Connection, "_new_conn", client_connections.marking_new, "marks fresh connections"),
     Hook(_Connection, "getresponse", client_connections.marking_reply, "a connection that had its reply is not fresh"),
@@ -76,12 +71,7 @@ AFTER_LOCUST = (
     Hook(fasthttp.FastHttpSession, "request", client_results.observed_call, "a request that user code ends is abandoned"),
     Hook(locust.clients.HttpSession, "request", client_results.observed_call, "a request that user code ends is abandoned"),
     Hook(fasthttp.FastHttpSession, "_send_request_safe_mode", client_results.fast_failures, "few exceptions are failures"),
-    Hook(
-        locust.clients.HttpSession,
-        "_send_request_safe_mode",
-        client_results.requests_failures,
-        "few exceptions are failures",
-    ),
+    Hook(locust.clients.HttpSession, "_send_request_safe_mode", client_results.requests_failures, "few exceptions are failures"),
     *(
         row
         for reply in (_FastReply, _Reply)
