@@ -1,6 +1,7 @@
 """The detectors of this version, and which marks are theirs. Pure: the same timeline gives the same findings.
 
-Live sessions, imports and `--reanalyse` all run these, so they mark the same things.
+Live sessions, imports and `--reanalyse` all run these, so they mark the same things. Causes are not among them: they are found
+from each event, by the `CauseDetector`.
 """
 
 from __future__ import annotations

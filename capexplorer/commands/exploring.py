@@ -452,13 +452,9 @@ def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detac
     if detach and (why := run_sockets.why_none()):
         raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
     if detach:
-        pass
-
         return detached(options, _enter_network)
     _enter_network(options)
     if headless:
-        pass
-
         return explore_headless(options)
     from .on_screen import explore_on_screen
 

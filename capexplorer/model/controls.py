@@ -141,7 +141,7 @@ class AddNote(_Control, frozen=True, tag="note"):
 
 
 class RestartTarget(_Control, frozen=True, tag="restart"):
-    """Restart the target with these parameters, as texts; others stay unchanged. Opens an epoch."""
+    """Restart the target with these parameters, as texts; others stay unchanged. Changed ones open an epoch."""
 
     is_answered = True
     params: Annotated[Mapping[Text, Text], Meta(max_length=100)]

@@ -53,7 +53,7 @@ from .session_run import STOP_USERS_S, SessionRun
 class LiveControls:
     """The controls of a live run. One that changes the load ends the current driver, or starts another one.
 
-    It acts on the load at once, in the caller's thread. Then it is posted to the pump, which records it and opens the level.
+    Its record is posted to the pump; then it acts on the load at once, in the caller's thread, and the pump opens the level.
     """
 
     def __init__(self, session_run: SessionRun, requested_load: RequestedLoad) -> None:

@@ -1,8 +1,8 @@
 """The requested number of users or offered rate, who sets it, and the only way to change it.
 
-Called in the screen's and the pump's thread. Exactly one driver sets the load at a time: a person, a plan, the locustfile's shape
-or the autopilot. Every change of driver begins a new generation. A driver keeps the generation that it began with and passes it
-with each of its steps and reports, so that those of a former driver are recognised and dropped.
+Called in the threads of the screen, the control server and the pump. Exactly one driver sets the load at a time: a person, a
+plan, the locustfile's shape or the autopilot. Every change of driver begins a new generation. A driver keeps the generation that
+it began with and passes it with each of its steps and reports, so that those of a former driver are recognised and dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Manual:
     """No program sets the users: they stay until a person changes them."""
 
     by: By = "user"
-    """Who ended the previous driver: a person (in the screen's thread), or the run itself (in the pump's thread)."""
+    """Who ended the previous driver: a person (through a screen), or the run itself (in the pump's thread)."""
 
 
 @dataclass(frozen=True, slots=True)

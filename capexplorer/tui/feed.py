@@ -196,7 +196,7 @@ SILENT_S = 5.0
 
 
 class RecordedFeed:
-    """`start_at`: the time to begin at, as text for `playback.parse_position`; None: the beginning, or the end of a followed
+    """`start_at`: the time to begin at, as text for `parse_position`; None: the beginning, or the end of a followed
     session.
 
     `whole`: begin paused at the end, so that charts show the whole session; playing then begins at the beginning.
@@ -313,7 +313,7 @@ class RecordedFeed:
 # The feed of a run in another process: it follows the log, and gets the state of the controls over a connection.
 
 
-LOOK_S = 0.2
+LOOK_ATTACHED_S = 0.2
 """Seconds between checks for new lines: commands of other screens are in the log at once, samples once a second."""
 
 
@@ -331,7 +331,7 @@ class AttachedFeed:
     """Shows the end of `recording` while it grows. The caller closes the recording and the link."""
 
     def __init__(self, recording: Recording, link: Link) -> None:
-        self._recorded = RecordedFeed(recording, Playback(follows=True), look_s=LOOK_S)
+        self._recorded = RecordedFeed(recording, Playback(follows=True), look_s=LOOK_ATTACHED_S)
         self._link = link
 
     @property

@@ -1,6 +1,6 @@
 """All causes, symptoms, bottlenecks and leaks (docs/causes.md) with their location and severity.
 
-`wording` has the names and the advice. `classify`, `watch`, `bottleneck` and `leaks` recognise them.
+`wording` has the names and the advice. `classify`, `conditions`, `bottleneck` and `leaks` recognise them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One epoch at one moment: its measured levels, which of them can be judged, and the verdict on its capacity.
 
-An epoch is one run of the service with one set of parameters. Marks, bottlenecks, stop rules, the autopilot and reports all
-need the same ladder and the same split into fit and recovery, so both are computed here, once per evaluation. For 24 levels that
-costs about 4 ms under the interpreter lock that the load shares (`python -m lab.bench look`).
+An epoch is the service with one set of parameters, also over restarts. Marks, bottlenecks, stop rules, the autopilot and reports
+all need the same ladder and the same split into fit and recovery, so both are computed here, once per evaluation. For 24 levels
+that costs about 4 ms under the interpreter lock that the load shares (`python -m lab.bench look`).
 """
 
 from __future__ import annotations
