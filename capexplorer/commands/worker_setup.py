@@ -117,7 +117,7 @@ def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
     def make_engine(context: EngineContext) -> MasterEngine:
         if shared:
             put_in_place(WORKERS, shared)
-        return MasterEngine(context, master, _job(options, run), options.profile.work.endpoints)
+        return MasterEngine(context, master, _job(options, run))
 
     return LoadWorkers(
         run.service.supervisor,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..model.offered import Arrivals
 from ..model.readings import GeneratorReading, WorkersReading
 from .load_reports import Report
-from .recorder import Recorder, Tick
+from .recorder import RecordedTick, Recorder
 from .user_code import UserErrors
 
 if TYPE_CHECKING:
@@ -22,15 +22,9 @@ if TYPE_CHECKING:
 class Drained:
     """What all users did since the last drain, with readings of the processes that ran them."""
 
-    tick: Tick
-    users: int
-    """Number of users at its end."""
+    tick: RecordedTick
     is_whole: bool = True
     """Whether every worker has reported exactly this second. A second that is not whole counts in no level's figures."""
-    began_s: float | None = None
-    """`time.monotonic` at which counting began, the earliest of all workers; None: at the last drain."""
-    duration_s: float | None = None
-    """Length of the counted time; None: it lasted since the last drain."""
     generator: GeneratorReading | None = None
     """The busiest worker's; None: this process runs the users."""
     workers: WorkersReading | None = None

@@ -100,7 +100,7 @@ class InProcessEngine:
 
     def drain(self, boundary_s: float) -> Drained:
         """All requests recorded since the last call."""
-        return Drained(self._context.recorder.drain(), self.users)
+        return Drained(self._context.recorder.drain(boundary_s, self.users))
 
     def drain_all(self) -> None:
         """Let the next drain include all waiting failures."""

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import gevent
+import msgspec
+
+from ..model.readings import GeneratorReading
 
 PERIOD_S = 0.01
 
@@ -22,6 +25,16 @@ class Lag:
     max_ms: float | None
     blocked_at: str | None = None
     """`FILE:LINE in FUNCTION` of user code that held the loop at the end of the tick; None: none did, or it is not known."""
+
+    def added_to(self, reading: GeneratorReading) -> GeneratorReading:
+        """The reading of the process whose load thread this is, with its lag."""
+        return msgspec.structs.replace(
+            reading,
+            loop_lag_p50_ms=self.p50_ms,
+            loop_lag_p99_ms=self.p99_ms,
+            loop_lag_max_ms=self.max_ms,
+            blocked_at=self.blocked_at,
+        )
 
 
 class LagMeter:

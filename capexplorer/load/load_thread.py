@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import gevent
 import locust
+import msgspec
 from gevent.event import Event as HubEvent
 from gevent.hub import set_hub
 from gevent.lock import BoundedSemaphore
@@ -173,11 +174,9 @@ class HubThread:
 class LoadThread(HubThread):
     """Call `start` once, then set users, then `stop`. `on_report` is called in the load thread and must not block."""
 
-    def __init__(
-        self, on_report: Callable[[Report], None], work_endpoints: tuple[str, ...] = (), engine: MakeEngine = LocalEngine
-    ) -> None:
+    def __init__(self, on_report: Callable[[Report], None], engine: MakeEngine = LocalEngine) -> None:
         self._on_report = on_report
-        self.recorder = Recorder(work_endpoints=work_endpoints)
+        self.recorder = Recorder()
         self.offering = Offering(self.recorder.iterations)
         self.errors = UserErrors()
         super().__init__(self.errors, self._is_user, self._shut_down)
@@ -257,7 +256,9 @@ class LoadThread(HubThread):
     def drain(self, boundary_s: float) -> Drained:
         """What users did up to this moment since the last call. From the recorder's thread."""
         drained = self.engine.drain(boundary_s)
-        return replace(drained, users=0) if self.has_ended else drained  # all users end with the thread
+        if self.has_ended:  # and all users with it
+            return replace(drained, tick=msgspec.structs.replace(drained.tick, users=0))
+        return drained
 
     def drain_all(self) -> None:
         """Let the next drain, which is the last, return everything that waits. From the recorder's thread."""

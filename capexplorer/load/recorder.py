@@ -6,15 +6,17 @@ The hot path appends and nothing else; histograms are filled in the recorder's t
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from ..model import outside
-from ..model.events import ClientTick, EndpointTick, FailureSignature, FailureTick, OfferedTick
+from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
+from ..model.reading_means import number_fields
 from . import attempts, custom_events
 from .connections import Closes, closes
 from .endpoints import EndpointNames
@@ -24,42 +26,28 @@ from .offered.dispatch import current_iteration
 from .offered.ledger import Ledger
 from .request_counts import request_counts
 from .signature import full_text, signature_of
-from .user_activity import ActivitySums, UserActivity
+from .user_activity import UserActivity
 from .user_code import UserCodeFault
 
 EXAMPLES_MOST = 1_000
 """Maximum number of failures recorded in full in a session, one per signature, so that many failures stay cheap."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """What users did since the last drain."""
+class RecordedTick(Tick, frozen=True, kw_only=True):
+    """A tick with what only the run itself needs: what it takes to know when a level settles, and the kept requests.
 
-    endpoints: tuple[EndpointTick, ...] = ()
-    failures: tuple[FailureTick, ...] = ()
-    """From `FailureStream`: some may belong to an earlier second."""
-    retried: tuple[FailureTick, ...] = ()
-    """Attempts that a client retried by itself."""
-    clients: ClientTick | None = None
-    connects: int = 0
-    closed_by_service: int = 0
-    closed_by_users: int = 0
-    """Connections that ended (`keep_alive`)."""
-    activity: ActivitySums = field(default_factory=ActivitySums)
-    warm_users: int | None = None
-    """Number of warm users at its end; None: not known."""
-    latency: LatencyHistogram = field(default_factory=LatencyHistogram)
-    """Successes of all endpoints, warm-up left out."""
-    all_requests: int = 0
+    `t_s` is `time.monotonic` at its end.
+    """
+
     all_latency_sum_ms: float = 0.0
-    """Requests and the sum of their latencies, warm-up and failures included."""
-    finished: int = 0
-    """Successful requests among those that count as work, warm-up left out."""
-    finished_warmup: int = 0
-    offered: OfferedTick | None = None
-    """Iterations of a rate level; None: no rate is offered."""
+    """Sum of the latencies of `all_requests`."""
     kept: tuple[PlacedRequest, ...] = ()
     """Requests that are kept whole."""
+
+
+_OF_OTHER_KIND = frozenset(("t_s", "duration_s", "level", "wanted", "suspended_s", "p50_ms", "p95_ms", "p99_ms", "max_ms"))
+SUMMED = tuple(name for name in number_fields(RecordedTick) if name not in _OF_OTHER_KIND)
+"""Counts and sums: in a tick of several processes they are the sums of theirs, and None if one of these is."""
 
 
 class _Request(NamedTuple):
@@ -102,12 +90,11 @@ def _shown(value: object) -> str:
 class Recorder:
     """`on_request` runs in the load thread, `drain` in the recorder's."""
 
-    def __init__(self, activity: UserActivity | None = None, work_endpoints: tuple[str, ...] = ()) -> None:
+    def __init__(self, activity: UserActivity | None = None) -> None:
         self.iterations = Ledger()
         """The outcomes of the iterations of rate levels."""
         self.activity = activity or UserActivity()
         """Knows which requests belong to users that are not warm yet."""
-        self.work_endpoints = frozenset(work_endpoints)
         self.names = EndpointNames()
         self.failures = FailureStream()
         self._requests: deque[_Request] = deque()
@@ -121,6 +108,7 @@ class Recorder:
         """Keeps some requests whole; None: no request is kept."""
         self._is_last = False
         """Whether the next drain is the last one."""
+        self._drained_s = time.monotonic()
         self._connects = 0
         self._closes = replace(closes)
         self._counts = replace(request_counts)
@@ -180,8 +168,8 @@ class Recorder:
         """Let the next drain, which is the last one, return all waiting failures and kept requests without a bound."""
         self.failures.most_bytes, self._is_last = math.inf, True
 
-    def drain(self) -> Tick:
-        """Everything since the last call; failures only up to the limit per second."""
+    def drain(self, ended_s: float, users: int) -> RecordedTick:
+        """Everything since the last call; failures only up to the limit per second. `users`: how many run at its end."""
         endpoints: dict[tuple[str, str], _Endpoint] = {}
         for _ in range(len(self._requests)):
             request = self._requests.popleft()
@@ -192,7 +180,7 @@ class Recorder:
             _count(endpoint, request)
             if request.signature is not None or request.retried:
                 self._count_failures(key, request)
-        return self._tick(endpoints)
+        return self._tick(ended_s, users, endpoints)
 
     def _new_connects(self) -> int:
         before, self._connects = self._connects, self.connects_so_far()
@@ -218,32 +206,27 @@ class Recorder:
         for signature in request.retried:
             self.failures.add(name, method, signature, retried=True)
 
-    def _tick(self, endpoints: dict[tuple[str, str], _Endpoint]) -> Tick:
-        everything, ticks = LatencyHistogram(), []
+    def _tick(self, ended_s: float, users: int, endpoints: dict[tuple[str, str], _Endpoint]) -> RecordedTick:
+        everything = LatencyHistogram()
         failures, retried = self.failures.drain()
         closed = self._new_closes()
-        finished = finished_warmup = 0
-        for (method, name), endpoint in sorted(endpoints.items()):
-            ticks.append(_endpoint_tick(name, method, endpoint, everything))
-            if not self.work_endpoints or f"{method} {name}" in self.work_endpoints:
-                finished += endpoint.requests - endpoint.failures
-                finished_warmup += endpoint.warmup_requests - endpoint.warmup_failures
-        return Tick(
-            endpoints=tuple(ticks),
+        began_s, self._drained_s = self._drained_s, ended_s
+        return RecordedTick(
+            t_s=ended_s,
+            duration_s=ended_s - began_s,
+            users=users,
+            endpoints=tuple([_endpoint_tick(*key, endpoint, everything) for key, endpoint in sorted(endpoints.items())]),
             failures=failures,
             retried=retried,
             clients=self._of_clients(),
             connects=self._new_connects(),
             closed_by_service=closed.by_service,
             closed_by_users=closed.by_users,
-            activity=self.activity.drain(),
+            **asdict(self.activity.drain()),
             warm_users=self.activity.warm_users(),
-            latency=everything,
-            all_requests=sum(endpoint.requests + endpoint.warmup_requests for endpoint in endpoints.values()),
-            all_latency_sum_ms=math.fsum(endpoint.all_latency_sum_ms for endpoint in endpoints.values()),
-            finished=finished,
-            finished_warmup=finished_warmup,
             offered=self.iterations.drain(),
+            **everything.of_tick(),
+            all_latency_sum_ms=math.fsum(endpoint.all_latency_sum_ms for endpoint in endpoints.values()),
             kept=self._kept(),
         )
 
@@ -270,7 +253,7 @@ def _count(endpoint: _Endpoint, request: _Request) -> None:
         endpoint.latencies_ms.append(request.response_ms)
 
 
-def _endpoint_tick(name: str, method: str, endpoint: _Endpoint, everything: LatencyHistogram) -> EndpointTick:
+def _endpoint_tick(method: str, name: str, endpoint: _Endpoint, everything: LatencyHistogram) -> EndpointTick:
     histogram = LatencyHistogram()
     clamped = histogram.record_us([value * 1000 for value in endpoint.latencies_ms]) if endpoint.latencies_ms else 0
     everything.add(histogram)

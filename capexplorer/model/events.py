@@ -385,17 +385,18 @@ class ClientTick(Reading, frozen=True, kw_only=True):
     """Without a result: the user was stopped meanwhile, or user code ended the task early within the request's with-block."""
 
 
-class Sample(Event, frozen=True, kw_only=True, tag="sample"):
-    """One tick: requests and readings in the `duration_s` seconds before `t_s`."""
+class Tick(Event, frozen=True, kw_only=True):
+    """What users did in the `duration_s` seconds before `t_s`. Those of several processes are merged into one.
+
+    A sample has all of it. So a line of the log has its fields in this order, and some of them only the run can know.
+    """
 
     duration_s: float
-    level: int
-    """Index of the level."""
+    level: int | None = None
     users: int
     """Running users at the end of the tick."""
-    wanted: int
-    """Requested users; at an offered rate those of the pool."""
-    phase: Phase
+    wanted: int | None = None
+    phase: Phase | None = None
     settled: bool = False
     """Whether this tick counts in its level's figures."""
     suspended_s: float | None = msgspec.field(name="stood_still_s", default=None)
@@ -404,6 +405,7 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     """
     endpoints: tuple[EndpointTick, ...] = ()
     failures: tuple[FailureTick, ...] = ()
+    """With a bound on their bytes a second, so some may belong to an earlier one."""
     retried: tuple[FailureTick, ...] = ()
     """Failed attempts that the client repeated by itself. Each request counts once, by its final result."""
     work: float | None = None
@@ -438,6 +440,21 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     p99_ms: float | None = None
     max_ms: float | None = None
     """Latency of successes over all endpoints, without warm-up."""
+
+    @property
+    def all_requests(self) -> int:
+        """Requests of all endpoints, warm-up and failures included."""
+        return sum(each.requests + each.warmup_requests for each in self.endpoints)
+
+
+class Sample(Tick, frozen=True, kw_only=True, tag="sample"):
+    """One tick of a run: what users did, and what the probes read."""
+
+    level: int
+    """Index of the level."""
+    wanted: int
+    """Requested users; at an offered rate those of the pool."""
+    phase: Phase
     generator: GeneratorReading | None = None
     """The process that runs the users; with several workers, the fullest one."""
     workers: WorkersReading | None = None
@@ -587,5 +604,5 @@ __all__ = [
     "SCHEMA", "Arrivals", "By", "ClientOverhead", "ClientTick", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
     "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
     "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "PartState", "Phase", "Proposed", "Reanalysed", "Sample",
-    "Target", "TargetFacts", "TargetState", "Unknown", "Verdict",
+    "Target", "TargetFacts", "TargetState", "Tick", "Unknown", "Verdict",
 ]  # fmt: skip

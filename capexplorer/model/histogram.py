@@ -194,6 +194,11 @@ class LatencyHistogram:
         indices = np.searchsorted(np.cumsum(self._counts[used]), ranks) + used.start
         return tuple(min(int(value_us), self.max_us) / 1000 for value_us in _highest_us(indices))
 
+    def of_tick(self) -> dict[str, Any]:
+        """Its percentiles and its greatest value, by field of a tick."""
+        p50_ms, p95_ms, p99_ms = self.percentiles_ms((0.50, 0.95, 0.99))
+        return {"p50_ms": p50_ms, "p95_ms": p95_ms, "p99_ms": p99_ms, "max_ms": self.max_ms}
+
     def counts_between(self, edges_us: ArrayLike) -> NDArray[np.int64]:
         """Number of values below the first edge, between each two edges, and from the last edge on: shape (edges + 1,).
 

@@ -61,7 +61,7 @@ _DECIMALS = 6
 """Decimals of a mean; single readings have at most four."""
 
 
-def _fields(kind: type[Reading]) -> tuple[str, ...]:
+def number_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Names of the fields that are numbers, or None."""
     return tuple(
         field.name
@@ -79,7 +79,7 @@ _PARTS: dict[str, type[Reading]] = {
     "generator": GeneratorReading, "host": HostReading, "neighbours": NeighboursReading, "ports": PortsReading,
     "tcp": TcpReading, "target": TargetReading, "workers": WorkersReading,
 }  # fmt: skip
-_FIELDS = {name: _fields(kind) for name, kind in _PARTS.items()}
+_FIELDS = {name: number_fields(kind) for name, kind in _PARTS.items()}
 _VALUES: dict[str, Callable[[Any], Values]] = {name: _getter(fields) for name, fields in _FIELDS.items()}
 _NONE: dict[str, Values] = {name: (None,) * len(fields) for name, fields in _FIELDS.items()}
 

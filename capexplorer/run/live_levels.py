@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..analysis.epoch.levels import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
-from ..load.recorder import Tick
+from ..load.recorder import RecordedTick
 from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
 from ..model.timeline import Timeline
@@ -79,8 +79,7 @@ class LevelTracker:
         self,
         started_s: float,
         ended_s: float,
-        users: int,
-        tick: Tick,
+        tick: RecordedTick,
         wanted: int | None = None,
         *,
         offered_per_s: float | None = None,
@@ -93,23 +92,23 @@ class LevelTracker:
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
-        did, offered = tick.activity, tick.offered or NO_ITERATIONS
+        offered = tick.offered or NO_ITERATIONS
         requests, latency_sum_ms = tick.all_requests, tick.all_latency_sum_ms
         if self.opened.offered_per_s is not None and offered.finished:
             requests, latency_sum_ms = offered.finished, offered.from_plan_sum_ms
         counts = TickCounts(
             requests=requests,
             latency_sum_s=latency_sum_ms / 1000,
-            waits=did.waits,
-            wait_sum_s=did.wait_sum_s,
-            sleeps=did.sleeps,
-            sleep_sum_s=did.sleep_sum_s,
+            waits=tick.waits,
+            wait_sum_s=tick.wait_sum_s,
+            sleeps=tick.sleeps,
+            sleep_sum_s=tick.sleep_sum_s or 0.0,
             warm_users=tick.warm_users,
             ended=offered.finished + offered.failed + offered.dropped.total,
             in_flight=offered.in_flight,
         )
-        self.phase, settled = self._clock.tick(started_s, ended_s, users, counts)
-        if settled and self._is_overtaken(users, wanted, offered_per_s):
+        self.phase, settled = self._clock.tick(started_s, ended_s, tick.users, counts)
+        if settled and self._is_overtaken(tick.users, wanted, offered_per_s):
             self.phase, settled = "spawning", False
         return self.phase, settled
 

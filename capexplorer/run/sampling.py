@@ -1,29 +1,45 @@
-"""One tick's sample: the users' requests, the probes' readings, and the finished work."""
+"""What one tick measured, as a sample: drains the users, reads the probes, and asks for the phase of the level.
+
+Every method is called in the pump's thread. Emits nothing.
+"""
 
 from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..load.engine import Drained
-from ..load.lag import Lag
-from ..load.recorder import Tick
-from ..model.events import Phase, Sample
-from ..model.readings import GeneratorReading, PartReading
-from ..probe.probes import Readings
+from ..model.events import Sample, Tick
+from ..model.readings import GeneratorReading
+from ..probe.probes import Probes
 from ..profile import Work
+from ..steer.requested_load import RequestedLoad
+from .live_levels import LevelTracker
+from .part_watch import PartWatch
+from .pump import INTERVAL_S, Pump
+from .request_store import RequestStore
+from .service import Service
+from .suspension import SuspensionDetector
+
+if TYPE_CHECKING:
+    from ..load.load_thread import LoadThread  # imports Locust, which patches the process
 
 
 class WorkMeter:
     """Finished work per tick: successful requests, or the growth of the target's own counter."""
 
     def __init__(self, work: Work) -> None:
-        self._metric = work.metric
+        self._endpoints, self._metric = frozenset(work.endpoints), work.metric
         self._last: float | None = None
 
     def read(self, tick: Tick, app: dict[str, float] | None) -> tuple[float | None, float]:
         """(work, work of warm-up requests); work is None when the counter could not be read, now or a tick ago, or fell."""
         if self._metric is None:
-            return float(tick.finished), float(tick.finished_warmup)
+            of = [each for each in tick.endpoints if not self._endpoints or f"{each.method} {each.name}" in self._endpoints]
+            finished = sum(each.requests - each.failures for each in of)
+            return float(finished), float(sum(each.warmup_requests - each.warmup_failures for each in of))
         value = (app or {}).get(self._metric)
         last, self._last = self._last, value
         if value is None or last is None or value < last:
@@ -31,78 +47,103 @@ class WorkMeter:
         return value - last, 0.0
 
 
-def build(
-    *,
-    started_s: float,
-    ended_s: float,
-    level: int,
-    wanted: int,
-    phase: Phase,
-    settled: bool,
-    suspended_s: float | None = None,
-    drained: Drained,
-    work: tuple[float | None, float],
-    lag: Lag,
-    readings: Readings,
-    parts: tuple[PartReading, ...] = (),
-) -> Sample:
-    """The sample of one tick. `lag`: of the load thread of this process."""
-    tick = drained.tick
-    p50_ms, p95_ms, p99_ms = tick.latency.percentiles_ms((0.50, 0.95, 0.99)) if tick.latency.count else (None, None, None)
-    return Sample(
-        t_s=ended_s,
-        duration_s=ended_s - started_s if drained.duration_s is None else drained.duration_s,
-        level=level,
-        users=drained.users,
-        wanted=wanted,
-        phase=phase,
-        settled=settled,
-        suspended_s=suspended_s,
-        endpoints=tick.endpoints,
-        failures=tick.failures,
-        retried=tick.retried,
-        clients=tick.clients,
-        connects=tick.connects,
-        closed_by_service=tick.closed_by_service,
-        closed_by_users=tick.closed_by_users,
-        work=work[0],
-        warmup_work=work[1],
-        waits=tick.activity.waits,
-        wait_sum_s=tick.activity.wait_sum_s,
-        sleeps=tick.activity.sleeps,
-        sleep_sum_s=tick.activity.sleep_sum_s,
-        tasks=tick.activity.tasks,
-        task_sum_s=tick.activity.task_sum_s,
-        users_stopped=tick.activity.users_stopped,
-        warm_users=tick.warm_users,
-        offered=tick.offered,
-        p50_ms=p50_ms,
-        p95_ms=p95_ms,
-        p99_ms=p99_ms,
-        max_ms=tick.latency.max_ms if tick.latency.count else None,
-        generator=_with_lag(readings.generator, lag) if drained.workers is None else _of_workers(drained, readings.generator),
-        workers=drained.workers,
-        targets=readings.targets,
-        host=readings.host,
-        neighbours=readings.neighbours,
-        ports=readings.ports,
-        tcp=readings.tcp,
-        app=readings.app or {},
-        parts=parts,
-    )
+class TickSampler:
+    """`watch` when the service is ready, `sample` once a tick, `close` at the end."""
+
+    def __init__(
+        self,
+        load_thread: LoadThread,
+        probes: Probes,
+        parts: PartWatch,
+        pump: Pump,
+        requested_load: RequestedLoad,
+        tracker: LevelTracker,
+        work: Work,
+        requests: RequestStore,
+    ) -> None:
+        self._load_thread, self._probes, self._pump = load_thread, probes, pump
+        self._requested_load, self._tracker = requested_load, tracker
+        self._parts, self._kept_requests = parts, requests
+        self._work = WorkMeter(work)
+        self._suspension = SuspensionDetector()
+        self.requests = self.failures = 0
+        """Requests and failures of the session so far, warm-up included."""
+        self._unusable: list[str] = []
+
+    def beat(self) -> None:
+        """Check for a suspension, and poll the parts shortly before a tick. Called several times a second."""
+        self._suspension.beat()
+        self._parts.beat(self._pump.until_tick_s)
+
+    def watch(self, service: Service) -> None:
+        """Read the processes of this service from now on."""
+        has_unwatched_service = service.pid is None and service.is_here
+        self._probes.watch(service.pid, service.port or None, service.metrics_url, has_unwatched_service=has_unwatched_service)
+
+    def sample(self, started_s: float, ended_s: float) -> Sample:
+        """The sample of the tick between these two times in seconds of the session."""
+        drained, lag = self._load_thread.drain(self._pump.boundary_s), self._load_thread.lag.drain()
+        tick, workers = drained.tick, drained.workers
+        self._kept_requests.add(tick.kept)
+        readings = self._probes.read(
+            ended_s - started_s,
+            ports_exhausted=any(failure.signature.errno == errno.EADDRNOTAVAIL for failure in tick.failures),
+            workers_cpu_ratio=workers.here_cpu_ratio if workers is not None else 0.0,
+            parts=self._parts.here,
+        )
+        suspended_s, offered_per_s = self._suspension.look(lag), self._requested_load.offered_per_s
+        wanted = self._requested_load.wanted if offered_per_s is None else tick.users  # the pool's
+        phase, settled = self._tracker.tick(
+            started_s if workers is None else min(started_s, self._pump.at_s(tick.t_s - tick.duration_s)),
+            ended_s,
+            tick,
+            wanted,
+            offered_per_s=offered_per_s,
+            is_void=suspended_s is not None or not drained.is_whole,
+        )
+        self.requests += tick.all_requests
+        self.failures += sum(failure.count for failure in tick.failures)
+        parts = self._parts.read()
+        self._unusable += [*readings.unusable, *self._parts.take_unusable()]
+        work, warmup_work = self._work.read(tick, readings.app)
+        own = readings.generator or GeneratorReading()
+        counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
+        known: dict[str, Any] = {
+            "t_s": ended_s,
+            "duration_s": INTERVAL_S if workers is not None and drained.is_whole else ended_s - started_s,
+            "level": max(0, self._tracker.index),
+            "wanted": wanted,
+            "phase": phase,
+            "settled": settled,
+            "suspended_s": suspended_s,
+            "work": work,
+            "warmup_work": warmup_work,
+        }
+        return Sample(
+            **counted | known,
+            generator=lag.added_to(own) if workers is None else _of_workers(drained, own),
+            workers=workers,
+            targets=readings.targets,
+            host=readings.host,
+            neighbours=readings.neighbours,
+            ports=readings.ports,
+            tcp=readings.tcp,
+            app=readings.app or {},
+            parts=parts,
+        )
+
+    def take_unusable(self) -> list[str]:
+        """Names of values since the last call that were left out: they are not finite, too large, or too many."""
+        found, self._unusable = self._unusable, []
+        return found
+
+    def close(self) -> None:
+        """Close the probes' files, and end what reads the parts."""
+        self._probes.close()
+        self._parts.end()
 
 
-def _of_workers(drained: Drained, own: GeneratorReading | None) -> GeneratorReading:
+def _of_workers(drained: Drained, own: GeneratorReading) -> GeneratorReading:
     """The reading of the busiest worker, with the CPU of the threads of this process that draw the screen and record."""
-    own, found = own or GeneratorReading(), drained.generator or GeneratorReading()
+    found = drained.generator or GeneratorReading()
     return msgspec.structs.replace(found, screen_cpu_ratio=own.screen_cpu_ratio, recorder_cpu_ratio=own.recorder_cpu_ratio)
-
-
-def _with_lag(generator: GeneratorReading | None, lag: Lag) -> GeneratorReading:
-    return msgspec.structs.replace(
-        generator or GeneratorReading(),
-        loop_lag_p50_ms=lag.p50_ms,
-        loop_lag_p99_ms=lag.p99_ms,
-        loop_lag_max_ms=lag.max_ms,
-        blocked_at=lag.blocked_at,
-    )

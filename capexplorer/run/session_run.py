@@ -35,9 +35,9 @@ from .request_store import RequestStore
 from .run_failures import RunFailures
 from .run_log import RunLog
 from .run_outcome import RunOutcome, judge
+from .sampling import TickSampler
 from .service import Service
 from .target_lifecycle import TargetLifecycle, composed_parts
-from .tick_sampler import TickSampler
 from .user_error_marks import UnusableValueMarks, UserErrorMarks
 from .worker_reports import NoWorkers, WorkerReports, Workers
 

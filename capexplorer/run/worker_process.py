@@ -156,9 +156,8 @@ class WorkerProcess:
         load_thread = self._load_thread
         generator, ports = probes.read(ended_s - began_s)
         second = second_of(
-            load_thread.drain(ended_s),
+            load_thread.drain(ended_s).tick,
             began_s=began_s,
-            ended_s=ended_s,
             lag=load_thread.lag.drain(),
             errors=load_thread.errors,
             replaced=load_thread.replaced,

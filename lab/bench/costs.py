@@ -244,7 +244,7 @@ def _hooks(client: str, requests: str, port: str, hooks: str) -> list[float]:
     user = type("User", (getattr(locust, client),), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)
     _request_us(user, int(requests) // 10)
     spent_us = _request_us(user, int(requests))
-    assert sum(tick.failures + tick.warmup_failures for tick in recorder.drain().endpoints) == 0
+    assert sum(tick.failures + tick.warmup_failures for tick in recorder.drain(0.0, 0).endpoints) == 0
     return [spent_us]
 
 
@@ -300,7 +300,7 @@ def _kept(port: str) -> list[float]:
             for response_ms in times_ms:
                 recorder.on_request("GET", "/", response_ms, 2, exception, response, began_s, "http://127.0.0.1/")
             spent_s = time.process_time() - called_s
-            recorder.drain()
+            recorder.drain(0.0, 0)
             return spent_s / calls * 1e6
 
         return batch_us

@@ -118,12 +118,11 @@ class SimulatedWorker:
         endpoints = self._reports[(turn + self._number) % len(self._reports)] if users else ()
         return encode(
             WorkerSecond(
-                began_s=ended_s - 1,
-                ended_s=ended_s,
+                t_s=ended_s,
+                duration_s=1.0,
                 users=users,
                 warm_users=users,
                 endpoints=endpoints,
-                all_requests=sum(each.requests for each in endpoints),
                 all_latency_sum_ms=sum(each.latency_sum_ms for each in endpoints),
                 generator=GeneratorReading(cpu_ratio=0.2, run_delay_ratio=0.01, loop_lag_p99_ms=1.0, fds=30, fds_limit=1024),
             )

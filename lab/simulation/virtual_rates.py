@@ -46,25 +46,23 @@ class VirtualRates(VirtualSession[float]):
     def _sample(self, began_s: float) -> Sample:
         run, system = self.running, self.running.system
         ended = run.until(self.now_s)
-        offered = self._offered(ended)
         # each iteration has one request, whose response time is that of the iteration
         found = [(each.ended_s - each.started_s, None if each.ok else signature_of(system, each.started_s)) for each in ended]
-        tick = tick_of(found, offered=offered)
-        tracker, users = self.levels.tracker, run.busy
+        took = LatencyHistogram()
+        took.record_us([1e6 * took_s for took_s, failed in found if failed is None])
+        p50_ms = took.percentiles_ms((0.5,))[0]
+        tick = tick_of(self.now_s, run.busy, found, p50_ms=p50_ms, offered=self._offered(ended))
+        tracker = self.levels.tracker
         tracker.spawned(began_s)
-        phase, settled = tracker.tick(began_s, self.now_s, users, tick, offered_per_s=run.rate_per_s)
+        phase, settled = tracker.tick(began_s, self.now_s, tick, offered_per_s=run.rate_per_s)
         slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
-        busy_s = tick.finished * system.service_s / (system.trouble.speed if slowed else 1.0)
+        busy_s = (tick.work or 0.0) * system.service_s / (system.trouble.speed if slowed else 1.0)
         return sample_of(
             tick,
             machine(system, began_s, busy_s, tick.all_requests, self._machine_rng),
-            t_s=self.now_s,
             level=max(0, tracker.index),
-            users=users,
             phase=phase,
             settled=settled,
-            offered=offered,
-            p50_ms=tick.latency.percentiles_ms((0.5,))[0],
         )
 
     def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from capexplorer.load.user_activity import ActivitySums
 from capexplorer.model.events import By, Mark, Sample
 from capexplorer.run.drivers.autopilots import AutopilotDriver
 
@@ -47,22 +46,16 @@ class VirtualRun(VirtualSession[int]):
         running.until(self.now_s)
         ended = running.take_ended()
         found = [(each.response_s, None if each.ok else signature_of(system, each.ended_s - each.response_s)) for each in ended]
-        waits, wait_sum_s = len(ended), math.fsum(each.think_s for each in ended)
-        tick = tick_of(found, activity=ActivitySums(waits=waits, wait_sum_s=wait_sum_s))
+        users, waited_s = self._requested_load.wanted, math.fsum(each.think_s for each in ended)
+        tick = tick_of(self.now_s, users, found, waits=len(ended), wait_sum_s=waited_s, sleep_sum_s=0.0)
         opened, tracker = self.levels.tracker.opened, self.levels.tracker
-        users = self._requested_load.wanted
         if opened is not None and self.now_s >= opened.t_s + 1.0:
             tracker.spawned(opened.t_s + 1.0)  # new users start within a second
-        phase, settled = tracker.tick(began_s, self.now_s, users, tick, users)
+        phase, settled = tracker.tick(began_s, self.now_s, tick, users)
         return sample_of(
             tick,
             machine(system, began_s, running.busy_s(int(began_s)), tick.all_requests, self._machine_rng),
-            t_s=self.now_s,
             level=max(0, tracker.index),
-            users=users,
             phase=phase,
             settled=settled,
-            waits=waits,
-            wait_sum_s=wait_sum_s,
-            sleep_sum_s=0.0,
         )

@@ -16,7 +16,7 @@ import numpy as np
 from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
 from capexplorer.load import native
-from capexplorer.load.recorder import Tick
+from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import (
     SCHEMA,
     By,
@@ -30,6 +30,7 @@ from capexplorer.model.events import (
     Sample,
     Target,
     TargetFacts,
+    Tick,
 )
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.param import Param
@@ -120,16 +121,16 @@ def signature_of(system: System, sent_s: float) -> FailureSignature:
     return TIMED_OUT if system.timeout_s is not None else REFUSED
 
 
-def tick_of(ended: Sequence[tuple[float, FailureSignature | None]], **more: Any) -> Tick:
-    """The tick. `ended`: for each request that ended its response time in seconds and its failure; None: it succeeded.
-
-    `more`: fields that only one kind of run has.
+def tick_of(t_s: float, users: int, ended: Sequence[tuple[float, FailureSignature | None]], **more: Any) -> RecordedTick:
+    """The tick of the second that ends at `t_s`, without its greatest latency. `ended`: for each request that ended its response
+    time in seconds and its failure; None: it succeeded. `more`: fields that only one kind of run has.
     """
     took_us = np.array([took_s for took_s, _ in ended]) * 1e6
     ok = np.array([failed is None for _, failed in ended], bool)
     good_us, bad_us = took_us[ok], took_us[~ok]
     latency = LatencyHistogram()
     latency.record_us(good_us)
+    p95_ms, p99_ms = latency.percentiles_ms((0.95, 0.99))
     endpoint = EndpointTick(
         name="/work",
         requests=len(took_us),
@@ -139,40 +140,29 @@ def tick_of(ended: Sequence[tuple[float, FailureSignature | None]], **more: Any)
         failure_latency_sum_ms=float(bad_us.sum()) / 1000,
     )
     counts = Counter(failed for _, failed in ended if failed is not None)
-    return Tick(
+    return RecordedTick(
+        t_s=t_s,
+        duration_s=1.0,
+        users=users,
         endpoints=(endpoint,) if len(took_us) else (),
         failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
-        latency=latency,
-        all_requests=len(took_us),
+        work=float(len(good_us)),
+        p95_ms=p95_ms,
+        p99_ms=p99_ms,
         all_latency_sum_ms=float(took_us.sum()) / 1000,
-        finished=len(good_us),
         **more,
     )
 
 
-def sample_of(
-    tick: Tick, read: Machine, *, t_s: float, level: int, users: int, phase: Phase, settled: bool, **more: Any
-) -> Sample:
-    """The second that ends at `t_s`. `more`: fields that only one kind of run has."""
-    p95_ms, p99_ms = tick.latency.percentiles_ms((0.95, 0.99))
+def sample_of(tick: Tick, read: Machine, *, level: int, phase: Phase, settled: bool) -> Sample:
+    """The sample of this second."""
+    counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
     return Sample(
-        t_s=t_s,
-        duration_s=1.0,
-        level=level,
-        users=users,
-        wanted=users,
-        phase=phase,
-        settled=settled,
-        endpoints=tick.endpoints,
-        failures=tick.failures,
-        work=float(tick.finished),
-        p95_ms=p95_ms,
-        p99_ms=p99_ms,
+        **counted | {"level": level, "wanted": tick.users, "phase": phase, "settled": settled},
         generator=read.generator,
         host=read.host,
         targets=(read.target,),
         neighbours=read.neighbours,
-        **more,
     )
 
 

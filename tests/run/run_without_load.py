@@ -8,7 +8,7 @@ from typing import Literal
 
 from session.samples import HEADER
 
-from capexplorer.load.recorder import Tick
+from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
@@ -83,8 +83,10 @@ class RunWithoutLoad:
             name="/a", requests=goodput + failures, failures=failures, latency_sum_ms=goodput * latency_ms,
             failure_latency_sum_ms=1.0 * failures, latency=histogram.encode() if goodput else None,
         )  # fmt: skip
-        counts = Tick(all_requests=goodput + failures, all_latency_sum_ms=goodput * latency_ms + failures)
-        phase, settled = self.tracker.tick(began_s, self.now_s, users, counts)
+        counts = RecordedTick(
+            t_s=self.now_s, duration_s=1.0, users=users, endpoints=(tick,), all_latency_sum_ms=goodput * latency_ms + failures
+        )
+        phase, settled = self.tracker.tick(began_s, self.now_s, counts)
         self.sink.emit(
             Sample(
                 t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=users, wanted=opened.users, phase=phase,

@@ -42,7 +42,7 @@ class SimulatedLoadThread:
         self.on_report: Callable[[Report], None] = lambda report: None
 
     def drain(self, boundary_s: float) -> Drained:
-        return Drained(self.recorder.drain(), self.users)
+        return Drained(self.recorder.drain(boundary_s, self.users))
 
     def drain_all(self) -> None:
         self.recorder.drain_all()

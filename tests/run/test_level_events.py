@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from session.samples import HEADER
 
-from capexplorer.load.recorder import Tick
-from capexplorer.load.user_activity import ActivitySums
-from capexplorer.model.events import Event, LevelClosed, LevelOpened, OfferedTick
+from capexplorer.load.recorder import RecordedTick
+from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, OfferedTick
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.live_levels import LevelEvents
 
@@ -29,8 +28,11 @@ class Levels:
     def _second(self) -> bool:
         began_s, self.now_s = self.now_s, self.now_s + 1.0
         offered = OfferedTick(planned=20, finished=20) if self.offered_per_s is not None else None
-        tick = Tick(all_requests=20, all_latency_sum_ms=200.0, offered=offered)
-        return self.levels.tracker.tick(began_s, self.now_s, 5, tick, 5, offered_per_s=self.offered_per_s)[1]
+        endpoints = (EndpointTick(name="/a", requests=20),)
+        tick = RecordedTick(
+            t_s=self.now_s, duration_s=1.0, users=5, endpoints=endpoints, all_latency_sum_ms=200.0, offered=offered
+        )
+        return self.levels.tracker.tick(began_s, self.now_s, tick, 5, offered_per_s=self.offered_per_s)[1]
 
     def events(self) -> list[Event]:
         return [event for event in self.sink.take() if isinstance(event, LevelOpened | LevelClosed)]
@@ -75,8 +77,11 @@ def test_a_level_that_ends_before_it_settles_has_the_time_until_then() -> None:
     run = Levels(None)
     run.levels.tracker.spawned(0.0)
     for ended_s in (1.0, 2.0):
-        activity = ActivitySums(waits=5, wait_sum_s=20.0)
-        run.levels.tracker.tick(ended_s - 1, ended_s, 5, Tick(all_requests=5, all_latency_sum_ms=50.0, activity=activity), 5)
+        endpoints = (EndpointTick(name="/a", requests=5),)
+        tick = RecordedTick(
+            t_s=ended_s, duration_s=1.0, users=5, endpoints=endpoints, all_latency_sum_ms=50.0, waits=5, wait_sum_s=20.0
+        )
+        run.levels.tracker.tick(ended_s - 1, ended_s, tick, 5)
         run.now_s = ended_s
     run.levels.close()
     closed = run.events()[-1]

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
 import pytest
 
 from capexplorer.load.engine import Drained
 from capexplorer.load.lag import Lag
-from capexplorer.load.recorder import Tick
-from capexplorer.load.user_activity import ActivitySums
-from capexplorer.model.events import By, EndpointTick, LevelClosed, LevelOpened, OfferedTick, Phase, Sample
-from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.load.recorder import SUMMED, RecordedTick
+from capexplorer.model.events import (
+    By,
+    ClientTick,
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    LevelClosed,
+    LevelOpened,
+    OfferedTick,
+    Phase,
+    Sample,
+)
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.probe.probes import Readings
 from capexplorer.profile import Work
-from capexplorer.run import sampling
 from capexplorer.run.live_levels import LevelTracker
-from capexplorer.run.sampling import WorkMeter
+from capexplorer.run.sampling import TickSampler, WorkMeter
 
-TICK = Tick(finished=7, finished_warmup=2)
+DONE = EndpointTick(name="/done", requests=8, failures=1, warmup_requests=3, warmup_failures=1)
+POLL = EndpointTick(name="/poll", requests=5)
+TICK = RecordedTick(t_s=100.0, duration_s=1.2, users=9, endpoints=(DONE, POLL), connects=4, p50_ms=10.0, max_ms=500.0)
 READINGS = Readings(
-    generator=GeneratorReading(cpu_ratio=0.5),
+    generator=GeneratorReading(cpu_ratio=0.5, screen_cpu_ratio=0.1),
     targets=(),
     host=HostReading(),
     neighbours=NeighboursReading(cpu_ratio=0.3),
@@ -31,7 +45,11 @@ READINGS = Readings(
 
 
 def test_work_is_the_successful_requests_if_no_metric_is_named() -> None:
-    assert WorkMeter(Work()).read(TICK, {"finished": 99.0}) == (7.0, 2.0)
+    assert WorkMeter(Work()).read(TICK, {"finished": 99.0}) == (12.0, 2.0)
+
+
+def test_work_is_the_successful_requests_of_the_endpoints_that_count() -> None:
+    assert WorkMeter(Work(endpoints=("GET /done",))).read(TICK, None) == (7.0, 2.0)
 
 
 def test_the_work_of_a_metric_is_its_increase() -> None:
@@ -53,38 +71,70 @@ def test_a_counter_that_decreased_counts_from_its_new_value() -> None:
     assert read == [None, 10.0, None, 2.0]
 
 
-def sample_of(tick: Tick, **more: object) -> Sample:
-    """The sample of a tick of 1.5 s with 9 users; `more`: other arguments of `sampling.build`."""
-    given: dict[str, object] = {
-        "started_s": 4.0, "ended_s": 5.5, "level": 1, "wanted": 10, "phase": "settled", "settled": True,
-        "work": (7.0, 2.0), "lag": Lag(1.0, 2.0, 3.0), "readings": READINGS,
+class _Measured:
+    """Everything that a sampler asks, without a run: the load, the probes, the parts and the pump."""
+
+    here, boundary_s, offered_per_s, wanted = (), 100.0, None, 10
+
+    def __init__(self, drained: Drained) -> None:
+        self._drained = drained
+        self.lag = SimpleNamespace(drain=lambda: Lag(1.0, 2.0, 3.0))
+
+    def drain(self, boundary_s: float) -> Drained:
+        return self._drained
+
+    def at_s(self, at_s: float) -> float:
+        return at_s - 94.5
+
+    def read(self, *_: object, **given: object) -> object:
+        return READINGS if given else ()
+
+    def take_unusable(self) -> list[str]:
+        return []
+
+    def add(self, kept: object) -> None: ...
+
+
+def sample_of(drained: Drained) -> Sample:
+    """The sample of a tick from 4.0 to 5.5 s, at a level of 10 users that has been settled for long."""
+    measured: Any = _Measured(drained)
+    tracker = LevelTracker(Timeline())
+    tracker.open(-60.0, 10, 10.0, "user")
+    tracker.spawned(-60.0)
+    sampler = TickSampler(measured, measured, measured, measured, measured, tracker, Work(), measured)
+    return sampler.sample(4.0, 5.5)
+
+
+def test_a_sample_has_all_that_users_did_its_work_and_the_lag_of_their_loop() -> None:
+    sample = sample_of(Drained(TICK))
+    assert (sample.t_s, sample.duration_s, sample.users, sample.wanted, sample.level) == (5.5, 1.5, 9, 10, 0)
+    assert (sample.endpoints, sample.connects, sample.p50_ms, sample.max_ms) == ((DONE, POLL), 4, 10.0, 500.0)
+    assert (sample.work, sample.warmup_work) == (12.0, 2.0)
+    assert sample.generator == GeneratorReading(
+        cpu_ratio=0.5, screen_cpu_ratio=0.1, loop_lag_p50_ms=1.0, loop_lag_p99_ms=2.0, loop_lag_max_ms=3.0
+    )
+    assert sample.neighbours == READINGS.neighbours
+
+
+def test_every_field_of_a_tick_is_in_its_sample() -> None:
+    """So a counter that is declared in `Tick` and counted reaches the log."""
+    given = {
+        "failures": (FailureTick(name="/done", method="GET", signature=FailureSignature(types=("X",)), count=1),),
+        "retried": (FailureTick(name="/done", method="GET", signature=FailureSignature(types=("Y",)), count=1),),
+        "clients": ClientTick(started=3), "offered": OfferedTick(planned=3),
     }  # fmt: skip
-    return sampling.build(**({"drained": Drained(tick, 9)} | given | more))  # type: ignore[arg-type]
+    given |= {name: 7 for name in SUMMED if name not in ("work", "warmup_work", "all_latency_sum_ms")}
+    sample = sample_of(Drained(msgspec.structs.replace(TICK, **given)))
+    assert {name: getattr(sample, name) for name in given} == given
 
 
-def test_a_sample_has_its_length_its_lag_and_its_percentiles() -> None:
-    histogram = LatencyHistogram()
-    histogram.record_us([10_000] * 99 + [500_000])
-    sample = sample_of(Tick(latency=histogram))
-    assert (sample.t_s, sample.duration_s) == (5.5, 1.5)
-    assert sample.generator == GeneratorReading(cpu_ratio=0.5, loop_lag_p50_ms=1.0, loop_lag_p99_ms=2.0, loop_lag_max_ms=3.0)
-    assert sample.p50_ms == pytest.approx(10, rel=0.001)
-    assert sample.max_ms == 500.0
-    assert (sample.work, sample.warmup_work) == (7.0, 2.0)
-
-
-def test_with_workers_a_sample_has_their_duration_and_the_readings_of_the_busiest() -> None:
+@pytest.mark.parametrize(("is_whole", "duration_s"), [(True, 1.0), (False, 1.5)])
+def test_with_workers_a_sample_has_their_second_and_the_readings_of_the_busiest(is_whole: bool, duration_s: float) -> None:
     fullest = GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
     workers = WorkersReading(count=2, fullest="1")
-    drained = Drained(Tick(), 9, duration_s=1.0, generator=fullest, workers=workers)
-    sample = sample_of(Tick(), drained=drained)
-    assert (sample.duration_s, sample.users, sample.workers) == (1.0, 9, workers)
-    assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0)
-
-
-def test_a_second_without_successes_has_no_percentiles() -> None:
-    sample = sample_of(Tick())
-    assert (sample.p50_ms, sample.p95_ms, sample.p99_ms, sample.max_ms) == (None, None, None, None)
+    sample = sample_of(Drained(TICK, is_whole, generator=fullest, workers=workers))
+    assert (sample.duration_s, sample.users, sample.workers) == (duration_s, 9, workers)
+    assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0, screen_cpu_ratio=0.1)
 
 
 # -- the tracker of levels
@@ -107,10 +157,12 @@ def close_level(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelC
 
 def tick(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
     """A second that ends at `t_s`: its phase, and whether it is settled."""
-    waited = ActivitySums(waits=requests, wait_sum_s=0.1 * requests)
-    counts = Tick(all_requests=requests, all_latency_sum_ms=10.0 * requests, activity=waited)
-    phase, settled = tracker.tick(t_s - 1, t_s, users, counts)
     endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
+    counts = RecordedTick(
+        t_s=t_s, duration_s=1.0, users=users, endpoints=endpoints, all_latency_sum_ms=10.0 * requests, waits=requests,
+        wait_sum_s=0.1 * requests,
+    )  # fmt: skip
+    phase, settled = tracker.tick(t_s - 1, t_s, counts)
     timeline.apply(
         Sample(
             t_s=t_s, duration_s=1.0, level=tracker.index, users=users, wanted=users, phase=phase, settled=settled,
@@ -173,7 +225,9 @@ def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_ha
         offered = OfferedTick(
             offered_per_s=rate, planned=round(rate), finished=finished, running=in_flight, from_plan_sum_ms=60.0 * finished
         )
-        phase, settled = tracker.tick(t_s - 1, t_s, 9, Tick(all_requests=finished, offered=offered), offered_per_s=rate)
+        endpoints = (EndpointTick(name="/a", requests=finished),)
+        tick = RecordedTick(t_s=t_s, duration_s=1.0, users=9, endpoints=endpoints, offered=offered)
+        phase, settled = tracker.tick(t_s - 1, t_s, tick, offered_per_s=rate)
         timeline.apply(
             Sample(t_s=t_s, duration_s=1.0, level=tracker.index, users=9, wanted=0, phase=phase, settled=settled, offered=offered)
         )

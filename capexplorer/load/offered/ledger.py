@@ -46,7 +46,6 @@ class Ledger:
         late_ms = sorted(seconds * 1000 for what, seconds, _ in entries if what in _ARRIVALS)
         histogram = LatencyHistogram()
         histogram.record_us([value * 1000 for value in from_plan_ms])
-        p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
         return OfferedTick(
             offered_per_s=offered_per_s or 0.0,
             planned=sum(counts[what] for what in _ARRIVALS),
@@ -59,10 +58,7 @@ class Ledger:
             in_flight_counted=entries[-1][2] if entries else None,
             from_plan=histogram.encode() if histogram.count else None,
             from_plan_sum_ms=math.fsum(from_plan_ms),
-            p50_ms=p50,
-            p95_ms=p95,
-            p99_ms=p99,
-            max_ms=histogram.max_ms,
+            **histogram.of_tick(),
             late_p50_ms=_rank(late_ms, 0.50),
             late_p99_ms=_rank(late_ms, 0.99),
             late_max_ms=_rank(late_ms, 1.0),

@@ -68,7 +68,7 @@ class Gathering:
     def is_complete(self, boundary_s: float) -> bool:
         """Whether every expected worker has reported the second that ends at this boundary."""
         return all(
-            worker in self._in_turn or (waiting and waiting[-1].ended_s >= boundary_s - WITHIN_S)
+            worker in self._in_turn or (waiting and waiting[-1].t_s >= boundary_s - WITHIN_S)
             for worker, waiting in self._waiting.items()
         )
 
@@ -78,7 +78,7 @@ class Gathering:
         late = set()
         for worker, waiting in self._waiting.items():
             own = _next(waiting) if worker in self._in_turn else _until(waiting, boundary_s)
-            if not own or (worker not in self._in_turn and own[-1].ended_s < boundary_s - WITHIN_S):
+            if not own or (worker not in self._in_turn and own[-1].t_s < boundary_s - WITHIN_S):
                 late.add(worker)
             seconds += [(worker, second) for second in own]
         is_whole = not late and len(seconds) == len(self._expected) > 0
@@ -92,7 +92,7 @@ def _next(waiting: deque[WorkerSecond]) -> list[WorkerSecond]:
 
 def _until(waiting: deque[WorkerSecond], boundary_s: float) -> list[WorkerSecond]:
     found = []
-    while waiting and waiting[0].ended_s <= boundary_s + WITHIN_S:
+    while waiting and waiting[0].t_s <= boundary_s + WITHIN_S:
         found.append(waiting.popleft())
     return found
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import gevent
@@ -55,7 +55,7 @@ class MasterEngine:
 
     runner: Any = None
 
-    def __init__(self, context: EngineContext, options: MasterOptions, job: Job, work_endpoints: tuple[str, ...] = ()) -> None:
+    def __init__(self, context: EngineContext, options: MasterOptions, job: Job) -> None:
         """`job`: sent to workers that join."""
         self._context, self._options = context, options
         self.registry = WorkerRegistry(
@@ -74,7 +74,7 @@ class MasterEngine:
         """(worker, report, the worker's CPU in cores, time of receipt), passed from the load thread to the recorder's."""
         self._sets: deque[tuple[tuple[str, ...], float]] = deque()
         """(workers, `time.monotonic` since when they make the load), passed in the same way."""
-        self._gathering, self._merging = Gathering(), Merging(work_endpoints)
+        self._gathering, self._merging = Gathering(), Merging()
         self._replaced: dict[str, int] = {}
         self._offered: tuple[float, Arrivals, int] | None = None
         """(rate per second, arrivals, most users) of the present offer; None: no rate is offered."""
@@ -221,17 +221,15 @@ class MasterEngine:
         """The merged reports of the workers on the second that ends at this moment."""
         self._take_in()
         gathered = self._gathering.take(boundary_s)
-        seconds = [second for _, second in gathered.seconds]
         workers = dict(tuple(self.registry.workers.items()))  # the load thread changes it
         for client_id, second in gathered.seconds:
             self._count_user_errors(client_id, second)
         offered = self._merged_rate.tick([(worker, second.offered) for worker, second in gathered.seconds], workers)
+        tick = self._merging.merge([second for _, second in gathered.seconds], boundary_s, offered)
+        users = tick.users if gathered.is_whole else self.users
         return Drained(
-            replace(self._merging.tick(seconds), offered=offered, kept=self._kept(gathered.seconds, workers)),
-            sum(second.users for second in seconds) if gathered.is_whole else self.users,
+            msgspec.structs.replace(tick, users=users, kept=self._kept(gathered.seconds, workers)),
             is_whole=gathered.is_whole,
-            began_s=min((second.began_s for second in seconds), default=None),
-            duration_s=1.0 if gathered.is_whole else None,
             generator=busiest(dict(gathered.seconds)),
             workers=workers_reading(workers, gathered),
         )
@@ -261,4 +259,4 @@ class MasterEngine:
 def placed(second: WorkerSecond, offset_s: float) -> WorkerSecond:
     """A worker's second with its times by the master's clock. `offset_s`: from `ClockOffset`."""
     kept = tuple(PlacedRequest(each.place, each.request.moved(offset_s)) for each in second.kept)
-    return msgspec.structs.replace(second, began_s=second.began_s + offset_s, ended_s=second.ended_s + offset_s, kept=kept)
+    return msgspec.structs.replace(second, t_s=second.t_s + offset_s, kept=kept)

@@ -13,6 +13,7 @@ from ...model.offered import NO_DROPS, Arrivals, Drops, OfferedTick
 RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"
 """Kinds of messages: offer this rate; the worker's schedule has the rate; end the rate."""
 
+COUNTS = ("planned", "started", "finished", "failed", "from_plan_sum_ms")
 LATENESS = ("late_p50_ms", "late_p99_ms", "late_max_ms")
 
 
@@ -79,23 +80,16 @@ class MergedRate:
         queued, running = (sum(each) for each in zip(*self._in_flight.values(), strict=True)) if self._in_flight else (0, 0)
         miscounted = sum(abs((tick.in_flight_counted or 0) - tick.in_flight) for tick in ticks if tick.is_miscounted)
         histogram = merged([tick.from_plan for tick in ticks if tick.from_plan])
-        p50, p95, p99 = histogram.percentiles_ms((0.50, 0.95, 0.99))
         late = {name: [value for tick in ticks if (value := getattr(tick, name)) is not None] for name in LATENESS}
+        latest: dict[str, Any] = {name: max(values, default=None) for name, values in late.items()}
         return OfferedTick(
             offered_per_s=offered_per_s,
-            planned=sum(tick.planned for tick in ticks),
-            started=sum(tick.started for tick in ticks),
-            finished=sum(tick.finished for tick in ticks),
-            failed=sum(tick.failed for tick in ticks),
+            **{name: sum(getattr(tick, name) for tick in ticks) for name in COUNTS},
             dropped=dropped if dropped.total else NO_DROPS,
             queued=queued,
             running=running,
             in_flight_counted=queued + running + miscounted if ticks else None,
             from_plan=histogram.encode() if histogram.count else None,
-            from_plan_sum_ms=sum(tick.from_plan_sum_ms for tick in ticks),
-            p50_ms=p50,
-            p95_ms=p95,
-            p99_ms=p99,
-            max_ms=histogram.max_ms,
-            **{name: max(values, default=None) for name, values in late.items()},  # of the latest worker
+            **histogram.of_tick(),
+            **latest,  # of the latest worker
         )

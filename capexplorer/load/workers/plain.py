@@ -106,13 +106,15 @@ class PlainStats:
             failures = tuple(_failure(error, part, parts) for error in report.errors.values())
             found.append(
                 WorkerSecond(
-                    began_s=began_s + part * length_s,
-                    ended_s=began_s + (part + 1) * length_s,
+                    t_s=began_s + (part + 1) * length_s,
+                    duration_s=length_s,
                     users=report.user_count,
                     endpoints=tuple(each for each in endpoints if each.requests),
                     failures=tuple(each for each in failures if each.count),
-                    all_requests=sum(each.requests for each in endpoints),
                     all_latency_sum_ms=sum(each.latency_sum_ms + each.failure_latency_sum_ms for each in endpoints),
+                    closed_by_service=0,
+                    closed_by_users=0,
+                    sleep_sum_s=0.0,
                     generator=GeneratorReading(cpu_ratio=cpu_ratio),
                 )
             )

@@ -11,28 +11,15 @@ from msgspec.structs import astuple, replace
 
 from ...errors import InputError
 from ...model import outside
-from ...model.events import ClientTick, EndpointTick, FailureTick, OfferedTick
 from ...model.histogram import merged
-from ...model.kept_request import PlacedRequest
 from ...model.readings import GeneratorReading, PortsReading
+from ..recorder import SUMMED, RecordedTick
 
 KEY = "capexplorer"
 """The key of the report in the message's dict."""
 
 USER_ERRORS_MOST = 20
 """Kinds of exceptions in user code that one report names."""
-
-
-class Activity(msgspec.Struct, frozen=True, array_like=True):
-    """`ActivitySums` of one second."""
-
-    waits: int = 0
-    wait_sum_s: float = 0.0
-    sleeps: int = 0
-    sleep_sum_s: float = 0.0
-    tasks: int = 0
-    task_sum_s: float = 0.0
-    users_stopped: int = 0
 
 
 class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):
@@ -44,36 +31,23 @@ class UserErrorCount(msgspec.Struct, frozen=True, array_like=True):
     count: int
 
 
-class WorkerSecond(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One worker's second. Times are `time.monotonic` of the worker's machine until the master converts them to its own."""
+class WorkerSecond(RecordedTick, frozen=True, kw_only=True):
+    """One worker's second: what its users did, and readings of its process. `t_s` and the times of kept requests are by the clock
+    of the worker's machine until the master converts them to its own.
+    """
 
-    began_s: float
-    ended_s: float
-    users: int
-    """Users at its end."""
-    warm_users: int | None = None
-    endpoints: tuple[EndpointTick, ...] = ()
-    """Without percentiles, which the master computes from the histograms."""
-    failures: tuple[FailureTick, ...] = ()
-    retried: tuple[FailureTick, ...] = ()
-    all_requests: int = 0
-    all_latency_sum_ms: float = 0.0
-    clients: ClientTick | None = None
-    connects: int = 0
-    closed_by_service: int = 0
-    closed_by_users: int = 0
-    activity: Activity = Activity()
-    offered: OfferedTick | None = None
-    """Iterations of an offered rate."""
     user_errors: tuple[UserErrorCount, ...] = ()
     replaced: int = 0
     """Dead users replaced, since the worker began."""
     generator: GeneratorReading | None = None
     """Reading of the worker's process, with its loop lag."""
-    kept: tuple[PlacedRequest, ...] = ()
-    """Requests that are kept whole."""
     ports: PortsReading | None = None
     """Reading of its machine's ports, if that is not the master's machine."""
+
+    @property
+    def began_s(self) -> float:
+        """When counting began."""
+        return self.t_s - self.duration_s
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -105,7 +79,7 @@ def _check(second: WorkerSecond) -> None:
     _, refused = outside.struct(replace(second, endpoints=()))
     if refused:
         raise ValueError(f"no finite numbers: {', '.join(refused)}")
-    counts = [second.users, second.warm_users or 0, second.all_requests, second.all_latency_sum_ms, *astuple(second.activity)]
+    counts = [getattr(second, name) or 0 for name in SUMMED]
     counts += [each.count for each in (*second.failures, *second.retried)] + [each.count for each in second.user_errors]
     for each in second.endpoints:  # the most: without a walk through each field by its name
         counts += [value for value in astuple(each) if value.__class__ in (int, float)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import Any, NoReturn
 
 import gevent
@@ -18,14 +17,15 @@ from locust.runners import STATE_INIT, STATE_RUNNING, WorkerRunner
 
 from ...model.offered import Arrivals
 from ...model.readings import GeneratorReading, PortsReading
-from ..engine import Drained, EngineContext
+from ..engine import EngineContext
 from ..in_process import InProcessEngine
 from ..lag import Lag
 from ..offered.pool import Pool
 from ..offered.pool_users import WorkerUsers
+from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
 from .offered_rate import RATE_BEGAN, from_message
-from .second import KEY, USER_ERRORS_MOST, Activity, UserErrorCount, WorkerSecond
+from .second import KEY, USER_ERRORS_MOST, UserErrorCount, WorkerSecond
 from .worker_registry import CLOCK, WHO
 
 # -- worker runner -------------------------------------------------------------------------------------------------------------
@@ -198,45 +198,22 @@ class WorkerEngine(InProcessEngine):
 
 
 def second_of(
-    drained: Drained,
+    tick: RecordedTick,
     *,
     began_s: float,
-    ended_s: float,
     lag: Lag,
     errors: UserErrors,
     replaced: int,
     generator: GeneratorReading,
     ports: PortsReading | None,
 ) -> WorkerSecond:
-    """The report on one second."""
-    tick = drained.tick
+    """The report on the second of this tick, which began at `began_s`."""
     return WorkerSecond(
-        began_s=began_s,
-        ended_s=ended_s,
-        users=drained.users,
-        warm_users=tick.warm_users,
-        endpoints=tick.endpoints,
-        failures=tick.failures,
-        retried=tick.retried,
-        all_requests=tick.all_requests,
-        all_latency_sum_ms=tick.all_latency_sum_ms,
-        clients=tick.clients,
-        connects=tick.connects,
-        closed_by_service=tick.closed_by_service,
-        closed_by_users=tick.closed_by_users,
-        offered=tick.offered,
-        kept=tick.kept,
-        activity=Activity(*astuple(tick.activity)),
+        **msgspec.structs.asdict(msgspec.structs.replace(tick, duration_s=tick.t_s - began_s)),
         user_errors=_user_errors(errors),
         replaced=replaced,
-        generator=_with_lag(generator, lag),
+        generator=lag.added_to(generator),
         ports=ports,
-    )
-
-
-def _with_lag(generator: GeneratorReading, lag: Lag) -> GeneratorReading:
-    return msgspec.structs.replace(
-        generator, loop_lag_p50_ms=lag.p50_ms, loop_lag_p99_ms=lag.p99_ms, loop_lag_max_ms=lag.max_ms, blocked_at=lag.blocked_at
     )
 
 

@@ -147,12 +147,12 @@ class _Run:
         return bool(done(self))
 
     def _drain(self) -> None:
-        tick = self.host.recorder.drain()
+        tick = self.host.recorder.drain(0.0, 0)
         for each in tick.endpoints:
             self.counted[each.name] = self.counted.get(each.name, 0) + each.requests
             self.warmup[each.name] = self.warmup.get(each.name, 0) + each.warmup_requests
         for name in ActivitySums.__slots__:
-            setattr(self.activity, name, getattr(self.activity, name) + getattr(tick.activity, name))
+            setattr(self.activity, name, getattr(self.activity, name) + getattr(tick, name))
         self.warm_users = tick.warm_users or 0
 
 

@@ -13,7 +13,7 @@ import msgspec
 from capexplorer.errors import InputError
 from capexplorer.load import native, variables, workload
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.load.recorder import Tick
+from capexplorer.load.recorder import RecordedTick
 from capexplorer.load.variables import DrawnTogether
 from capexplorer.profile import Users
 
@@ -23,28 +23,32 @@ def _profile(**fields: Any) -> Users:
 
 
 def _run(
-    declared: Users, url: str, enough: Callable[[list[Tick]], bool], count: int = 2, groups: tuple[DrawnTogether, ...] = ()
-) -> list[Tick]:
+    declared: Users,
+    url: str,
+    enough: Callable[[list[RecordedTick]], bool],
+    count: int = 2,
+    groups: tuple[DrawnTogether, ...] = (),
+) -> list[RecordedTick]:
     """The ticks of users of a profile until `enough` (20 s at most)."""
     host = LoadThread(lambda report: None)
     host.start()
     host.load(lambda: workload.from_profile(declared, url, groups), url, own_events=True)
     host.set_users(count, 100.0)
-    ticks: list[Tick] = []
+    ticks: list[RecordedTick] = []
     deadline_s = time.monotonic() + 20
     while not enough(ticks) and time.monotonic() < deadline_s:
         native.sleep(0.05)
-        ticks.append(host.recorder.drain())
+        ticks.append(host.recorder.drain(0.0, 0))
     host.stop()
-    ticks.append(host.recorder.drain())
+    ticks.append(host.recorder.drain(0.0, 0))
     return ticks
 
 
-def _requests(least: int) -> Callable[[list[Tick]], bool]:
+def _requests(least: int) -> Callable[[list[RecordedTick]], bool]:
     return lambda ticks: sum(tick.all_requests for tick in ticks) >= least
 
 
-def _by_name(ticks: list[Tick]) -> dict[str, int]:
+def _by_name(ticks: list[RecordedTick]) -> dict[str, int]:
     found: dict[str, int] = {}
     for tick in ticks:
         for each in tick.endpoints:

@@ -96,8 +96,8 @@ def waits() -> dict[str, Any]:
         rig.host.set_users(1, 100.0)
         rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 2)  # type: ignore[misc]
         error = rig.host.errors.waiting[0]
-        tick = rig.host.recorder.drain()
-        found[name] = [f"{error.type}: {error.text}", tick.activity.waits, tick.activity.wait_sum_s, rig.host.stop()]
+        tick = rig.host.recorder.drain(0.0, 0)
+        found[name] = [f"{error.type}: {error.text}", tick.waits, tick.wait_sum_s, rig.host.stop()]
     return found
 
 
@@ -114,7 +114,7 @@ def odd_requests() -> dict[str, Any]:
         rig = Rig(_task(fire))
         rig.host.set_users(1, 100.0)
         rig.until(lambda rig=rig: len(rig.host.errors.waiting) >= 3)  # type: ignore[misc]
-        names = [endpoint.name for endpoint in rig.host.recorder.drain().endpoints]
+        names = [endpoint.name for endpoint in rig.host.recorder.drain(0.0, 0).endpoints]
         error = rig.host.errors.waiting[0]
         found[name] = [f"{error.type}: {error.text}", names, rig.host.stop()]
     return found

@@ -72,7 +72,7 @@ def any_request_event() -> list[Any]:
     def fire(name: Any, method: Any, time_ms: Any, length: Any, exception: Any, url: str) -> None:
         nonlocal recorded
         recorder.on_request(method, name, time_ms, length, exception, start_time=None, url=url)
-        tick = recorder.drain()
+        tick = recorder.drain(0.0, 0)
         recorded += tick.all_requests
         for each in (*tick.endpoints, *tick.failures, *(kept.request for kept in tick.kept)):
             msgspec.msgpack.encode(each)

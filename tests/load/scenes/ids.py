@@ -42,7 +42,7 @@ class _Load:
                 self._recorder.begin_level(next(self._levels))
             for _ in range(A_SECOND):
                 self._request(next(self._ids))
-            self._recorder.drain()
+            self._recorder.drain(0.0, 0)
 
     def _request(self, number: int) -> None:
         name, error = f"/item/{number:x}", RuntimeError(f"{number:x} broke") if number % 10 == 0 else None

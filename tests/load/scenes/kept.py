@@ -44,10 +44,10 @@ def _counted(ask: Any) -> list[int]:
     gc.collect()  # urllib3 closes connections of a session without references
     recorder = Recorder()
     recorder.connects_so_far = lambda: _guard.connects
-    recorder.drain()
+    recorder.drain(0.0, 0)
     ask()
-    tick = recorder.drain()
-    return [tick.connects, tick.closed_by_service, tick.closed_by_users]
+    tick = recorder.drain(0.0, 0)
+    return [tick.connects, tick.closed_by_service or 0, tick.closed_by_users or 0]
 
 
 def _requests(user: Any, path: str, headers: dict[str, str] | None = None) -> None:

@@ -32,7 +32,7 @@ def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, 
     with user.client.get("/checked", catch_response=True) as response:
         response.failure("stale: 3 of 5")
     user.client.get(closed_url + "/refused")
-    found = {(each.place.why, each.request.url.rpartition("/")[2]): each.request for each in recorder.drain().kept}
+    found = {(each.place.why, each.request.url.rpartition("/")[2]): each.request for each in recorder.drain(0.0, 0).kept}
     return [
         msgspec.to_builtins(found[key])
         for key in (

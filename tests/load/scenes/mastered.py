@@ -112,9 +112,7 @@ class _FakeWorker:
         ended_s = boundary_s + self.clock_s
         endpoint = EndpointTick(name="/a", requests=requests, latency_sum_ms=5.0)
         users = sum(self.counts.values())
-        return WorkerSecond(
-            began_s=ended_s - 1, ended_s=ended_s, users=users, warm_users=users, endpoints=(endpoint,), all_requests=requests
-        )
+        return WorkerSecond(t_s=ended_s, duration_s=1.0, users=users, warm_users=users, endpoints=(endpoint,))
 
 
 def users_are_spread_and_reported_when_all_of_them_run() -> list[Any]:
@@ -243,7 +241,7 @@ def seconds_of_workers_with_other_clocks_make_one_tick() -> list[Any]:
     late = rig.host.drain(boundary_s + 1.0)
     rig.host.stop()
     return [
-        bool(grids), max(off_s) < 0.05, alone, complete, drained.tick.all_requests, drained.users, drained.is_whole,
+        bool(grids), max(off_s) < 0.05, alone, complete, drained.tick.all_requests, drained.tick.users, drained.is_whole,
         [row.name for row in drained.workers.rows] if drained.workers else [],
         late.is_whole, late.workers.late if late.workers else None,
     ]  # fmt: skip

@@ -33,12 +33,12 @@ def warm_up() -> dict[str, Any]:
     recorder = Recorder(UserActivity(group))
     _user(recorder, group, [[100.0, 200.0], [10.0], [20.0]])  # two requests of on_start and the first cycle
     group.join()
-    tick = recorder.drain()
+    tick = recorder.drain(0.0, 0)
     return {
         "requests": tick.endpoints[0].requests, "warmup_requests": tick.endpoints[0].warmup_requests,
         "latency_sum_ms": tick.endpoints[0].latency_sum_ms, "bytes": tick.endpoints[0].received_bytes,
-        "waits": tick.activity.waits, "wait_sum_s": tick.activity.wait_sum_s, "all_requests": tick.all_requests,
-        "all_latency_sum_ms": tick.all_latency_sum_ms, "finished": tick.finished, "finished_warmup": tick.finished_warmup,
+        "waits": tick.waits, "wait_sum_s": tick.wait_sum_s, "all_requests": tick.all_requests,
+        "all_latency_sum_ms": tick.all_latency_sum_ms,
         "max_ms": LatencyHistogram.decode(tick.endpoints[0].latency or "").max_ms,
     }  # fmt: skip
 
@@ -53,15 +53,8 @@ def requests_of_greenlets_that_a_user_spawned() -> list[int]:
 
     group.spawn(live)
     group.join()
-    endpoint = recorder.drain().endpoints[0]
+    endpoint = recorder.drain(0.0, 0).endpoints[0]
     return [endpoint.requests, endpoint.warmup_requests]
-
-
-def work_endpoints() -> list[int]:
-    recorder = Recorder(work_endpoints=("GET /done",))
-    for name, failed in (("/done", None), ("/done", None), ("/done", OSError(1, "x")), ("/poll", None)):
-        recorder.on_request("GET", name, 1.0, 1, failed)
-    return [recorder.drain().finished, recorder.drain().finished]
 
 
 def totals() -> dict[str, Any]:
@@ -70,7 +63,7 @@ def totals() -> dict[str, Any]:
         recorder.on_request("GET", f"/{n % 3}", float(n), 5)
     for _ in range(10):
         recorder.on_request("GET", "/0", 50.0, 0, ConnectionResetError(104, "reset"))
-    tick, empty = recorder.drain(), recorder.drain()
+    tick, empty = recorder.drain(0.0, 0), recorder.drain(0.0, 0)
     merged = LatencyHistogram()
     for endpoint in tick.endpoints:
         merged.add(LatencyHistogram.decode(endpoint.latency or ""))
@@ -80,8 +73,9 @@ def totals() -> dict[str, Any]:
         "failures": [[failure.name, failure.count, failure.signature.errno] for failure in tick.failures],
         "failure_latency_sum_ms": tick.endpoints[0].failure_latency_sum_ms,
         "latency_sum_ms": sum(endpoint.latency_sum_ms for endpoint in tick.endpoints),
-        "count": tick.latency.count, "merged_equal": merged == tick.latency,
-        "empty": [len(empty.endpoints), empty.all_requests, empty.latency.count, empty.finished],
+        "count": merged.count, "of_merged": (tick.p50_ms, tick.p95_ms, tick.p99_ms) == merged.percentiles_ms((0.50, 0.95, 0.99)),
+        "max_ms": tick.max_ms,
+        "empty": [len(empty.endpoints), empty.all_requests, empty.p50_ms, empty.max_ms],
     }  # fmt: skip
 
 
@@ -89,9 +83,9 @@ def many_kinds_of_failure() -> dict[str, Any]:
     recorder = Recorder()
     for n in range(200):
         recorder.on_request("GET", "/a", 1.0, 0, ValueError(f"kind {chr(97 + n % 26)}{chr(97 + n // 26)}"))
-    first = recorder.drain()
+    first = recorder.drain(0.0, 0)
     recorder.drain_all()
-    rest = recorder.drain()
+    rest = recorder.drain(0.0, 0)
     return {
         "failed": sum(each.failures for each in first.endpoints),
         "reported_at_once": len(first.failures),
@@ -106,7 +100,7 @@ def odd_values() -> list[Any]:
     recorder.on_request("WS", 17, None, None)  # type: ignore[arg-type]
     recorder.on_request(None, "x", 0.0, 3)
     recorder.on_request("GET", "/a", -5.0, 3, context={}, url="http://x")
-    ticks = recorder.drain().endpoints
+    ticks = recorder.drain(0.0, 0).endpoints
     return [[each.method, each.name, each.requests, each.clamped] for each in ticks]
 
 
@@ -114,9 +108,9 @@ def a_thousand_names() -> list[Any]:
     recorder = Recorder()
     for n in range(1000):
         recorder.on_request("GET", f"/item/{n}", 1.0, 1)
-    first, grouping = recorder.drain(), recorder.names.grouping
+    first, grouping = recorder.drain(0.0, 0), recorder.names.grouping
     recorder.on_request("GET", "/item/5", 1.0, 1)
-    return [grouping, sum(each.requests for each in first.endpoints), [each.name for each in recorder.drain().endpoints]]
+    return [grouping, sum(each.requests for each in first.endpoints), [each.name for each in recorder.drain(0.0, 0).endpoints]]
 
 
 def _next_lag(meter: LagMeter) -> Lag:

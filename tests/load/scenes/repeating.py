@@ -9,7 +9,7 @@ import requests.adapters
 import urllib3
 from locust.env import Environment
 
-from capexplorer.load.recorder import Recorder, Tick
+from capexplorer.load.recorder import RecordedTick, Recorder
 
 REQUESTS = 20
 
@@ -20,7 +20,7 @@ def _user(kind: type[locust.User], url: str, recorder: Recorder, **attributes: A
     return type("Client", (kind,), {"host": url, "abstract": False, **attributes})(environment)
 
 
-def _reported(tick: Tick) -> dict[str, Any]:
+def _reported(tick: RecordedTick) -> dict[str, Any]:
     return {
         "requests": sum(each.requests for each in tick.endpoints),
         "failures": [[each.method, each.name, each.signature.types[-1], each.count] for each in tick.failures],
@@ -39,7 +39,7 @@ def hidden_resets(url: str) -> dict[str, Any]:
         user = _user(kind, url, recorder)
         for _ in range(REQUESTS):
             user.client.get("/every-other-reset", headers={"Connection": "close"})
-        found[kind.__name__] = _reported(recorder.drain())
+        found[kind.__name__] = _reported(recorder.drain(0.0, 0))
     return found
 
 
@@ -50,20 +50,20 @@ def resets_only(url: str) -> dict[str, Any]:
     user.client.post("/reset")
     user.client.get("/ok")
     user.client.get("/silence")
-    return _reported(recorder.drain())
+    return _reported(recorder.drain(0.0, 0))
 
 
 def a_failure_that_user_code_forgives(url: str) -> dict[str, Any]:
     recorder = Recorder()
     with _user(locust.FastHttpUser, url, recorder).client.get("/reset", catch_response=True) as response:
         response.success()
-    return _reported(recorder.drain())
+    return _reported(recorder.drain(0.0, 0))
 
 
 def retries_of_the_user_agent(url: str) -> dict[str, Any]:
     recorder = Recorder()
     _user(locust.FastHttpUser, url, recorder, max_retries=2, network_timeout=0.1).client.get("/hang")
-    return _reported(recorder.drain())
+    return _reported(recorder.drain(0.0, 0))
 
 
 def retries_of_an_adapter(url: str) -> dict[str, Any]:
@@ -73,4 +73,4 @@ def retries_of_an_adapter(url: str) -> dict[str, Any]:
     user.client.mount("http://", requests.adapters.HTTPAdapter(max_retries=retry))
     user.client.get("/reset")
     user.client.get("/503")
-    return _reported(recorder.drain())
+    return _reported(recorder.drain(0.0, 0))

@@ -27,6 +27,12 @@ def endpoint(name: str, *latencies_ms: float, failures: int = 0, method: str = "
 
 def second(ended_s: float, *endpoints: EndpointTick, lasted_s: float = 1.0, **more: Any) -> WorkerSecond:
     """A second of two users that ends at this moment."""
-    requests = sum(each.requests for each in endpoints)
-    found: dict[str, Any] = {"users": 2, "warm_users": 2, "all_requests": requests, **more}
-    return WorkerSecond(began_s=ended_s - lasted_s, ended_s=ended_s, endpoints=endpoints, **found)
+    found: dict[str, Any] = {
+        "users": 2,
+        "warm_users": 2,
+        "closed_by_service": 0,
+        "closed_by_users": 0,
+        "sleep_sum_s": 0.0,
+        **more,
+    }
+    return WorkerSecond(t_s=ended_s, duration_s=lasted_s, endpoints=endpoints, **found)

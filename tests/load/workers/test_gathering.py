@@ -42,7 +42,7 @@ def test_a_tick_with_late_seconds_is_not_whole_and_drops_none_of_them() -> None:
         gathering.add("b", late)
     gathering.add("a", second(11.0))
     found = gathering.take(11.0)
-    assert [each.ended_s for _, each in found.seconds] == [11.0, 10.0, 11.0], "nothing is dropped"
+    assert [each.t_s for _, each in found.seconds] == [11.0, 10.0, 11.0], "nothing is dropped"
     assert not found.is_whole
     for worker in "ab":
         gathering.add(worker, second(12.0))
@@ -59,7 +59,7 @@ def test_a_second_that_ends_after_the_tick_waits_for_the_next_one() -> None:
     gathering = _of("a")
     gathering.add("a", second(10.0))
     gathering.add("a", second(11.0))
-    assert [each.ended_s for _, each in gathering.take(10.0).seconds] == [10.0]
+    assert [each.t_s for _, each in gathering.take(10.0).seconds] == [10.0]
     assert gathering.take(11.0).is_whole
 
 
@@ -96,6 +96,6 @@ def test_seconds_of_a_plain_locust_worker_are_taken_one_a_tick_however_late() ->
         gathering.add("p", second(ended_s), in_turn=True)
     assert gathering.is_complete(13.0)
     taken = [gathering.take(boundary_s) for boundary_s in (11.0, 12.0, 13.0)]
-    assert [[each.ended_s for _, each in found.seconds] for found in taken] == [[8.0], [9.0], [10.0]]
+    assert [[each.t_s for _, each in found.seconds] for found in taken] == [[8.0], [9.0], [10.0]]
     assert [found.is_whole for found in taken] == [True] * 3
     assert not gathering.take(14.0).is_whole

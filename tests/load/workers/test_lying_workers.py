@@ -16,9 +16,10 @@ from capexplorer.load.workers import plain
 from capexplorer.load.workers.job import WorkerHello
 from capexplorer.load.workers.merging import Merging
 from capexplorer.load.workers.plain import COUNT_MOST, PlainStats
-from capexplorer.load.workers.second import Activity, UserErrorCount, WorkerSecond, decode, encode
+from capexplorer.load.workers.second import UserErrorCount, WorkerSecond, decode, encode
 from capexplorer.model import outside
 from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick
+from capexplorer.model.histogram import LatencyHistogram
 
 from .seconds import endpoint, second
 
@@ -65,7 +66,7 @@ def test_whatever_a_plain_worker_reports_it_is_refused_or_has_numbers_that_can_b
         seconds = stats.seconds(report, 0.5, 103.0)
     except ValueError:
         return
-    tick = Merging().tick(seconds)
+    tick = Merging().merge(seconds, 103.0)
     for found in (*tick.endpoints, *tick.failures):
         assert outside.struct(found) == (found, ())
         msgspec.json.encode(found)
@@ -99,7 +100,9 @@ def test_response_times_are_added_with_their_counts_and_not_one_by_one() -> None
     for now_s in (100.0, 103.0):
         found = stats.seconds({"stats": [report], "errors": {}, "user_count": 1, "user_classes_count": {}}, None, now_s)
     assert sum(each.all_requests for each in found) == COUNT_MOST
-    assert Merging().tick(found).latency.count == COUNT_MOST
+    whole = Merging().merge(found, 103.0).endpoints[0].latency
+    assert whole is not None
+    assert LatencyHistogram.decode(whole).count == COUNT_MOST
 
 
 def test_a_name_that_is_a_number_is_a_name() -> None:
@@ -144,14 +147,16 @@ ENDPOINTS = st.builds(
 SIGNATURES = st.just(FailureSignature(types=("X",)))
 SECONDS = st.builds(
     WorkerSecond,
-    began_s=st.floats(),
-    ended_s=st.floats(),
+    t_s=st.floats(),
+    duration_s=st.floats(),
     users=st.integers(-1, 2**62),
     endpoints=st.lists(st.one_of(ENDPOINTS, st.just(endpoint("/a", 1.0))), max_size=3).map(tuple),
     failures=st.lists(st.builds(FailureTick, name=st.text(), signature=SIGNATURES, count=st.integers(-1, 2**62))).map(tuple),
-    all_requests=st.integers(-1, 2**62),
+    connects=st.integers(-1, 2**62),
     all_latency_sum_ms=st.floats(),
-    activity=st.builds(Activity, waits=st.integers(-1, 5), wait_sum_s=st.floats()),
+    waits=st.integers(-1, 5),
+    wait_sum_s=st.floats(),
+    sleep_sum_s=st.one_of(st.none(), st.floats()),
     user_errors=st.lists(st.builds(UserErrorCount, st.text(), st.text(), st.text(), st.integers(-1, 2**62))).map(tuple),
 )  # fmt: skip
 
@@ -163,7 +168,7 @@ def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_reco
     except InputError:
         return
     assert outside.struct(found)[1] == ()
-    tick = Merging().tick([found])
+    tick = Merging().merge([found], 10.0)
     for each in (*tick.endpoints, *tick.failures):
         assert outside.struct(each) == (each, ())
     assert 0.0 <= tick.all_latency_sum_ms < math.inf

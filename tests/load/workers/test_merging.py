@@ -9,8 +9,8 @@ import pytest
 from capexplorer.errors import InputError
 from capexplorer.load.failures import BYTES_A_TICK
 from capexplorer.load.workers.merging import Merging
-from capexplorer.load.workers.second import Activity, WorkerSecond, decode, encode
-from capexplorer.model.events import FailureSignature, FailureTick
+from capexplorer.load.workers.second import WorkerSecond, decode, encode
+from capexplorer.model.events import ClientTick, FailureSignature, FailureTick
 from capexplorer.model.histogram import LatencyHistogram
 
 from .seconds import endpoint, second
@@ -22,34 +22,40 @@ def test_the_histogram_of_several_workers_is_that_of_all_requests_together() -> 
     chance = random.Random(7)
     latencies_ms = [chance.lognormvariate(2.0, 1.0) for _ in range(3_000)]
     parts = [latencies_ms[:100], latencies_ms[100:1_500], latencies_ms[1_500:]]
-    tick = Merging().tick([second(10.0, endpoint("/a", *part)) for part in parts])
+    tick = Merging().merge([second(10.0, endpoint("/a", *part)) for part in parts], 10.0)
     whole = LatencyHistogram()
     whole.record_us([value * 1000 for value in latencies_ms])
     found = tick.endpoints[0]
     assert found.latency is not None
     assert LatencyHistogram.decode(found.latency) == whole
-    assert tick.latency == whole
+    assert (tick.p50_ms, tick.p95_ms, tick.p99_ms) == whole.percentiles_ms((0.50, 0.95, 0.99))
+    assert tick.max_ms == pytest.approx(whole.max_ms, rel=0.001)
     assert found.latency_sum_ms == pytest.approx(sum(latencies_ms))
 
 
 def test_counts_and_sums_of_workers_are_added() -> None:
     one = second(
-        10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, activity=Activity(2, 1.5, 1, 0.5, 4, 2, 1)
-    )
-    two = second(10.0, endpoint("/a", 3.0), connects=1, activity=Activity(1, 0.5, 0, 0.0, 1, 1.0, 2), users=3, warm_users=3)
-    tick = Merging(("GET /a",)).tick([one, two])
+        10.0, endpoint("/a", 1.0, 2.0, failures=1), endpoint("/b", 5.0), connects=3, waits=2, wait_sum_s=1.5, sleeps=1,
+        sleep_sum_s=0.5, tasks=4, task_sum_s=2.0, users_stopped=1, clients=ClientTick(started=3, reported=2),
+    )  # fmt: skip
+    two = second(
+        9.9, endpoint("/a", 3.0), connects=1, waits=1, wait_sum_s=0.5, tasks=1, task_sum_s=1.0, users_stopped=2, users=3,
+        warm_users=3, clients=ClientTick(started=4, abandoned=1),
+    )  # fmt: skip
+    tick = Merging().merge([one, two], 10.0)
+    assert (tick.t_s, tick.users) == (10.0, 5)
+    assert tick.duration_s == pytest.approx(1.1)
+    assert tick.clients == ClientTick(started=7, reported=2, abandoned=1)
     assert [(each.name, each.requests, each.failures, each.received_bytes) for each in tick.endpoints] == [
         ("/a", 4, 1, 30),
         ("/b", 1, 0, 10),
     ]
-    assert (tick.all_requests, tick.finished, tick.connects, tick.warm_users) == (5, 3, 4, 5)
-    activity = tick.activity
-    assert (activity.waits, activity.wait_sum_s, activity.sleeps, activity.tasks, activity.task_sum_s) == (3, 2.0, 1, 5, 3.0)
-    assert activity.users_stopped == 3
+    assert (tick.all_requests, tick.connects, tick.warm_users, tick.users_stopped) == (5, 4, 5, 3)
+    assert (tick.waits, tick.wait_sum_s, tick.sleeps, tick.sleep_sum_s, tick.tasks, tick.task_sum_s) == (3, 2.0, 1, 0.5, 5, 3.0)
 
 
 def test_one_worker_that_does_not_know_its_warm_users_leaves_them_unknown() -> None:
-    assert Merging().tick([second(10.0), second(10.0, warm_users=None)]).warm_users is None
+    assert Merging().merge([second(10.0), second(10.0, warm_users=None)], 10.0).warm_users is None
 
 
 def _failing(count: int, name: str = "/a", text: str = REFUSED.text) -> WorkerSecond:
@@ -59,9 +65,9 @@ def _failing(count: int, name: str = "/a", text: str = REFUSED.text) -> WorkerSe
 
 def test_equal_failures_of_workers_are_added_and_the_first_example_is_kept() -> None:
     merging = Merging()
-    tick = merging.tick([_failing(2), _failing(5)])
+    tick = merging.merge([_failing(2), _failing(5)], 10.0)
     assert [(each.count, each.example) for each in tick.failures] == [(7, "[2]")]
-    assert [(each.count, each.example) for each in merging.tick([_failing(1)]).failures] == [(1, None)]
+    assert [(each.count, each.example) for each in merging.merge([_failing(1)], 11.0).failures] == [(1, None)]
 
 
 def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_lost() -> None:
@@ -69,16 +75,16 @@ def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_
 
     merging, counted = Merging(), 0
     seconds = [_failing(1, name=f"/{worker}", text=f"refused {worker}") for worker in range(100)]
-    ticks = [merging.tick(seconds)]
+    ticks = [merging.merge(seconds, 10.0)]
     while ticks[-1].failures:
         counted += sum(each.count for each in ticks[-1].failures)
         assert sum(len(msgspec.json.encode(each)) for each in ticks[-1].failures) <= BYTES_A_TICK
-        ticks.append(merging.tick([]))
+        ticks.append(merging.merge([], 10.0))
     assert counted == 100
 
 
 def test_a_second_of_a_worker_is_decoded_as_it_was_encoded() -> None:
-    made = second(10.0, endpoint("/a", 1.0, 2.0), activity=Activity(1, 0.5))
+    made = second(10.0, endpoint("/a", 1.0, 2.0), waits=1, wait_sum_s=0.5)
     assert decode(encode(made)) == made
 
 

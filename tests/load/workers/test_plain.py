@@ -23,7 +23,7 @@ def test_a_report_is_split_into_its_seconds_and_no_request_is_lost() -> None:
     stats = PlainStats()
     assert stats.seconds(_report(5), 0.5, 100.0) == [], "the length of the first report is unknown"
     seconds = stats.seconds(_report(100, failures=10), 0.5, 103.0)
-    assert [(each.began_s, each.ended_s, each.users) for each in seconds] == [
+    assert [(each.began_s, each.t_s, each.users) for each in seconds] == [
         (100.0, 101.0, 3),
         (101.0, 102.0, 3),
         (102.0, 103.0, 3),

@@ -32,7 +32,7 @@ from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
 from capexplorer.run.live import LiveRun
 from capexplorer.run.options import RunOptions
 from capexplorer.run.pump import Pump
-from capexplorer.run.tick_sampler import TickSampler
+from capexplorer.run.sampling import TickSampler
 from capexplorer.session.writer import SessionWriter
 
 from ..simulated_load import Calls, EmptyProbes, SimulatedLoadThread, SimulatedService
