@@ -1,4 +1,4 @@
-"""The columns of a timeline: one double per tick, by name. From some of them a level computes its figures.
+"""The columns of a timeline: one double per tick, by name. From some of them the figures of a level are computed (`slice`).
 
 A value that was not measured is None, in a column NaN. Names are the same wherever a second is kept, charted or exported. Many
 ticks are converted at once, column by column: the 86,400 of a day take a third of the time that they take one by one.
@@ -9,84 +9,28 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 from .events import EndpointTick, Sample
-from .readings import GeneratorReading, HostReading, PortsReading, TcpReading
+from .figures import LevelFigures
+from .readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 
 # isort: split
 from itertools import chain
 
 import numpy as np
 
-from .readings import NeighboursReading, TargetReading
-
-# -- second columns ------------------------------------------------------------------------------------------------------------
-# The columns from which a level's figures are computed (SECOND_COLUMNS), made from ticks.
-#
-# Each value is a double; None: not measured. Many ticks are converted at once (`columns.rows`).
-
-
 Values = Sequence[float | None]
 """Values of a column, one per tick; None: not measured."""
 
 SecondValues = Mapping[str, float | None]
-"""The values of one tick by column, for SECOND_COLUMNS and perhaps more; None: not measured."""
+"""The values of one tick by column; None: not measured."""
 
 Columns: TypeAlias = "dict[str, array[float]]"
 """Columns of equal length, by name. Several may be one array, so only `extend_all` changes them."""
-
-READINGS = (
-    "target_cpu_ratio", "target_rss_bytes", "host_cpu_ratio", "load_average_1m",
-    "generator_cpu_ratio", "generator_run_delay_ratio", "loop_lag_p99_ms",
-    "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
-)  # fmt: skip
-"""Readings whose mean over settled seconds is a figure of a level."""
-
-SECOND_COLUMNS = (
-    "duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
-    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
-    "offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms",
-    *READINGS,
-)  # fmt: skip
-"""Columns that a level's figures need in addition to the histograms; they have the names of the timeline's columns."""
-
-
-class Fields:
-    """Columns that are made from at least two fields of a tick, or of one of its readings."""
-
-    def __init__(self, by_column: Mapping[str, str]) -> None:
-        self.columns = tuple(by_column)
-        self.values = attrgetter(*by_column.values())
-
-    @classmethod
-    def named(cls, *names: str) -> Fields:
-        """Columns with the names of their fields."""
-        return cls(dict(zip(names, names, strict=True)))
-
-    def of(self, readings: Iterable[object]) -> dict[str, Values]:
-        """The values of the columns, one per reading."""
-        return dict(zip(self.columns, zip(*map(self.values, readings), strict=True), strict=True))
-
-    def of_offered(self, samples: Sequence[Sample]) -> dict[str, Values]:
-        """The values of the columns from each tick's `offered`; None in ticks without an offered rate."""
-        nothing = (None,) * len(self.columns)
-        if all(sample.offered is None for sample in samples):
-            return dict.fromkeys(self.columns, (None,) * len(samples))
-        found = [nothing if sample.offered is None else self.values(sample.offered) for sample in samples]
-        return dict(zip(self.columns, zip(*found, strict=True), strict=True))
-
-    def totals(self, samples: Sequence[Sample]) -> dict[str, Values]:
-        """The sums of the values of the columns over each tick's targets; None without targets, or if one was not measured."""
-        if all(len(sample.targets) == 1 for sample in samples):
-            return self.of([sample.targets[0] for sample in samples])
-        nothing = (None,) * len(self.columns)
-        by_tick = [list(zip(*map(self.values, sample.targets), strict=True)) for sample in samples]
-        found = [[total(values) for values in each] or nothing for each in by_tick]
-        return dict(zip(self.columns, zip(*found, strict=True), strict=True))
 
 
 class EndpointSums(NamedTuple):
@@ -115,55 +59,251 @@ class EndpointSums(NamedTuple):
         return cls(requests, failures, latency_sum_ms, failure_latency_sum_ms, warmup_requests, warmup_failures)
 
 
-_OF_SAMPLE = Fields.named("duration_s", "users", "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s")
-_OF_OFFERED = Fields.named("offered_per_s", "planned", "finished", "from_plan_sum_ms", "in_flight", "queued", "late_p99_ms")
-_OF_TARGETS = Fields({"target_cpu_ratio": "cpu_ratio", "target_rss_bytes": "rss_bytes"})
-_OF_GENERATOR = Fields(
-    {
-        "generator_cpu_ratio": "cpu_ratio",
-        "generator_run_delay_ratio": "run_delay_ratio",
-        "loop_lag_p99_ms": "loop_lag_p99_ms",
-    }
+class Column(NamedTuple):
+    """One column. Its name ends with its unit."""
+
+    name: str
+    read: str | Callable[[Sample, EndpointSums], float | None]
+    """How a second is read: a field of the sample, of one of its readings, or of the sums over its endpoints; or a function of
+    both. Values of several targets are added.
+    """
+    level: Literal["sum", "mean", "greatest"] | None = None
+    """How the seconds of a level fold into its figures; a mean counts those in which it was measured. None: they do not, or in a
+    way of their own.
+    """
+    written: Literal["number", "whole"] | None = None
+    """How seconds.csv has it; None: it is neither exported nor charted."""
+
+
+# -- values that are computed
+
+
+def _per_s(value: float | None, sample: Sample) -> float | None:
+    """The value divided by the length of its tick; NaN for a tick of no length, which a corrupted log may have."""
+    return None if value is None else value / sample.duration_s if sample.duration_s > 0 else math.nan
+
+
+def _throughput_rps(sample: Sample, sums: EndpointSums) -> float | None:
+    """Rates of a second include warm-up requests."""
+    return _per_s(sums.requests + sums.warmup_requests, sample)
+
+
+def _failures_rps(sample: Sample, sums: EndpointSums) -> float | None:
+    return _per_s(sums.failures + sums.warmup_failures, sample)
+
+
+def _goodput_rps(sample: Sample, _: EndpointSums) -> float | None:
+    return None if sample.work is None else _per_s(sample.work + sample.warmup_work, sample)
+
+
+def _finished_per_s(sample: Sample, _: EndpointSums) -> float | None:
+    return None if sample.offered is None else _per_s(sample.offered.finished, sample)
+
+
+def _dropped_per_s(sample: Sample, _: EndpointSums) -> float | None:
+    return None if sample.offered is None else _per_s(sample.offered.dropped.total, sample)
+
+
+def _unsettled_failures(sample: Sample, sums: EndpointSums) -> float:
+    """Failed requests that the level's failure ratio does not count: warm-up, and all before it settled."""
+    return sums.warmup_failures + (0 if sample.settled else sums.failures)
+
+
+def _app_backlog(sample: Sample, _: EndpointSums) -> float | None:
+    """Work that the target has accepted and not finished, by its own metrics: queued plus running, or accepted minus finished and
+    failed. None without such metrics.
+    """
+    app = sample.app
+    if "queued" in app:
+        return app["queued"] + app.get("running", 0.0)
+    if "accepted" in app and "finished" in app:
+        return app["accepted"] - app["finished"] - app.get("failed", 0.0)
+    return None
+
+
+def _fds_fullest(sample: Sample, _: EndpointSums) -> float | None:
+    return _fullest(sample.targets)[0]
+
+
+def _fds_limit(sample: Sample, _: EndpointSums) -> float | None:
+    return _fullest(sample.targets)[1]
+
+
+def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
+    """(open files, their limit) of the process that is nearest to its limit."""
+    if len(targets) == 1:
+        return targets[0].fds_fullest, targets[0].fds_limit
+    both = [(each.fds_fullest, each.fds_limit) for each in targets if each.fds_fullest is not None and each.fds_limit]
+    return max(both, key=lambda each: each[0] / each[1], default=(None, None))
+
+
+# -- the table
+
+
+TABLE = (
+    Column("t_s", "sample.t_s", written="number"),
+    Column("duration_s", "sample.duration_s", written="number"),
+    Column("level", "sample.level", written="whole"),
+    Column("users", "sample.users", written="whole"),
+    Column("wanted", "sample.wanted", written="whole"),
+    Column("settled", "sample.settled", written="whole"),
+    Column("throughput_rps", _throughput_rps, written="number"),
+    Column("goodput_rps", _goodput_rps, written="number"),
+    Column("failures_rps", _failures_rps, written="number"),
+    Column("p50_ms", "sample.p50_ms", written="number"),
+    Column("p95_ms", "sample.p95_ms", written="number"),
+    Column("p99_ms", "sample.p99_ms", written="number"),
+    Column("max_ms", "sample.max_ms", written="number"),
+    Column("target_cpu_ratio", "targets.cpu_ratio", level="mean", written="number"),
+    Column("target_rss_bytes", "targets.rss_bytes", level="mean", written="number"),
+    Column("target_fds", "targets.fds", written="number"),
+    Column("target_fds_fullest", _fds_fullest, written="number"),
+    Column("target_fds_limit", _fds_limit, written="number"),
+    Column("host_cpu_ratio", "host.cpu_ratio", level="mean", written="number"),
+    Column("host_memory_bytes", "host.memory_used_bytes", written="number"),
+    Column("load_average_1m", "host.load_average_1m", level="mean", written="number"),
+    Column("received_bytes_per_s", "host.received_bytes_per_s", level="mean", written="number"),
+    Column("sent_bytes_per_s", "host.sent_bytes_per_s", level="mean", written="number"),
+    Column("generator_cpu_ratio", "generator.cpu_ratio", level="mean", written="number"),
+    Column("screen_cpu_ratio", "generator.screen_cpu_ratio", written="number"),
+    Column("recorder_cpu_ratio", "generator.recorder_cpu_ratio", written="number"),
+    Column("loop_lag_p99_ms", "generator.loop_lag_p99_ms", level="mean", written="number"),
+    Column("generator_rss_bytes", "generator.rss_bytes", written="number"),
+    Column("generator_fds", "generator.fds", written="number"),
+    Column("ports_used", "ports.used", level="greatest", written="number"),
+    Column("ports_capacity", "ports.capacity", level="mean", written="number"),
+    Column("ports_time_wait", "ports.time_wait", written="number"),
+    Column("ports_burn_rate_per_s", "ports.burn_rate_per_s", written="number"),
+    Column("ports_exhausted_in_s", "ports.exhausted_in_s", written="number"),
+    Column("others_cpu_ratio", "neighbours.cpu_ratio", written="number"),
+    Column("offered_per_s", "offered.offered_per_s", written="number"),
+    Column("finished_per_s", _finished_per_s, written="number"),
+    Column("dropped_per_s", _dropped_per_s, written="number"),
+    Column("in_flight", "offered.in_flight", written="number"),
+    Column("queued", "offered.queued", written="number"),
+    Column("from_plan_p50_ms", "offered.p50_ms", written="number"),
+    Column("from_plan_p95_ms", "offered.p95_ms", written="number"),
+    Column("from_plan_p99_ms", "offered.p99_ms", written="number"),
+    Column("from_plan_max_ms", "offered.max_ms", written="number"),
+    Column("late_p99_ms", "offered.late_p99_ms", written="number"),
+    Column("work", "sample.work", level="sum"),
+    Column("waits", "sample.waits", level="sum"),
+    Column("wait_sum_s", "sample.wait_sum_s", level="sum"),
+    Column("sleep_sum_s", "sample.sleep_sum_s", level="sum"),
+    Column("tasks", "sample.tasks", level="sum"),
+    Column("task_sum_s", "sample.task_sum_s", level="sum"),
+    Column("requests", "endpoints.requests", level="sum"),
+    Column("failures", "endpoints.failures", level="sum"),
+    Column("latency_sum_ms", "endpoints.latency_sum_ms", level="sum"),
+    Column("failure_latency_sum_ms", "endpoints.failure_latency_sum_ms", level="sum"),
+    Column("generator_run_delay_ratio", "generator.run_delay_ratio", level="mean"),
+    Column("open_sockets", "tcp.sockets_in_use", level="mean"),
+    Column("disk_busy_ratio", "host.disk_busy_ratio", level="mean"),
+    Column("unsettled_failures", _unsettled_failures),
+    Column("app_backlog", _app_backlog),
+    Column("warm_users", "sample.warm_users"),
+    Column("target_run_delay_ratio", "targets.run_delay_ratio"),
+    Column("planned", "offered.planned"),
+    Column("finished", "offered.finished"),
+    Column("from_plan_sum_ms", "offered.from_plan_sum_ms"),
+    Column("dropped_by_target", "offered.dropped.target"),
+    Column("dropped_at_stop", "offered.dropped.stopped"),
 )
-_OF_HOST = Fields(
-    {
-        "host_cpu_ratio": "cpu_ratio",
-        "load_average_1m": "load_average_1m",
-        "disk_busy_ratio": "disk_busy_ratio",
-        "received_bytes_per_s": "received_bytes_per_s",
-        "sent_bytes_per_s": "sent_bytes_per_s",
-    }
-)
-_OF_PORTS = Fields({"ports_used": "used", "ports_capacity": "capacity"})
+"""All columns; those of seconds.csv in its order."""
 
-NO_GENERATOR, NO_HOST, NO_PORTS, NO_TCP = GeneratorReading(), HostReading(), PortsReading(), TcpReading()
+NAMES = tuple(column.name for column in TABLE)
+WRITTEN = {column.name: column.written for column in TABLE if column.written is not None}
+"""The columns that are exported and charted, and how they are written."""
+FOLDED = {column.name: column.level for column in TABLE if column.level is not None}
+SUMS = tuple(name for name, how in FOLDED.items() if how == "sum")
+READINGS = tuple(name for name in LevelFigures.__struct_fields__ if FOLDED.get(name, "sum") != "sum")
+"""Readings whose mean or greatest value is a figure of a level."""
 
-
-def second_values(sample: Sample) -> dict[str, float | None]:
-    """The values of one tick by column, in the order of SECOND_COLUMNS; None: not measured."""
-    found = second_columns((sample,), [EndpointSums.of(sample.endpoints)])
-    return {name: found[name][0] for name in SECOND_COLUMNS}
+_NOTHING_READ: dict[str, object] = {
+    "generator": GeneratorReading(), "host": HostReading(), "neighbours": NeighboursReading(), "ports": PortsReading(),
+    "tcp": TcpReading(),
+}  # fmt: skip
 
 
-def second_columns(samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> dict[str, Values]:
-    """The values of ticks, at least one, by column, for all of SECOND_COLUMNS. `sums`: those over each tick's endpoints."""
-    return {
-        **_OF_SAMPLE.of(samples),
-        "requests": [each.requests for each in sums],
-        "failures": [each.failures for each in sums],
-        "latency_sum_ms": [each.latency_sum_ms for each in sums],
-        "failure_latency_sum_ms": [each.failure_latency_sum_ms for each in sums],
-        **_OF_OFFERED.of_offered(samples),
-        **_OF_TARGETS.totals(samples),
-        **_OF_GENERATOR.of([sample.generator or NO_GENERATOR for sample in samples]),
-        **_OF_HOST.of([sample.host or NO_HOST for sample in samples]),
-        "open_sockets": [(sample.tcp or NO_TCP).sockets_in_use for sample in samples],
-        **_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
-    }
+class _Source:
+    """Columns that are fields of one part of a sample."""
+
+    def __init__(self, name: str, columns: Mapping[str, str]) -> None:
+        self._name, self._columns, fields = name, tuple(columns), tuple(columns.values())
+        self._values: Callable[[Any], tuple[float | None, ...]] = (
+            attrgetter(*fields) if len(fields) > 1 else lambda reading: (getattr(reading, fields[0]),)
+        )
+
+    def values(self, samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> dict[str, Values]:
+        """The values of its columns, one per tick."""
+        if self._name == "offered" and all(sample.offered is None for sample in samples):
+            return dict.fromkeys(self._columns, (None,) * len(samples))
+        return dict(zip(self._columns, zip(*self._by_tick(samples, sums), strict=True), strict=True))
+
+    def _by_tick(self, samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> Iterable[tuple[float | None, ...]]:
+        nothing, values = (None,) * len(self._columns), self._values
+        match self._name:
+            case "sample":
+                return map(values, samples)
+            case "endpoints":
+                return map(values, sums)
+            case "offered":
+                return [nothing if sample.offered is None else values(sample.offered) for sample in samples]
+            case "targets":
+                return [self._total(sample.targets) or nothing for sample in samples]
+        unread, of = _NOTHING_READ[self._name], attrgetter(self._name)
+        return [values(of(sample) or unread) for sample in samples]
+
+    def _total(self, targets: Sequence[TargetReading]) -> tuple[float | None, ...]:
+        """Sums over targets; empty without any."""
+        if len(targets) == 1:
+            return self._values(targets[0])
+        return tuple([total(values) for values in zip(*map(self._values, targets), strict=True)])
 
 
-def without_ticks(names: Iterable[str]) -> Columns:
-    """Columns of these names, at least one, that are still empty."""
+def _sources() -> list[_Source]:
+    by_source: dict[str, dict[str, str]] = {}
+    for column in TABLE:
+        if isinstance(column.read, str):
+            source, _, field = column.read.partition(".")
+            by_source.setdefault(source, {})[column.name] = field
+    return [_Source(source, columns) for source, columns in by_source.items()]
+
+
+_SOURCES = _sources()
+_COMPUTED = [(column.name, column.read) for column in TABLE if not isinstance(column.read, str)]
+
+
+def row(sample: Sample) -> dict[str, float | None]:
+    """The values of one tick by column."""
+    return {name: values[0] for name, values in rows((sample,)).items()}
+
+
+def rows(samples: Sequence[Sample]) -> dict[str, Values]:
+    """The values of ticks, at least one, by column."""
+    sums = [EndpointSums.of(sample.endpoints) for sample in samples]
+    found: dict[str, Values] = {}
+    for source in _SOURCES:
+        found |= source.values(samples, sums)
+    for name, read in _COMPUTED:
+        found[name] = list(map(read, samples, sums))
+    return found
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """Sum of the values; None if there are none, or one was not measured."""
+    given = list(values)
+    if len(given) == 1:
+        return given[0]
+    known = [value for value in given if value is not None]
+    return math.fsum(known) if known and len(known) == len(given) else None
+
+
+# -- arrays
+
+
+def empty(names: Iterable[str] = NAMES) -> Columns:
+    """Columns of these names, at least one, without a tick."""
     return dict.fromkeys(names, array("d"))
 
 
@@ -171,6 +311,13 @@ def append(columns: Columns, values: SecondValues) -> None:
     """Append one tick's values to the columns of the same names, None as NaN."""
     doubles = array("d", [math.nan if (value := values[name]) is None else value for name in columns])
     extend_all(columns, array("q", doubles.tobytes()))
+
+
+def extend(columns: Columns, found: Mapping[str, Values]) -> None:
+    """Append the values to the columns of the same names, None as NaN."""
+    ticks, in_order = len(found["t_s"]), (found[name] for name in columns)
+    values = np.fromiter(chain.from_iterable(in_order), np.float64, len(columns) * ticks)  # half of the time of np.array
+    extend_all(columns, [column.tobytes() for column in values.reshape(-1, ticks)])
 
 
 def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
@@ -188,147 +335,6 @@ def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
             column = column[:length]
             columns.update(dict.fromkeys(names, column))
         column.frombytes(bits if isinstance(bits, bytes) else bits.to_bytes(8, sys.byteorder, signed=True))
-
-
-def unsettled_failures(sample: Sample, sums: EndpointSums) -> int:
-    """Failed requests of a tick that its level's failure ratio does not count: warm-up, and all before it settled. `sums`: those
-    over its endpoints.
-    """
-    return sums.warmup_failures + (0 if sample.settled else sums.failures)
-
-
-def total(values: Iterable[float | None]) -> float | None:
-    """Sum of the values; None if there are none, or one was not measured."""
-    given = list(values)
-    if len(given) == 1:
-        return given[0]
-    known = [value for value in given if value is not None]
-    return math.fsum(known) if known and len(known) == len(given) else None
-
-
-COLUMNS = (
-    "t_s", "duration_s", "level", "users", "wanted", "settled",
-    "throughput_rps", "goodput_rps", "failures_rps",
-    "p50_ms", "p95_ms", "p99_ms", "max_ms",
-    "target_cpu_ratio", "target_rss_bytes", "target_fds", "target_fds_fullest", "target_fds_limit",
-    "host_cpu_ratio", "host_memory_bytes", "load_average_1m", "received_bytes_per_s", "sent_bytes_per_s",
-    "generator_cpu_ratio", "screen_cpu_ratio", "recorder_cpu_ratio", "loop_lag_p99_ms",
-    "generator_rss_bytes", "generator_fds",
-    "ports_used", "ports_capacity", "ports_time_wait", "ports_burn_rate_per_s", "ports_exhausted_in_s",
-    "others_cpu_ratio",
-    "offered_per_s", "finished_per_s", "dropped_per_s", "in_flight", "queued",
-    "from_plan_p50_ms", "from_plan_p95_ms", "from_plan_p99_ms", "from_plan_max_ms", "late_p99_ms",
-)  # fmt: skip
-
-FOLD_COLUMNS = (
-    "work", "waits", "wait_sum_s", "sleep_sum_s", "tasks", "task_sum_s",
-    "requests", "failures", "latency_sum_ms", "failure_latency_sum_ms",
-    "generator_run_delay_ratio", "open_sockets", "disk_busy_ratio", "unsettled_failures",
-    "app_backlog", "warm_users", "target_run_delay_ratio", "planned", "finished", "from_plan_sum_ms",
-    "dropped_by_target", "dropped_at_stop",
-)  # fmt: skip
-"""Further columns, which are not charted or exported: counts and sums of settled requests, from which a level's figures are
-computed (SECOND_COLUMNS), and columns that only detectors use."""
-
-_FURTHER_OF_SAMPLE = Fields.named("t_s", "level", "wanted", "settled", "p50_ms", "p95_ms", "p99_ms", "max_ms", "warm_users")
-_FURTHER_OF_OFFERED = Fields(
-    {
-        "from_plan_p50_ms": "p50_ms",
-        "from_plan_p95_ms": "p95_ms",
-        "from_plan_p99_ms": "p99_ms",
-        "from_plan_max_ms": "max_ms",
-        "dropped_by_target": "dropped.target",
-        "dropped_at_stop": "dropped.stopped",
-    }
-)
-_FURTHER_OF_TARGETS = Fields({"target_fds": "fds", "target_run_delay_ratio": "run_delay_ratio"})
-_FURTHER_OF_GENERATOR = Fields(
-    {
-        "screen_cpu_ratio": "screen_cpu_ratio",
-        "recorder_cpu_ratio": "recorder_cpu_ratio",
-        "generator_rss_bytes": "rss_bytes",
-        "generator_fds": "fds",
-    }
-)
-_FURTHER_OF_PORTS = Fields(
-    {"ports_time_wait": "time_wait", "ports_burn_rate_per_s": "burn_rate_per_s", "ports_exhausted_in_s": "exhausted_in_s"}
-)
-"""Columns that are not among SECOND_COLUMNS, by the reading that they come from."""
-
-
-def row(sample: Sample) -> dict[str, float | None]:
-    """The values of one tick by column, for all of COLUMNS and FOLD_COLUMNS."""
-    return {name: values[0] for name, values in rows((sample,)).items()}
-
-
-def rows(samples: Sequence[Sample]) -> dict[str, Values]:
-    """The values of ticks, at least one, by column, for all of COLUMNS and FOLD_COLUMNS. Rates include warm-up requests."""
-    sums = [EndpointSums.of(sample.endpoints) for sample in samples]
-    seconds, fullest = second_columns(samples, sums), [_fullest(sample.targets) for sample in samples]
-    return {
-        **seconds,
-        **_FURTHER_OF_SAMPLE.of(samples),
-        **_FURTHER_OF_GENERATOR.of([sample.generator or NO_GENERATOR for sample in samples]),
-        "host_memory_bytes": [(sample.host or NO_HOST).memory_used_bytes for sample in samples],
-        "others_cpu_ratio": [(sample.neighbours or _NO_NEIGHBOURS).cpu_ratio for sample in samples],
-        **_FURTHER_OF_PORTS.of([sample.ports or NO_PORTS for sample in samples]),
-        "throughput_rps": _per_s([each.requests + each.warmup_requests for each in sums], samples),
-        "goodput_rps": _per_s([_all_work(sample) for sample in samples], samples),
-        "failures_rps": _per_s([each.failures + each.warmup_failures for each in sums], samples),
-        **_FURTHER_OF_TARGETS.totals(samples),
-        "target_fds_fullest": [fds for fds, _ in fullest],
-        "target_fds_limit": [limit for _, limit in fullest],
-        "unsettled_failures": [unsettled_failures(sample, each) for sample, each in zip(samples, sums, strict=True)],
-        "app_backlog": [_backlog(sample.app) for sample in samples],
-        **_FURTHER_OF_OFFERED.of_offered(samples),
-        "finished_per_s": _per_s(seconds["finished"], samples),
-        "dropped_per_s": _per_s([_dropped(sample) for sample in samples], samples),
-    }
-
-
-def extend(columns: Columns, found: Mapping[str, Values]) -> None:
-    """Append the values to the columns of the same names, None as NaN."""
-    ticks, in_order = len(found["t_s"]), (found[name] for name in columns)
-    values = np.fromiter(chain.from_iterable(in_order), np.float64, len(columns) * ticks)  # half of the time of np.array
-    extend_all(columns, [column.tobytes() for column in values.reshape(-1, ticks)])
-
-
-def _dropped(sample: Sample) -> float | None:
-    return sample.offered.dropped.total if sample.offered is not None else None
-
-
-def _all_work(sample: Sample) -> float | None:
-    return None if sample.work is None else sample.work + sample.warmup_work
-
-
-def _per_s(values: Values, samples: Sequence[Sample]) -> Values:
-    """Values divided by the length of their ticks; NaN for a tick of no length, which a corrupted log may have."""
-    return [
-        None if value is None else value / sample.duration_s if sample.duration_s > 0 else math.nan
-        for value, sample in zip(values, samples, strict=True)
-    ]
-
-
-def _backlog(app: Mapping[str, float]) -> float | None:
-    """Work that the target has accepted and not finished, by its own metrics: queued plus running, or accepted minus finished and
-    failed. None without such metrics.
-    """
-    if "queued" in app:
-        return app["queued"] + app.get("running", 0.0)
-    if "accepted" in app and "finished" in app:
-        return app["accepted"] - app["finished"] - app.get("failed", 0.0)
-    return None
-
-
-def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | None]:
-    """(open files, their limit) of the process that is nearest to its limit."""
-    if len(targets) == 1:
-        return targets[0].fds_fullest, targets[0].fds_limit
-    both = [(each.fds_fullest, each.fds_limit) for each in targets if each.fds_fullest is not None and each.fds_limit]
-    return max(both, key=lambda each: each[0] / each[1], default=(None, None))
-
-
-_NO_NEIGHBOURS = NeighboursReading()
 
 
 # -- endpoint columns ----------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> L
 
 
 def _nothing_folded(opened: LevelOpened, columns: Columns | None) -> Folded:
-    return LevelFold(columns), RampFold.of(opened) if opened.ramp else None
+    return LevelFold(columns), RampFold.of(opened, columns) if opened.ramp else None
 
 
 class Level:
@@ -149,8 +149,8 @@ class Level:
         folded = self._seconds()
         assert folded is not None  # an open level always has a fold
         if void is not None:
-            failed = folded[0].figures().failures + folded[0].failures_while_unsettled
-            figures = LevelFigures(settled=False, failures_while_unsettled=failed)
+            counted = folded[0].figures()
+            figures = LevelFigures(settled=False, failures_while_unsettled=counted.failures + counted.failures_while_unsettled)
             index, users, started_s = self.opened.index, self.opened.users, self.started_s
             return LevelClosed(
                 t_s=t_s,
@@ -182,7 +182,7 @@ class Level:
             self._figures = self._endpoints = None
             folded[0].add(sample, tick)
             if folded[1] is not None:
-                folded[1].add(sample)
+                folded[1].add(sample, tick)
 
     def close(self, closed: LevelClosed) -> None:
         """Adopt the recorded figures and drop the accumulated seconds."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from .columns import COLUMNS, FOLD_COLUMNS, Columns, EndpointColumns, append, row, without_ticks
+from .columns import Columns, EndpointColumns, append, empty, row
 from .events import (
     Command,
     Ended,
@@ -83,7 +83,7 @@ class Timeline:
         """Number of events applied: as long as it stays, so does all that is drawn from this timeline."""
         self.ticks = 0
         self._has_own_columns = seconds_of is None
-        self.columns: Columns = without_ticks((*COLUMNS, *FOLD_COLUMNS)) if seconds_of is None else seconds_of.columns
+        self.columns: Columns = empty() if seconds_of is None else seconds_of.columns
         """Columns by name, of length `ticks`. Those of another timeline are longer, with values of later times: read only up to
         the cursor, and slices of them, for they cannot grow while a buffer is in use."""
         self.endpoint_columns: EndpointColumns = EndpointColumns() if seconds_of is None else seconds_of.endpoint_columns

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import wording
-from ..model.columns import COLUMNS
+from ..model.columns import WRITTEN
 from ..model.events import Header, Mark
 from ..model.reading_means import READ_RATIO, readings_of_parts
 from ..model.timeline import Timeline
@@ -23,8 +23,6 @@ from .escaping import cell
 from .listed_findings import findings
 from .rows import EndpointAtLevel, endpoint_levels
 from .summary import summarise
-
-_WHOLE = ("level", "users", "wanted", "settled")
 
 
 def render(timeline: Timeline) -> dict[str, bytes]:
@@ -87,10 +85,10 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
 
 def seconds(timeline: Timeline) -> bytes:
     """The timeline's columns, unchanged. Rates count all requests that were sent, including warm-up."""
-    columns = [timeline.columns[name][: len(timeline)] for name in COLUMNS]
-    whole = [name in _WHOLE for name in COLUMNS]
+    columns = [timeline.columns[name][: len(timeline)] for name in WRITTEN]
+    whole = [how == "whole" for how in WRITTEN.values()]
     ticks = zip(*columns, strict=True)
-    return table(COLUMNS, ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
+    return table(tuple(WRITTEN), ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
 
 
 PART_READINGS = {

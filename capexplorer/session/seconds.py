@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ..model.columns import Columns
 from ..model.events import LevelOpened, Sample
 from ..model.level import Folded
-from ..model.level_fold import LevelFold, Merged, RampFold
+from ..model.level_fold import LevelFold, RampFold
+from ..model.merged import Merged
 
 KEEP_EVERY = 64
 """Settled seconds between states that are kept, each of about 8 KB: to continue from one takes at most 5 ms, for each second's
@@ -42,15 +43,10 @@ class LevelSeconds:
         Ticks before `named` belong to the level even if they have the index of another one: it was opened by a shift, which is
         detected later than it happens.
         """
-        own = self._own(opened, first, stop, named)
+        own = (np.flatnonzero(self._own(opened, first, stop, named)) + first).tolist()
         ticks = self._settled(opened, first, stop, named)
-        fold = LevelFold(self._columns, ticks)
-        fold.failures_while_unsettled = int(np.frombuffer(self._columns["unsettled_failures"][first:stop])[own].sum())
-        fold.warm_ratio = self._warm_ratio(np.flatnonzero(own) + first)
-        if ticks:
-            fold.settled_s = self._columns["t_s"][ticks[0]] - self._columns["duration_s"][ticks[0]]
-        fold.merged = self._merged(first, ticks)
-        return fold, self._ramp(opened, (np.flatnonzero(own) + first).tolist()) if opened.ramp else None
+        fold = LevelFold(self._columns, own, ticks, self._merged(first, ticks))
+        return fold, self._ramp(opened, own) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
         """Compute the states of a level in advance, one per step of the iterator. Arguments as of `fold`."""
@@ -68,16 +64,10 @@ class LevelSeconds:
         settled = np.frombuffer(self._columns["settled"][first:stop]) == 1.0
         return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
 
-    def _warm_ratio(self, ticks: NDArray[np.int64]) -> float | None:
-        """The share of warm users in the latest of these ticks with users."""
-        warm, users = (np.frombuffer(self._columns[name])[ticks] for name in ("warm_users", "users"))
-        known = np.flatnonzero((users != 0) & ~np.isnan(warm))
-        return float(warm[known[-1]] / users[known[-1]]) if known.size else None
-
     def _ramp(self, opened: LevelOpened, ticks: Sequence[int]) -> RampFold:
-        ramp = RampFold.of(opened)
+        ramp = RampFold.of(opened, self._columns)
         for tick in ticks:
-            ramp.add(self._sample(tick))
+            ramp.add(self._sample(tick), tick)
         return ramp
 
     def _merged(self, first: int, ticks: Sequence[int]) -> Merged:

@@ -251,7 +251,7 @@ class PlanDriver:
         if step is None or not step.needs_verdict or level is None or level.fold is None:
             return False
         known = self._knee_users if step.offered_per_s is None else self._capacity_per_s
-        return known is None and 0.0 < level.fold.settled_seconds < SECONDS_LEAST
+        return known is None and 0.0 < level.fold.settled.seconds < SECONDS_LEAST
 
     @property
     def _capacity_per_s(self) -> float | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from capexplorer.analysis.rates.rate_level import RateLevel
-from capexplorer.model.level_fold import batch_error
+from capexplorer.model.slice import batch_error
 
 from .open_queue import Iteration, OpenRun
 from .queues import System

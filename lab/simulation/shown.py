@@ -9,7 +9,7 @@ import numpy as np
 
 from capexplorer.analysis.causes.generator_saturation import BUSY_LEAST
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.model.level_fold import batch_error
+from capexplorer.model.slice import batch_error
 
 from .ladders import Ladder, ObservedLevel
 

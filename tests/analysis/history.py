@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from capexplorer.analysis.ladder import LadderLevel
-from capexplorer.model.level_fold import batch_error
+from capexplorer.model.slice import batch_error
 
 WARM_UP_TICKS = 10
 HOLD_LEAST_TICKS = 20

@@ -7,18 +7,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.model.columns import (
-    COLUMNS,
-    FOLD_COLUMNS,
-    READINGS,
-    SECOND_COLUMNS,
-    append,
-    extend,
-    row,
-    rows,
-    second_values,
-    without_ticks,
-)
+from capexplorer.model.columns import FOLDED, NAMES, READINGS, append, empty, extend, row, rows
 from capexplorer.model.events import EndpointTick, OfferedTick, Sample
 from capexplorer.model.readings import GeneratorReading, TargetReading
 
@@ -26,12 +15,11 @@ TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settle
 
 
 def test_a_tick_has_every_column_and_no_other() -> None:
-    assert sorted(row(TICK)) == sorted((*COLUMNS, *FOLD_COLUMNS))
+    assert sorted(row(TICK)) == sorted(NAMES)
 
 
-def test_the_values_of_a_second_have_the_columns_of_a_level_in_their_order() -> None:
-    assert tuple(second_values(TICK)) == SECOND_COLUMNS
-    assert set(READINGS) <= set(SECOND_COLUMNS)
+def test_what_folds_into_a_mean_or_a_greatest_value_is_a_figure_of_a_level() -> None:
+    assert {name for name, how in FOLDED.items() if how != "sum"} == set(READINGS)
 
 
 def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
@@ -42,7 +30,7 @@ def test_several_ticks_at_once_give_the_same_columns_as_one_by_one() -> None:
         replace(TICK, t_s=2.5, targets=(TargetReading(pid=1, fds=5, cpu_ratio=0.5), TargetReading(pid=2, fds=7))),
         replace(TICK, t_s=3.0, duration_s=0.0, work=2.0, offered=OfferedTick(offered_per_s=9.0, planned=9, finished=8)),
     )
-    together, alone = (without_ticks((*COLUMNS, *FOLD_COLUMNS)) for _ in range(2))
+    together, alone = (empty() for _ in range(2))
     extend(together, rows(ticks))
     for tick in ticks:
         extend(alone, rows((tick,)))
@@ -63,7 +51,7 @@ def test_columns_are_one_array_as_long_as_they_are_equal_to_the_bit() -> None:
         "d": (None, None, 5.0),
         "e": (None, math.nan, 5.0),
     }
-    columns, arrays = without_ticks(rows_of), []
+    columns, arrays = empty(rows_of), []
     for tick in range(3):
         append(columns, {name: values[tick] for name, values in rows_of.items()})
         arrays.append(len({id(column) for column in columns.values()}))
@@ -78,5 +66,4 @@ def test_columns_are_one_array_as_long_as_they_are_equal_to_the_bit() -> None:
 
 
 def test_no_column_occurs_twice() -> None:
-    names = (*COLUMNS, *FOLD_COLUMNS)
-    assert len(set(names)) == len(names)
+    assert len(set(NAMES)) == len(NAMES)

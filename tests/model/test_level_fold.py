@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold, batch_error
+from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.slice import batch_error
 
 from .fold_samples import endpoint, folded, second
 
@@ -166,3 +167,11 @@ def test_figures_of_an_open_level_include_its_seconds_so_far() -> None:
         fold.add(second(t, endpoint([t, 200.0])))
         seen.append((fold.figures().requests, fold.figures().latency_ms.p50))
     assert seen == [(2, 1.0), (4, 2.0), (6, pytest.approx(3, rel=0.001))]
+
+
+def test_a_level_that_ends_at_a_shift_has_the_figures_of_its_own_seconds_alone() -> None:
+    own = [second(1.0, endpoint([10], warmup_failures=1), warm_users=9), second(2.0, endpoint([20]), warm_users=9)]
+    later = [second(3.0, endpoint([900], failures=2), warm_users=10), second(4.0, settled=False, warm_users=10)]
+    alone, cut = folded(*own).figures(), folded(*own, *later).without(later).figures()
+    assert cut == alone
+    assert (cut.warm_ratio, cut.failures_while_unsettled) == (0.9, 1)

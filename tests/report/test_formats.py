@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.model.columns import COLUMNS
+from capexplorer.model.columns import WRITTEN
 from capexplorer.model.events import ClientOverhead, Event, LevelOpened, Target, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
@@ -102,7 +102,7 @@ def test_reports_without_a_ramp_do_not_explain_tildes() -> None:
 
 def test_every_csv_column_and_every_format_is_documented() -> None:
     documented = (ROOT / "docs" / "exports.md").read_text()
-    for column in (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *COLUMNS):
+    for column in (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *WRITTEN):
         assert f"`{column}`" in documented, column
     for form in FORMATS:
         assert f"`{form}`" in documented, form

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
-from ...model.level_fold import batch_error
 from ...model.offered import OfferedFigures
+from ...model.slice import Slice
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
 from ..ladder import LevelPart, Measured
@@ -249,8 +249,8 @@ def _from_plan_se_ms(timeline: Timeline, level: Level, part: LevelPart) -> float
     """Standard error of the mean time from plan, by batch means; None for a ramp, and with too few seconds."""
     if level.opened.ramp:
         return None
-    columns, ticks = timeline.columns, seconds_of_part(timeline, level, part.started_s, part.ended_s)
-    return batch_error([(columns["from_plan_sum_ms"][tick], columns["finished"][tick]) for tick in ticks])
+    ticks = seconds_of_part(timeline, level, part.started_s, part.ended_s)
+    return Slice(timeline.columns, ticks).batch_error("from_plan_sum_ms", "finished")
 
 
 def _failed_ms(figures: LevelFigures) -> float | None:

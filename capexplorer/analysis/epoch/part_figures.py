@@ -6,55 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import replace
 
-from ...model.figures import Latency, LevelFigures
+from ...model.figures import LevelFigures
 from ...model.level import Level
-from ...model.level_fold import LevelFold, batch_error
-from ...model.offered import Drops, OfferedFigures
+from ...model.slice import Slice
 from ...model.timeline import Timeline
 from ..knee.limit import REPLIED_LEAST
-
-# -- offered part --------------------------------------------------------------------------------------------------------------
-# Counts of iterations in some seconds of a level of an offered rate, from columns: levels are cut where the service changed.
-
-
-COLUMNS = (
-    "duration_s", "offered_per_s", "planned", "finished", "dropped_per_s", "in_flight", "queued", "from_plan_sum_ms",
-    "dropped_by_target", "dropped_at_stop",
-)  # fmt: skip
-"""Columns of the seconds that are read."""
-
-
-def offered_part(timeline: Timeline, ticks: Sequence[int], whole: OfferedFigures) -> OfferedFigures:
-    """Figures of some settled seconds of a level, at least one.
-
-    Columns have no failed iterations: they are what remains of those planned and in flight. Drops by the generator, for whichever
-    reason, are `max_users`.
-    """
-    columns = timeline.columns
-    values = {name: [columns[name][tick] for tick in ticks] for name in COLUMNS}
-    seconds = math.fsum(values["duration_s"])
-    counts = ("planned", "finished", "dropped_by_target", "dropped_at_stop")
-    planned, finished, by_target, at_stop = (round(math.fsum(values[name])) for name in counts)
-    dropped = round(math.fsum(map(math.prod, zip(values["dropped_per_s"], values["duration_s"], strict=True))))
-    before, after = round(columns["in_flight"][ticks[0] - 1] if ticks[0] else 0.0), round(values["in_flight"][-1])
-    return OfferedFigures(
-        offered_per_s=round(math.fsum(values["offered_per_s"]) / len(ticks), 6),
-        planned=planned,
-        finished=finished,
-        failed=max(planned + before - after - finished - dropped, 0),
-        dropped=Drops(target=by_target, stopped=at_stop, max_users=max(dropped - by_target - at_stop, 0)),
-        in_flight_before=before,
-        in_flight=after,
-        miscounted=whole.miscounted,
-        finished_per_s=finished / seconds,
-        finished_se_per_s=batch_error(list(zip(values["finished"], values["duration_s"], strict=True))),
-        in_flight_mean=math.fsum(values["in_flight"]) / len(ticks),
-        queued_mean=math.fsum(values["queued"]) / len(ticks),
-        from_plan_ms=Latency(mean=math.fsum(values["from_plan_sum_ms"]) / finished if finished else None),
-    )
-
 
 OF_NEIGHBOURS = {
     "neighbours.cpu_ratio": "others_cpu_ratio",
@@ -74,26 +32,15 @@ def seconds_of_part(timeline: Timeline, level: Level, started_s: float, ended_s:
 
 
 def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures:
-    """Figures of these seconds, with the readings of the whole level, except those in OF_NEIGHBOURS: these are means over the
-    given seconds, since other processes may start and end inside a level.
+    """Figures of these seconds, without percentiles. Readings of the machine are those of the whole level, except those in
+    OF_NEIGHBOURS: these are means over the given seconds, since other processes may start and end inside a level.
     """
     known = {key: [timeline.columns[name][tick] for tick in ticks] for key, name in OF_NEIGHBOURS.items()}
     means = {key: math.fsum(values) / len(values) for key, values in known.items() if values}
     readings = {**level.figures.readings, **{key: mean for key, mean in means.items() if not math.isnan(mean)}}
-    return msgspec.structs.replace(figures_of(timeline, ticks, level.figures.offered), readings=readings)
-
-
-def figures_of(timeline: Timeline, ticks: Sequence[int], offered: OfferedFigures | None = None) -> LevelFigures:
-    """Figures of some settled seconds of a level, without percentiles and readings of the machine.
-
-    `offered`: the figures of the whole level, if it offered a rate.
-    """
-    fold = LevelFold(timeline.columns, ticks)
-    figures = fold.figures()
-    successes = figures.requests - figures.failures
-    mean_ms = sum(fold.columns["latency_sum_ms"]) / successes if successes else None
-    part = None if offered is None else offered_part(timeline, ticks, offered)
-    return msgspec.structs.replace(figures, latency_ms=Latency(mean=mean_ms), offered=part)
+    figures, whole = Slice(timeline.columns, ticks).figures(), level.figures.offered
+    offered = None if whole is None or figures.offered is None else replace(figures.offered, miscounted=whole.miscounted)
+    return replace(figures, readings=readings, offered=offered)
 
 
 # -- failed replies ------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...model.figures import LevelFigures
-from ...model.level_fold import BATCHES
+from ...model.slice import BATCHES
 from ...wording import quantities
 from .difference import Difference, difference
 from .estimates import Estimate

@@ -16,7 +16,7 @@ from ...model.figures import Latency
 from ...model.histogram import LatencyHistogram, merged
 from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.level import Level
-from ...model.level_fold import BATCHES
+from ...model.slice import BATCHES
 from ...model.timeline import Timeline
 from .significance import DEGREES_MOST
 

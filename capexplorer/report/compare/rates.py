@@ -13,8 +13,8 @@ from ... import wording
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import Z90
 from ...model.level import Level
-from ...model.level_fold import BATCHES
 from ...model.rate_verdicts import RateLevelVerdict
+from ...model.slice import BATCHES
 from ...model.timeline import Timeline
 from .comparison import Curve, MatchedRate, RatePoint
 from .difference import Difference, difference

@@ -15,7 +15,8 @@ import msgspec
 
 from ...model.events import EndpointTick, Event, LevelClosed, LevelOpened, Log, Phase, Sample
 from ...model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
-from ...model.level_fold import EndpointFold, LevelFold, RampFold
+from ...model.level_fold import LevelFold, RampFold
+from ...model.merged import EndpointFold
 from .locust_history import Counters, Key, Observation, adds_up
 from .stretches import Stretch, stretches
 

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import EndpointTick
 from ...model.level import Level
-from ...model.level_fold import tick_latency
+from ...model.merged import tick_latency
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities

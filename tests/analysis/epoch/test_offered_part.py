@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session.samples import HEADER
 
-from capexplorer.analysis.epoch.part_figures import offered_part
+from capexplorer.analysis.epoch.part_figures import part_figures
 from capexplorer.model.events import Drops, Event, LevelOpened, OfferedTick, Sample
 from capexplorer.model.timeline import Timeline
 
@@ -24,9 +24,9 @@ def session(*drops: Drops) -> Timeline:
 
 def test_a_part_of_a_level_has_the_drops_of_its_own_seconds() -> None:
     timeline = session(*4 * [STARTING], *4 * [WAITING])
-    whole = timeline.levels[0].figures.offered
-    assert whole is not None
-    first, last = (offered_part(timeline, ticks, whole) for ticks in (range(4), range(4, 8)))
+    first, last = (part_figures(timeline, timeline.levels[0], ticks).offered for ticks in (range(4), range(4, 8)))
+    assert first is not None
+    assert last is not None
     assert first.dropped == Drops(max_users=8)
     assert last.dropped == Drops(target=16, stopped=4)
     assert first.failed == last.failed == 0
@@ -34,6 +34,6 @@ def test_a_part_of_a_level_has_the_drops_of_its_own_seconds() -> None:
 
 def test_iterations_of_users_that_ended_do_not_make_a_part_the_generators() -> None:
     timeline = session(*4 * [Drops()], *4 * [Drops(target=1, stopped=1)])
-    whole = timeline.levels[0].figures.offered
-    assert whole is not None
-    assert offered_part(timeline, range(4, 8), whole).dropped.max_users == 0
+    part = part_figures(timeline, timeline.levels[0], range(4, 8)).offered
+    assert part is not None
+    assert part.dropped.max_users == 0
