@@ -28,9 +28,9 @@ from ..load.load_thread import LoadThread
 from ..load.workers import job as jobs
 from ..load.workers import joining
 from ..load.workers.job import Job, WorkerHello
+from ..load.workers.message_kinds import ENDED
 from ..load.workers.second import WorkerSecond, encode
 from ..load.workers.worker_engine import WorkerEngine, second_of
-from ..load.workers.worker_registry import ENDED
 from ..load.workload import Workload
 from ..probe.probes import WorkerProbes
 from ..session import redact

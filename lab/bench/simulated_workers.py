@@ -27,10 +27,9 @@ from capexplorer.load.hooks import secret  # noqa: E402
 from capexplorer.load.hooks.hook import put_in_place  # noqa: E402
 from capexplorer.load.hooks.hook_table import WORKERS  # noqa: E402
 from capexplorer.load.workers import job as jobs  # noqa: E402
-from capexplorer.load.workers import joining  # noqa: E402
+from capexplorer.load.workers import joining, message_kinds  # noqa: E402
 from capexplorer.load.workers.job import WorkerHello  # noqa: E402
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode  # noqa: E402
-from capexplorer.load.workers.worker_registry import CLOCK, WHO  # noqa: E402
 from capexplorer.model.events import EndpointTick  # noqa: E402
 from capexplorer.model.histogram import LatencyHistogram  # noqa: E402
 from capexplorer.model.readings import GeneratorReading  # noqa: E402
@@ -79,7 +78,7 @@ class SimulatedWorker:
         """Take part in the run until it ends."""
         joining.ask(HOST, self._port, self._hello, within_s=120.0)
         self._client = zmqrpc.Client(HOST, self._port, self._id)  # type: ignore[no-untyped-call]
-        self._send(WHO, jobs.encode(self._hello))
+        self._send(message_kinds.WHO, jobs.encode(self._hello))
         self._send("client_ready", __version__)
         reporting = gevent.spawn(self._report)
         while not self._has_ended:
@@ -88,9 +87,9 @@ class SimulatedWorker:
 
     def _answer(self, message: Message) -> None:
         match message.type:
-            case "capexplorer_clock":
-                self._send(CLOCK, {**message.data, "worker_s": time.monotonic()})
-            case "capexplorer_grid":
+            case message_kinds.CLOCK:
+                self._send(message_kinds.CLOCK, {**message.data, "worker_s": time.monotonic()})
+            case message_kinds.GRID:
                 behind_s = time.monotonic() - message.data["boundary_s"]
                 self._boundary_s = message.data["boundary_s"] + behind_s // 1 + 1
             case "spawn":

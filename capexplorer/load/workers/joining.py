@@ -11,7 +11,7 @@ from locust.rpc import Message, zmqrpc
 from ...errors import InputError
 from . import job as jobs
 from .job import Job, WorkerHello
-from .worker_registry import HELLO, JOB, REFUSED
+from .message_kinds import HELLO, JOB, REFUSED
 
 ASK_EVERY_S = 2.0
 """Time to wait for an answer before asking again: the run may start later than its workers."""

@@ -24,9 +24,8 @@ from ..offered.pool import Pool
 from ..offered.pool_users import WorkerUsers
 from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
-from .offered_rate import RATE_BEGAN, from_message
+from . import message_kinds, offered_rate
 from .second import KEY, USER_ERRORS_MOST, UserErrorCount, WorkerSecond
-from .worker_registry import CLOCK, WHO
 
 # -- worker runner -------------------------------------------------------------------------------------------------------------
 # Locust's WorkerRunner, which in addition identifies itself, reports each second, and stops its users if the master is
@@ -86,24 +85,24 @@ class Worker(WorkerRunner):
 
     def connect_to_master(self) -> None:
         """Identify this worker, and then report that it is ready."""
-        self.send_message(WHO, self._hello)  # type: ignore[arg-type]
+        self.send_message(message_kinds.WHO, self._hello)  # type: ignore[arg-type]
         super().connect_to_master()  # type: ignore[no-untyped-call]
 
     def handle_message(self, msg: Message) -> None:
         """Handle our own kinds of messages, and let Locust handle its own."""
         self._heard_s = time.monotonic()
         match msg.type:
-            case "capexplorer_clock":
-                self.send_message(CLOCK, {**msg.data, "worker_s": time.monotonic()})
-            case "capexplorer_grid":
+            case message_kinds.CLOCK:
+                self.send_message(message_kinds.CLOCK, {**msg.data, "worker_s": time.monotonic()})
+            case message_kinds.GRID:
                 self._on_boundary(msg.data["boundary_s"])
-            case "capexplorer_level":
+            case message_kinds.LEVEL:
                 self._on_level(int(msg.data))
-            case "capexplorer_rate":
+            case offered_rate.RATE:
                 self._on_rate(self, msg.data)
-            case "capexplorer_rate_ended":
+            case offered_rate.RATE_ENDED:
                 self._on_rate(self, None)
-            case "capexplorer_refused":
+            case message_kinds.REFUSED:
                 self.ended_because = str(msg.data)
             case "quit":
                 self.has_ended = True  # the main thread sees this and ends the process gracefully
@@ -178,7 +177,7 @@ class WorkerEngine(InProcessEngine):
         if data is None:
             offering.close(lambda: runner.user_count <= runner.target_user_count)
             return
-        users, rate = WorkerUsers(runner), from_message(data)
+        users, rate = WorkerUsers(runner), offered_rate.from_message(data)
         if offering.pool is None:
             offering.pool = Pool(offering.dispatch, users, self._context.errors)
         offering.offer(
@@ -187,7 +186,7 @@ class WorkerEngine(InProcessEngine):
             rate.max_users,
             at_once=rate.at_once,
             shares=users.shares(),
-            began=lambda: runner.send_message(RATE_BEGAN, rate.turn),
+            began=lambda: runner.send_message(offered_rate.RATE_BEGAN, rate.turn),
         )
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:

@@ -1,8 +1,7 @@
 """Admits workers, keeps the list of them, and notices when one is lost. In the load thread.
 
-A worker of capexplorer sends HELLO over a separate connection and gets its job or a refusal. Then it connects as a Locust
-worker and identifies itself before it reports that it is ready. Messages of a lost worker are refused: it has to end, and may
-join again.
+A worker of capexplorer asks for its job over a separate connection and gets it, or a refusal. Then it connects as a Locust worker
+and identifies itself before it reports that it is ready. Messages of a lost worker are refused: it must end, and may join again.
 """
 
 from __future__ import annotations
@@ -20,17 +19,12 @@ from ...model import outside
 from ...model.offered import Arrivals
 from ..load_reports import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import job as jobs
-from . import plain
+from . import message_kinds, offered_rate, plain
 from .clock import ClockOffset
 from .job import Job, WorkerHello
 from .master import Master
-from .offered_rate import RATE, RATE_ENDED, WorkerRate, split, to_message
+from .offered_rate import WorkerRate, split, to_message
 from .plain import PlainStats
-
-HELLO, JOB, REFUSED = "capexplorer_hello", "capexplorer_job", "capexplorer_refused"
-WHO, CLOCK, GRID, ENDED = "capexplorer_worker", "capexplorer_clock", "capexplorer_grid", "capexplorer_ended"
-LEVEL = "capexplorer_level"
-"""The kinds of messages that are not Locust's."""
 
 SILENT_S = 3.0
 """Seconds without a message after which a worker is lost: the time of three reports. A suspended worker is marked within four."""
@@ -88,7 +82,7 @@ class WorkerRegistry:
         """`here`: name of this machine."""
         self.workers: dict[str, KnownWorker] = {}
         self.unusable: deque[tuple[str, str]] = deque()
-        """(worker id, why) of workers to be lost, since the recorder's thread cannot use what they report."""
+        """(worker id, why) of workers to be lost, since the pump's thread cannot use what they report."""
         self.boundary_s: float | None = None
         """`time.monotonic` of a boundary between ticks; None: not known yet."""
         self._job, self._report, self._on_change, self._on_second = job, report, on_change, on_second
@@ -112,9 +106,9 @@ class WorkerRegistry:
 
     def _of_stranger(self, client_id: str, message: Message) -> bool:
         match message.type:
-            case "capexplorer_hello":
+            case message_kinds.HELLO:
                 self._greet(client_id, message.data)
-            case "capexplorer_worker":
+            case message_kinds.WHO:
                 self._introduced[client_id] = jobs.decode(message.data, WorkerHello)
             case "client_ready":
                 if client_id in self._introduced or self._accepts_plain:
@@ -134,22 +128,22 @@ class WorkerRegistry:
         if why is not None:
             self._refuse(client_id, hello.host, why)
         else:
-            self._send(client_id, JOB, jobs.encode(self._job))
+            self._send(client_id, message_kinds.JOB, jobs.encode(self._job))
 
     def _refuse(self, client_id: str, host: str, why: str) -> None:
-        self._send(client_id, REFUSED, why)
+        self._send(client_id, message_kinds.REFUSED, why)
         self._send(client_id, "quit")
         self._report(WorkerRefused(host, why))
 
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
-        if worker.is_plain and message.type.startswith("capexplorer_"):
+        if worker.is_plain and message.type.startswith(message_kinds.PREFIX):
             raise ValueError("a plain Locust worker has no such message")
         plain.check(message.type, message.data)
         match message.type:
             case "client_ready" if self.master is not None and client_id in self.master.clients:
                 self._send(client_id, "ack", {"index": 0})  # it repeated the message, since the first answer took long
                 return False
-            case "capexplorer_clock":
+            case message_kinds.CLOCK:
                 sent_s, worker_s = (outside.number(message.data[name]) for name in ("sent_s", "worker_s"))
                 if sent_s is None or worker_s is None:
                     raise ValueError("a time that is no number")
@@ -159,7 +153,7 @@ class WorkerRegistry:
                 if worker.trips < CLOCK_TRIPS_AT_FIRST:
                     self._ask_clock(client_id, worker)
                 return False
-            case "capexplorer_ended":
+            case message_kinds.ENDED:
                 if message.data not in ("stop", "quit"):
                     raise ValueError("neither stop nor quit")
                 self._report(RunnerEnded(message.data))
@@ -167,7 +161,7 @@ class WorkerRegistry:
             case "quit":
                 self._remove(client_id, "left")
                 return False
-            case "capexplorer_rate_began":
+            case offered_rate.RATE_BEGAN:
                 worker.rate_turn = int(message.data)
                 self._report_rate_if_begun()
                 return False
@@ -243,19 +237,19 @@ class WorkerRegistry:
         self._rate = whole
         own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
         for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
-            self._send(client_id, RATE, to_message(rate))
+            self._send(client_id, offered_rate.RATE, to_message(rate))
 
     def end_rate(self) -> None:
         """End the offered rate."""
         self._rate = None
         for client_id in self.workers:
-            self._send(client_id, RATE_ENDED)
+            self._send(client_id, offered_rate.RATE_ENDED)
 
     def begin_level(self, index: int) -> None:
         """Let workers attribute requests from now on to this level."""
         for client_id, worker in self.workers.items():
             if not worker.is_plain:
-                self._send(client_id, LEVEL, index)
+                self._send(client_id, message_kinds.LEVEL, index)
 
     def _report_rate_if_begun(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
@@ -283,11 +277,11 @@ class WorkerRegistry:
 
     def _ask_clock(self, client_id: str, worker: KnownWorker) -> None:
         worker.asked_s = time.monotonic()
-        self._send(client_id, CLOCK, {"sent_s": worker.asked_s})
+        self._send(client_id, message_kinds.CLOCK, {"sent_s": worker.asked_s})
 
     def _send_boundary(self, client_id: str, worker: KnownWorker) -> None:
         if self.boundary_s is not None and worker.clock.is_known:
-            self._send(client_id, GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
+            self._send(client_id, message_kinds.GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
         assert self.master is not None  # no message arrives before there is a master

@@ -19,8 +19,8 @@ from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.workers import job as jobs
 from capexplorer.load.workers.job import Job, WorkerHello
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
+from capexplorer.load.workers.message_kinds import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
 from capexplorer.load.workers.second import KEY, WorkerSecond, encode
-from capexplorer.load.workers.worker_registry import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
 from capexplorer.profile import Task, Users
