@@ -6,7 +6,7 @@ Each control is a struct of this file, and a case of `run.live.LiveControls`. A 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol, assert_never
 
 import msgspec
 from msgspec import Meta
@@ -195,7 +195,12 @@ def expected(state: State, control: Control) -> State:
             return replace(state, autopilot=on)
         case VerifyKnee():
             return replace(state, autopilot=True)
-    return state
+        case SetStep() | SetSpawnRate() | ChangeWorkers() | WatchPart() | AddNote() | RestartTarget() | EndRun():
+            return state
+        case AskControls() | GiveControls():
+            return state
+        case _:
+            assert_never(control)
 
 
 class RunControls(Protocol):
