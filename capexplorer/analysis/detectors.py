@@ -1,7 +1,7 @@
-"""The detectors of this version, and which marks are theirs. Pure: the same timeline gives the same findings.
+"""The detectors of this version over a whole timeline, for imports and `--reanalyse`, and which marks are theirs. Pure.
 
-Live sessions, imports and `--reanalyse` all run these, so they mark the same things. Causes are not among them: they are found
-from each event, by the `CauseDetector`.
+A live run calls the same functions as its levels grow (`run.live_marks`), so it marks the same things. Causes are found by the
+`CauseDetector`, event by event, in live runs and here alike.
 """
 
 from __future__ import annotations

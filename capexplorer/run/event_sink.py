@@ -24,8 +24,9 @@ class EventSink:
         """`on_made_again`: the log was removed, and has been written again."""
         self.writer: SessionWriter | None = None
         self.wake: Callable[[], None] = lambda: None
-        self.derive_events: Callable[[Event], Iterable[Event]] = lambda event: ()
-        """Returns events that follow from an event. They are emitted right after it, or before the event that ends the session.
+        self.marks_of_causes: Callable[[Event], Iterable[Event]] = lambda event: ()
+        """The marks of causes that an event leads to (`CauseDetector`). They are emitted right after it, or before the event that
+        ends the session.
         """
         self.timeline = Timeline()
         """All events so far, as a reader of the log will see them."""
@@ -36,13 +37,13 @@ class EventSink:
     def emit(self, event: Event) -> None:
         """Emit one event. Log and screen get the same rounded, redacted value, so that a replay shows what was seen live."""
         event = canonical(event)
-        following = self.derive_events(event)
+        marks = self.marks_of_causes(event)
         if isinstance(event, Ended):
-            self._emit_all(following)
+            self._emit_all(marks)
             self._emit_one(event)
         else:
             self._emit_one(event)
-            self._emit_all(following)
+            self._emit_all(marks)
 
     def _emit_all(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -1,4 +1,7 @@
-"""The detectors of a live run: they emit verdicts and marks as levels grow, and split levels that change permanently."""
+"""A live run's marks of levels: verdicts and marks as levels grow, and splits of levels that change permanently.
+
+Marks of causes do not depend on levels: `EventSink` asks the `CauseDetector` for them at each event.
+"""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class RunFailures:
         self._requested_load.shut()
         lines = text.strip().splitlines()
         self._outcome.fail("defect", f"a defect in capexplorer: {lines[-1]}", 1, tuple(text.splitlines()))
-        self._sink.derive_events = lambda event: ()
+        self._sink.marks_of_causes = lambda event: ()
         self.log_critical(text)
 
     def log_critical(self, text: str) -> None:

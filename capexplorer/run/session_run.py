@@ -75,7 +75,7 @@ class SessionRun:
             now_s=self.pump.now_s,
             on_ready=self._on_ready,
         )
-        self.sink.derive_events = CauseDetector().process
+        self.sink.marks_of_causes = CauseDetector().process
         self.load_control = LoadControl(
             options,
             requested_load,

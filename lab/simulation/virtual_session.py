@@ -60,7 +60,7 @@ class VirtualSession(ABC, Generic[Load]):
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
         self.sink = EventSink(_fail)
-        self.sink.derive_events = CauseDetector().process
+        self.sink.marks_of_causes = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
         self._requested_load = RequestedLoad(0, None, native.allocate_lock())

@@ -33,7 +33,7 @@ RUN: tuple[Event, ...] = (
 def record(path: Path) -> list[Event]:
     """Record RUN to a log at `path`; the events that a screen shows, marks included."""
     sink = EventSink(_fail)
-    sink.writer, sink.derive_events = SessionWriter(path), CauseDetector().process
+    sink.writer, sink.marks_of_causes = SessionWriter(path), CauseDetector().process
     for event in RUN:
         uneven_s = event.t_s + 0.000456 if isinstance(event, Sample) else event.t_s
         sink.emit(msgspec.structs.replace(event, t_s=uneven_s))
