@@ -75,10 +75,10 @@ class LoadEngine(Protocol):
         """Whether all requests up to this moment (`time.monotonic`) can be drained. From any thread."""
 
     def drain(self, boundary_s: float) -> Drained:
-        """What users did up to this moment since the last call. In the recorder's thread."""
+        """What users did up to this moment since the last call. In the pump's thread."""
 
     def drain_all(self) -> None:
-        """Let the next drain, which is the last, return everything that waits. In the recorder's thread."""
+        """Let the next drain, which is the last, return everything that waits. In the pump's thread."""
 
 
 MakeEngine = Callable[[EngineContext], LoadEngine]

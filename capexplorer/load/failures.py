@@ -34,7 +34,7 @@ class FailureKey(NamedTuple):
 
 
 class FailureStream:
-    """Failures and repeated attempts of a session. Used by the recorder's thread alone."""
+    """Failures and repeated attempts of a session. Used by the pump's thread alone."""
 
     def __init__(self) -> None:
         self.most_bytes: float = BYTES_A_TICK

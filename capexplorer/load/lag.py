@@ -38,7 +38,7 @@ class Lag:
 
 
 class LagMeter:
-    """`run` in the hub; `drain` from the recorder's thread."""
+    """`run` in the hub; `drain` from the pump's thread."""
 
     def __init__(self, where: Callable[[], str]) -> None:
         """`where`: user code that the load thread executes now; empty if it executes none."""

@@ -1,4 +1,4 @@
-"""Reports of the load thread to the recorder's thread."""
+"""Reports of the load thread to the pump's thread."""
 
 from __future__ import annotations
 

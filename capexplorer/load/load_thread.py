@@ -254,14 +254,14 @@ class LoadThread(HubThread):
         return self.has_ended or self.engine.is_due(boundary_s)
 
     def drain(self, boundary_s: float) -> Drained:
-        """What users did up to this moment since the last call. From the recorder's thread."""
+        """What users did up to this moment since the last call. From the pump's thread."""
         drained = self.engine.drain(boundary_s)
         if self.has_ended:  # and all users with it
             return replace(drained, tick=msgspec.structs.replace(drained.tick, users=0))
         return drained
 
     def drain_all(self) -> None:
-        """Let the next drain, which is the last, return everything that waits. From the recorder's thread."""
+        """Let the next drain, which is the last, return everything that waits. From the pump's thread."""
         self.engine.drain_all()
 
     # -- in the load thread

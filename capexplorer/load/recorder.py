@@ -1,6 +1,6 @@
-"""Requests from the load thread to the recorder's thread: one tuple each through a deque, whose ends are atomic under the GIL.
+"""Requests from the load thread to the pump's thread: one tuple each through a deque, whose ends are atomic under the GIL.
 
-The hot path appends and nothing else; histograms are filled in the recorder's thread, many values a call.
+The hot path appends and nothing else; histograms are filled in the pump's thread, many values a call.
 """
 
 from __future__ import annotations

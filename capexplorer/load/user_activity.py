@@ -1,6 +1,6 @@
 """The users' activity besides requests: waits between tasks, sleeps and time inside tasks, and how many users are warm.
 
-The load thread adds up, the recorder's thread drains. Per-user state (`user_cycle`) is an attribute of the user's greenlet.
+The load thread adds up, the pump's thread drains. Per-user state (`user_cycle`) is an attribute of the user's greenlet.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ActivitySums:
 
 
 class UserActivity:
-    """`drain` and `warm_users` are called in the recorder's thread, all others in the load thread."""
+    """`drain` and `warm_users` are called in the pump's thread, all others in the load thread."""
 
     def __init__(self, greenlets: Container[object] = ()) -> None:
         self.greenlets = greenlets

@@ -38,7 +38,7 @@ class GeneratorReading(Reading, frozen=True, kw_only=True):
     screen_cpu_ratio: float | None = None
     """On-CPU share of the main thread: the screen, or the headless progress."""
     recorder_cpu_ratio: float | None = None
-    """On-CPU share of the recorder thread: probes, log."""
+    """On-CPU share of the pump: probes, log."""
     process_cpu_ratio: float | None = None
     """On-CPU share of all threads of this process together, in cores."""
     rss_bytes: int | None = None

@@ -73,10 +73,9 @@ def own_limit_of_open_files() -> int | None:
 class GeneratorProbe:
     """Reads one GeneratorReading per tick. Threads are given by their native ids; None: there is no such thread."""
 
-    def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
+    def __init__(self, load_tid: int | None, screen_tid: int | None, pump_tid: int | None) -> None:
         self._load, self._screen, self._recorder = (
-            Thread(f"/proc/self/task/{tid}/schedstat") if tid is not None else None
-            for tid in (load_tid, screen_tid, recorder_tid)
+            Thread(f"/proc/self/task/{tid}/schedstat") if tid is not None else None for tid in (load_tid, screen_tid, pump_tid)
         )
         self._statm = KeptFile("/proc/self/statm")
         self._growth = Growth()

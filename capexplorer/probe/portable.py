@@ -45,7 +45,7 @@ def _cpu_ns(process: Any) -> int | None:
 class GeneratorProbe:
     """This process as a whole: no threads."""
 
-    def __init__(self, load_tid: int | None, screen_tid: int | None, recorder_tid: int | None) -> None:
+    def __init__(self, load_tid: int | None, screen_tid: int | None, pump_tid: int | None) -> None:
         self._process = psutil.Process()
         self._growth = Growth()
 

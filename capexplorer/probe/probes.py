@@ -1,4 +1,4 @@
-"""All probes: opened before load starts, read once per tick by the recorder, switched to the new target after a restart."""
+"""All probes: opened before load starts, read once per tick by the pump, switched to the new target after a restart."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Readings:
 
 
 class Probes:
-    """One recorder thread reads; `watch` may be called from any thread. A reader that raises ends, and no other one does."""
+    """The pump reads; `watch` may be called from any thread. A reader that raises ends, and no other one does."""
 
-    def __init__(self, load_tid: int | None = None, screen_tid: int | None = None, recorder_tid: int | None = None) -> None:
-        self._generator = GeneratorProbe(load_tid, screen_tid, recorder_tid)
+    def __init__(self, load_tid: int | None = None, screen_tid: int | None = None, pump_tid: int | None = None) -> None:
+        self._generator = GeneratorProbe(load_tid, screen_tid, pump_tid)
         self._host = HostProbe()
         self._neighbours = NeighboursProbe()
         self._ports = PortsProbe()
@@ -162,8 +162,8 @@ class Probes:
 class WorkerProbes:
     """The probes of a worker process: itself, and the ports of its machine."""
 
-    def __init__(self, load_tid: int | None, recorder_tid: int | None, *, with_ports: bool) -> None:
-        self._generator = GeneratorProbe(load_tid, None, recorder_tid)
+    def __init__(self, load_tid: int | None, pump_tid: int | None, *, with_ports: bool) -> None:
+        self._generator = GeneratorProbe(load_tid, None, pump_tid)
         self._ports = PortsProbe() if with_ports else None
 
     def read(self, elapsed_s: float) -> tuple[GeneratorReading, PortsReading | None]:

@@ -263,7 +263,7 @@ class LiveRun:
         return self.session_run.sink.take()
 
     def timeline_of_events(self) -> Timeline:
-        """A timeline for the events that are taken, still empty. It shares the columns of the recorder's."""
+        """A timeline for the events that are taken, still empty. It shares the columns of the pump's timeline."""
         return Timeline(seconds_of=self.session_run.sink.timeline)
 
     def close(self) -> None:

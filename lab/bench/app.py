@@ -236,7 +236,7 @@ def screen(seconds: float = 60.0) -> None:
             print(f"{what}: {failures / max(samples[-1].t_s, 1) * 60:,.0f} failures per minute")
             rates = f"steady {steady / 1e3:.1f} KB/s, a step every 5 s {stepping / 1e3:.1f} KB/s"
             print(f"  first screen {first_bytes / 1e3:.1f} KB, {rates}")
-            print(f"  screen's thread {threads[0]:.1f}% of a core, recorder's {threads[1]:.1f}%", flush=True)
+            print(f"  screen's thread {threads[0]:.1f}% of a core, the pump's {threads[1]:.1f}%", flush=True)
 
 
 def views(users: int = 10, seconds: float = 10.0) -> None:

@@ -135,7 +135,7 @@ def _target() -> Iterator[tuple[int, int]]:
 def _measure_probes(pid: int, port: int, seconds: int) -> None:
     """Print one table: all probes together at 1 Hz, each probe alone half a second later, and the baselines three times."""
     url, tid = f"http://127.0.0.1:{port}/", threading.get_native_id()
-    probes = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
+    probes = Probes(load_tid=tid, screen_tid=tid, pump_tid=tid)
     probes.watch(pid, port, url)
     generator, watched, host = GeneratorProbe(tid, tid, tid), TargetProbe(pid, port), HostProbe()
     tcp, ports, app = TcpProbe(), PortsProbe(), AppProbe(url)

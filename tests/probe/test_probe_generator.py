@@ -35,7 +35,7 @@ def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     assert thread.native_id is not None
-    probe = GeneratorProbe(load_tid=thread.native_id, screen_tid=threading.get_native_id(), recorder_tid=None)
+    probe = GeneratorProbe(load_tid=thread.native_id, screen_tid=threading.get_native_id(), pump_tid=None)
     first = probe.read(1.0)
     work_allowed.set()
     work_done.wait()

@@ -27,7 +27,7 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 from capexplorer.probe.probes import Probes
 listener = socket.create_server(("127.0.0.1", 0))
 tid = threading.get_native_id()
-probes = Probes(load_tid=tid, screen_tid=tid, recorder_tid=tid)
+probes = Probes(load_tid=tid, screen_tid=tid, pump_tid=tid)
 probes.watch(child.pid, listener.getsockname()[1], f"http://127.0.0.1:{listener.getsockname()[1]}/")
 resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 probes.read(1.0)
@@ -72,7 +72,7 @@ import socket, os
 listener = socket.create_server(("127.0.0.1", 0))
 reported = []
 def record():
-    probes = Probes(recorder_tid=None)
+    probes = Probes(pump_tid=None)
     probes.watch(os.getpid(), listener.getsockname()[1], f"http://127.0.0.1:{listener.getsockname()[1]}/")
     probes.read(1.0)
     readings = probes.read(1.0)

@@ -1,7 +1,7 @@
 """Decides which requests are kept, by cheap checks before anything is copied. Their number is bounded for any traffic.
 
 `wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m lab.bench kept_requests`).
-`drain` runs in the recorder's thread once a second: it parses a few of those that were taken and removes secrets from them.
+`drain` runs in the pump's thread once a second: it parses a few of those that were taken and removes secrets from them.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class RequestSampling:
         return slot
 
     def drain(self) -> tuple[PlacedRequest, ...]:
-        """The requests taken so far that fit the bounds, those that have waited longest first. In the recorder's thread."""
+        """The requests taken so far that fit the bounds, those that have waited longest first. In the pump's thread."""
         return self._read(self._a_drain_most, A_DRAIN_BYTES)
 
     def drain_all(self) -> tuple[PlacedRequest, ...]:

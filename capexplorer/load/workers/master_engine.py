@@ -195,7 +195,7 @@ class MasterEngine:
         """Dead users replaced by all workers so far."""
         return sum(self._replaced.values())
 
-    # -- in the recorder's thread
+    # -- in the pump's thread
 
     def is_due(self, boundary_s: float) -> bool:
         """Whether all workers have reported the second that ends at this moment."""
