@@ -1,4 +1,4 @@
-"""Merges the ticks of workers into one: adds counts and sums, and merges histograms. In the recorder's thread."""
+"""Merges the ticks of workers into one: adds counts and sums, and merges histograms. In the pump's thread."""
 
 from __future__ import annotations
 
