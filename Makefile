@@ -23,7 +23,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa changelog setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -161,6 +161,11 @@ pictures: setup
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-warning 15
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-failures inf f
 	$(BIN)/python docs/cast.py
+
+# At a release, VERSION=0.2.0: its section of CHANGELOG.md, of the files in changes/. Nothing else needs towncrier.
+changelog: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check towncrier==26.9.0
+	$(BIN)/towncrier build --yes --version $(VERSION)
 
 setup: $(READY)
 
