@@ -16,7 +16,8 @@ HEAD = """\
 Made from the command line. `capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all
 commands (from a checkout `man -l docs/capexplorer.1`, made from the same definitions). SESSION is a path, any unique part of
 an id or a title, `last` or `last-1`; `sample` and more samples come with capexplorer. Without a command the picker lists
-profiles and saved sessions. `capexplorer completion bash|zsh|fish` prints what lets Tab complete all of this.
+profiles and saved sessions. `--sessions-dir DIR` chooses the sessions' folder. `capexplorer completion bash|zsh|fish` prints
+what lets Tab complete all of this.
 """
 
 
@@ -42,4 +43,8 @@ def _rows(parent: click.Context, name: str) -> Iterator[tuple[str, str, str]]:
 def _row(context: click.Context, name: str, does: str) -> tuple[str, str, str]:
     usage = [piece for piece in context.command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
     options = [each.opts[-1] for each in context.command.params if isinstance(each, click.Option) and not each.hidden]
-    return f"`{' '.join([name, *usage])}`", does, ", ".join(f"`{option}`" for option in options if option != "--help")
+    return (
+        f"`{' '.join([name, *usage])}`",
+        does,
+        ", ".join(f"`{option}`" for option in options if option not in ("--help", "--sessions-dir")),
+    )
