@@ -121,7 +121,7 @@ class Level:
             return self.closed.endpoints
         if self._endpoints is None:
             assert self.fold is not None
-            self._endpoints = self.fold.endpoint_figures()
+            self._endpoints = self.fold.merged.endpoint_figures()
         return self._endpoints
 
     @property
@@ -129,7 +129,7 @@ class Level:
         """Latencies of successes in its settled seconds; at an offered rate times from plan. Empty in logs without histograms."""
         fold = self.fold
         if fold is not None:
-            return fold.histogram() if self.offered_per_s is None else fold.merged.offered.histogram
+            return fold.merged.histogram() if self.offered_per_s is None else fold.merged.offered.histogram
         return histogram_of(self.figures, self.endpoints)
 
     @property
@@ -171,7 +171,7 @@ class Level:
             ended_s=ended_s,
             settled_s=fold.settled_s,
             figures=fold.figures(with_histogram=True),
-            endpoints=fold.endpoint_figures(with_histogram=True),
+            endpoints=fold.merged.endpoint_figures(with_histogram=True),
             bins=ramp.bins(with_histogram=True) if ramp is not None else (),
         )
 

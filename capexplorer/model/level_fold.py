@@ -10,9 +10,8 @@ import msgspec
 
 from .columns import Columns, append, empty, row
 from .events import EndpointTick, LevelOpened, Sample
-from .figures import LevelBin, LevelEndpoint, LevelFigures
-from .histogram import LatencyHistogram
-from .merged import EndpointFold, Merged
+from .figures import LevelBin, LevelFigures
+from .merged import Merged
 from .offered import OfferedTick
 from .reading_means import ReadingSums
 from .slice import Slice
@@ -55,11 +54,6 @@ class LevelFold:
             self.ticks.append(tick)
             self.merged.add(sample)
 
-    @property
-    def endpoints(self) -> dict[tuple[str, str], EndpointFold]:
-        """The endpoints by (name, method), in the order of their first request."""
-        return self.merged.endpoints
-
     def without(self, samples: Sequence[Sample]) -> LevelFold:
         """A copy without the level's last ticks, `samples`, at whose beginning a shift was found."""
         settled = [sample for sample in samples if sample.settled]
@@ -78,14 +72,6 @@ class LevelFold:
         """The share of warm users in the latest second with users."""
         warm, users = self._columns["warm_users"], self._columns["users"]
         return next((warm[tick] / users[tick] for tick in reversed(self._own) if users[tick] and warm[tick] == warm[tick]), None)
-
-    def histogram(self) -> LatencyHistogram:
-        """Latencies of all successes in settled seconds."""
-        return self.merged.histogram()
-
-    def endpoint_figures(self, *, with_histogram: bool = False) -> tuple[LevelEndpoint, ...]:
-        """Figures of each endpoint, in the order of their first request."""
-        return self.merged.endpoint_figures(with_histogram=with_histogram)
 
 
 RAMP_BINS = 24

@@ -36,7 +36,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
     for row in level_rows(timeline):
         fold = folds[row.opened.index]
         of_open = fold if row.bin is None else None  # an open level has a fold, a closed one its recorded histograms
-        found = {"": of_open.histogram() if of_open is not None else _recorded(row)}
+        found = {"": of_open.merged.histogram() if of_open is not None else _recorded(row)}
         if row.offered_per_s is not None:
             from_plan = of_open.merged.offered.histogram if of_open is not None else _recorded_from_plan(row)
             found = {"-service-time": found[""], "-time-from-plan": from_plan}

@@ -115,7 +115,7 @@ def _level(index: int, users: int, opened_s: float, seconds: int, rng: random.Ra
         started_s=opened_s,
         settled_s=fold.settled_s,
         figures=fold.figures(),
-        endpoints=fold.endpoint_figures(with_histogram=True),
+        endpoints=fold.merged.endpoint_figures(with_histogram=True),
     )
 
 

@@ -54,7 +54,7 @@ def test_only_settled_seconds_make_figures() -> None:
     assert (figures.requests, figures.failures, figures.settled_seconds) == (1, 0, 1.0)
     assert figures.latency_ms.max == pytest.approx(100, rel=0.001)
     assert fold.settled_s == 1.0
-    assert [each.requests for each in fold.endpoint_figures()] == [1]
+    assert [each.requests for each in fold.merged.endpoint_figures()] == [1]
 
 
 def test_failures_while_unsettled_are_those_of_unsettled_seconds_and_of_warm_up() -> None:
@@ -156,7 +156,7 @@ def test_percentiles_of_a_level_are_those_of_all_its_values_at_once() -> None:
     at_once.record_us([v * 1000 for part in values for v in part + part[:50]])
     latency = merged.figures().latency_ms
     assert (latency.p50, latency.p95, latency.p99) == at_once.percentiles_ms((0.5, 0.95, 0.99))
-    again = [LatencyHistogram.decode(each.latency or "") for each in merged.endpoint_figures(with_histogram=True)]
+    again = [LatencyHistogram.decode(each.latency or "") for each in merged.merged.endpoint_figures(with_histogram=True)]
     assert [each.count for each in again] == [2400, 400]
 
 

@@ -127,7 +127,7 @@ def _session(levels: Sequence[int], seconds: int, header: Header, text: str) -> 
             tick = sample(t_s, index, users, settled=second >= 2, failures=int(users >= 50), name=text)
             fold.add(tick)
             yield tick
-        endpoints = fold.endpoint_figures(with_histogram=True)
+        endpoints = fold.merged.endpoint_figures(with_histogram=True)
         settled_s = fold.settled_s
         yield LevelClosed(
             t_s=t_s, index=index, users=users, started_s=began_s, settled_s=settled_s, figures=fold.figures(), endpoints=endpoints

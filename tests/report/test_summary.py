@@ -53,7 +53,7 @@ def level(index: int, users: int, samples: list[Sample], *, ramp: bool = False, 
         bins.add(sample)
     end = LevelClosed(
         t_s=last_s, index=index, users=users, started_s=first_s, settled_s=fold.settled_s, figures=fold.figures(),
-        endpoints=fold.endpoint_figures(with_histogram=True), bins=bins.bins(with_histogram=True) if ramp else (),
+        endpoints=fold.merged.endpoint_figures(with_histogram=True), bins=bins.bins(with_histogram=True) if ramp else (),
     )  # fmt: skip
     return [opened, *samples, *([end] if closed else [])]
 

@@ -90,7 +90,7 @@ def test_the_figures_of_the_first_part_are_those_of_a_level_that_ended_at_the_sh
     assert figures.latency_ms == expected.latency_ms
     assert figures.goodput_se_rps == pytest.approx(expected.goodput_se_rps)
     assert [each.latency for each in first.closed.endpoints] == [
-        each.latency for each in alone.endpoint_figures(with_histogram=True)
+        each.latency for each in alone.merged.endpoint_figures(with_histogram=True)
     ]
 
 

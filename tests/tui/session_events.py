@@ -97,7 +97,7 @@ class SessionMaker:
                 started_s=self.level_opened_s,
                 settled_s=self._fold.settled_s,
                 figures=self._fold.figures(),
-                endpoints=self._fold.endpoint_figures(with_histogram=True),
+                endpoints=self._fold.merged.endpoint_figures(with_histogram=True),
             )
 
     def tick(self) -> Sample:

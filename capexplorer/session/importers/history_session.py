@@ -111,7 +111,7 @@ class LevelWriter:
             started_s=started_s,
             settled_s=fold.settled_s,
             figures=self._with_means(fold.figures()),
-            endpoints=tuple(self._endpoint(each) for each in fold.endpoints.values()),
+            endpoints=tuple(self._endpoint(each) for each in fold.merged.endpoints.values()),
             bins=self._bins(ramp) if stretch.kind == "ramp" else (),
         )
         self.index += 1
