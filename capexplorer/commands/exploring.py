@@ -63,7 +63,7 @@ def explore_headless(options: RunOptions) -> int:
         with signals_to(run.outcome.interrupt):
             progress.watch(run, Unattended(run))
             run.close()
-            progress.conclude(run)
+            progress.end(run)
     if capture.stdout_failure is not None:
         print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.session_run.path}")
     return report_failure(run)
@@ -111,7 +111,7 @@ class Progress:
                 if self._console.is_terminal and self._has_begun:
                     live.update(Group(figures(self._timeline), how_far(self._timeline, self._steps)), refresh=True)
 
-    def conclude(self, run: EventSource) -> None:
+    def end(self, run: EventSource) -> None:
         """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
         self.take(run.take())
         if self._timeline.levels:

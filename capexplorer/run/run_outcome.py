@@ -101,7 +101,7 @@ class RunOutcome:
 # Whether a run measured anything; if not, the reason in one line.
 
 
-def judge(outcome: RunOutcome, timeline: Timeline, requests: int, failures: int) -> None:
+def fail_without_measurement(outcome: RunOutcome, timeline: Timeline, requests: int, failures: int) -> None:
     """Fail a run that measured nothing, unless it has failed already or its locustfile set an exit code itself."""
     why = shortfall(timeline, requests, failures, finished=outcome.is_finished)
     if why is not None and outcome.failure is None and outcome.wanted_exit_code is None:

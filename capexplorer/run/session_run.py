@@ -34,7 +34,7 @@ from .pump import Pump
 from .request_store import RequestStore
 from .run_failures import RunFailures
 from .run_log import RunLog
-from .run_outcome import RunOutcome, judge
+from .run_outcome import RunOutcome, fail_without_measurement
 from .sampling import TickSampler
 from .service import Service
 from .target_lifecycle import TargetLifecycle, composed_parts
@@ -160,7 +160,7 @@ class SessionRun:
         self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
         requests_file = self._write_requests()
         self._emit_log(self.pump.now_s())
-        judge(self.outcome, self.sink.timeline, self._sampler.requests, self._sampler.failures)
+        fail_without_measurement(self.outcome, self.sink.timeline, self._sampler.requests, self._sampler.failures)
         self.sink.emit(
             Ended(
                 t_s=self.pump.now_s(),

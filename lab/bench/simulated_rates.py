@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from capexplorer.analysis.rates.rate_capacity import judge
+from capexplorer.analysis.rates.rate_capacity import judge_rates
 from capexplorer.model.events import Mark
 from capexplorer.model.rate_verdicts import RateCapacity
 from lab.kit.record import RESULTS, Conditions, save
@@ -113,7 +113,7 @@ def _explorations(service: Service, first_seed: int, count: int) -> tuple[str, .
 
 
 def _judged(service: Service, seed: Sequence[int], rates: Sequence[float]) -> RateCapacity | None:
-    return judge(climb(OpenRun(service.system, np.random.default_rng(seed), max_users=service.max_users), rates, 20))
+    return judge_rates(climb(OpenRun(service.system, np.random.default_rng(seed), max_users=service.max_users), rates, 20))
 
 
 def _holds(found: RateCapacity) -> bool:

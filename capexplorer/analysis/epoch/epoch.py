@@ -30,7 +30,7 @@ from .neighbours import NeighbourCheck, disturbance_of, withheld_from
 from .onset import halves_of, parts_of
 from .part_figures import replied_shares
 from .rate_verdict import rate_verdict
-from .recovery import conclude
+from .recovery import verdict_on
 
 # -- outgrown ------------------------------------------------------------------------------------------------------------------
 # Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
@@ -94,7 +94,7 @@ class Epoch(MeasuredEpoch):
         recovery = {level.started_s for level in self.recovery}
         used = {level.started_s for level in self.judgeable}
         disturbed = {level.started_s for level in self.ladder if level.disturbed}
-        capacity = conclude(self.fit, self.judgeable, circumstances(self, self.judged), later=self.after_step)
+        capacity = verdict_on(self.fit, self.judgeable, circumstances(self, self.judged), later=self.after_step)
         fit = {level.started_s for level in self.fit}
         return Verdict(
             **self._common_fields(),

@@ -13,7 +13,7 @@ from ..knee.first_endpoint import first_endpoint_at_rates
 from ..knee.objectives import Name, capacity_at
 from ..ladder import LadderLevel
 from ..rates.level_state import low_load, on_ladder, state_of
-from ..rates.rate_capacity import judge
+from ..rates.rate_capacity import judge_rates
 from ..rates.rate_level import RateLevel, pooled
 from .measured_epoch import rate_regime_verdicts
 from .measured_rates import RateLadder
@@ -28,7 +28,7 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
     fit, down = split(usable)
     down += [level for _, level in ladder.after_left_out]
     return RateVerdict(
-        capacity=judge(fit, [level.offered_per_s for level in measured if level.left_out]),
+        capacity=judge_rates(fit, [level.offered_per_s for level in measured if level.left_out]),
         levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
         recoveries=tuple(recoveries(ladder.timeline, _with_left_out(ladder), fit, down)),

@@ -81,10 +81,10 @@ def _overloaded(fit: list[LadderLevel], level: LadderLevel) -> bool:
 
 def analyse(levels: Sequence[LadderLevel], known: Circumstances = NOTHING_ELSE) -> CapacityVerdict:
     """The verdict on one epoch's levels, given in the order they ran. Recovery levels are left out, and a knee is verified."""
-    return conclude(split(levels)[0], levels, known)
+    return verdict_on(split(levels)[0], levels, known)
 
 
-def conclude(
+def verdict_on(
     fit: Sequence[LadderLevel], levels: Sequence[LadderLevel], known: Circumstances, *, later: Sequence[LadderLevel] = ()
 ) -> CapacityVerdict:
     """As `analyse`, for levels that are already split: `fit` are those of them that the fit uses.

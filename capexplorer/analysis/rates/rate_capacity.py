@@ -56,7 +56,7 @@ of the capacity on, where the lowest rate is 0.3 of it): whether its queue stops
 to 1.05 of their capacity in levels of 20 s, 37 were served in full as far as counts can show."""
 
 
-def judge(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = ()) -> RateCapacity | None:
+def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = ()) -> RateCapacity | None:
     """The capacity from levels of one epoch; None if no level has enough arrivals, or if iterations fail at all rates and load is
     not known to be the cause.
 

@@ -60,7 +60,7 @@ class Adviser:
         """Session time of the latest proposal."""
         self._taken: GoTo | None = None
         """The proposal that opened the open level."""
-        self._concluded: Done | GiveUp | None = None
+        self._ended: Done | GiveUp | None = None
         """How the search ended; nothing else is proposed until users are set."""
         self._epoch = 0
         self._verdict = CapacityVerdict()
@@ -77,18 +77,18 @@ class Adviser:
         self._verdict = known.capacity if known is not None else CapacityVerdict()
         self._first_users = max(1, first_users)
         self._search = Search(self._first_users, only_verifies=only_verifies)
-        self._taken = self._concluded = None
+        self._taken = self._ended = None
 
-    def conclude(self, how: Done | GiveUp) -> None:
+    def end(self, how: Done | GiveUp) -> None:
         """End the search."""
-        self._concluded = how
+        self._ended = how
 
     def set_by_hand(self, users: int, before: int) -> None:
         """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
         proposed = self._proposed
         if isinstance(proposed, GoTo) and proposed.users == users:
             self.took(proposed)
-        elif users != before or self._concluded is not None:
+        elif users != before or self._ended is not None:
             self.begin(self._first_users)
 
     def took(self, step: GoTo) -> None:
@@ -112,8 +112,8 @@ class Adviser:
         if epoch.index != self._epoch:
             self._epoch = epoch.index
             self.begin(self._first_users)
-        if self._concluded is not None:
-            return self._concluded
+        if self._ended is not None:
+            return self._ended
         known = self._input(epoch)
         if known.generator_saturated and self._has_idle_cpu() and self._growth() != "none":
             return AddWorker() if self._growth() == "possible" else Hold("worker")

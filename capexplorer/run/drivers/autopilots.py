@@ -121,7 +121,7 @@ class AutopilotDriver:
 
     def _end(self, how: str, ending: Done | GiveUp) -> None:
         self.end()
-        self.adviser.conclude(ending)
+        self.adviser.end(ending)
         self._requested_load.end_autopilot(self._generation)
         left_out: dict[str, Param | None] = {"left_out": self.adviser.left_out} if self.adviser.left_out else {}
         args = {"on": False, **self._task, "end": how, "why": ending.why, **ending.figures, **left_out}

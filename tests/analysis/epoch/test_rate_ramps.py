@@ -13,7 +13,7 @@ from capexplorer import wording
 from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder
 from capexplorer.analysis.epoch.rate_recovery import split
 from capexplorer.analysis.ladder import LevelPart, Measured
-from capexplorer.analysis.rates.rate_capacity import judge
+from capexplorer.analysis.rates.rate_capacity import judge_rates
 from capexplorer.analysis.rates.rate_level import RateLevel, pooled
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.offered import OfferedFigures
@@ -50,7 +50,7 @@ def bins(goodput: Sequence[float], *, seconds: float = 12, failing: bool = False
     ids=["all served", "a queue grows", "it refuses", "overload from the first bin on", "too few arrivals"],
 )
 def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, per_s: float | None) -> None:
-    found = judge(ramp)
+    found = judge_rates(ramp)
     assert (found.kind if found else None) == kind
     assert found is None or found.per_s == pytest.approx(per_s, rel=0.05)
     assert found is None or found.confidence != "high"
@@ -62,7 +62,7 @@ def test_bins_are_judged_as_levels_are(ramp: list[RateLevel], kind: str | None, 
     ids=["the speed of a few seconds", "of minutes"],
 )
 def test_the_interval_of_a_short_ramp_is_wider(seconds: float, half_width: tuple[float, float]) -> None:
-    found = judge([level(10 * rate, 10 * min(rate, 30.0), seconds=seconds, ramp=True) for rate in RISING])
+    found = judge_rates([level(10 * rate, 10 * min(rate, 30.0), seconds=seconds, ramp=True) for rate in RISING])
     assert found is not None
     assert found.low_per_s is not None
     assert found.high_per_s is not None
@@ -71,7 +71,7 @@ def test_the_interval_of_a_short_ramp_is_wider(seconds: float, half_width: tuple
 
 def test_a_bin_with_high_goodput_before_one_with_low_goodput_is_no_collapse() -> None:
     high = [level(24.0, 24.0, seconds=15, ramp=True), level(29.5, 29.5, seconds=10, ramp=True)]
-    found = judge([level(18.0, seconds=15, ramp=True), *high, level(32.0, 23.4, seconds=9, ramp=True)])
+    found = judge_rates([level(18.0, seconds=15, ramp=True), *high, level(32.0, 23.4, seconds=9, ramp=True)])
     assert found is not None
     assert found.kind == "capacity"
     assert found.per_s == pytest.approx(23.4, rel=0.01)
@@ -92,7 +92,7 @@ def test_a_level_of_one_rate_is_pooled_with_no_bin() -> None:
 def test_work_in_flight_that_grows_with_the_rate_is_no_queue() -> None:
     """Little's law: 10/s more within each bin, and 3 s in the service, are 30 more in flight."""
     served = [level(rate, rate - 30 / 12, seconds=12, ramp=True, growth_of_rate=30.0) for rate in RISING]
-    found = judge(served)
+    found = judge_rates(served)
     assert found is not None
     assert (found.kind, found.per_s) == ("keeps_up", 55)
 

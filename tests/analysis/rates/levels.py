@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from capexplorer.analysis.rates.rate_capacity import judge
+from capexplorer.analysis.rates.rate_capacity import judge_rates
 from capexplorer.analysis.rates.rate_level import RateLevel
 from capexplorer.model.rate_verdicts import RateCapacity
 
@@ -33,6 +33,6 @@ SERVED = [level(rate) for rate in (25, 50, 75)]
 
 def judged(levels: Sequence[RateLevel]) -> RateCapacity:
     """The capacity that these levels give."""
-    found = judge(levels)
+    found = judge_rates(levels)
     assert found is not None
     return found

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.rates.rate_capacity import judge
+from capexplorer.analysis.rates.rate_capacity import judge_rates
 
 from .levels import SERVED, judged, level
 
 
 def test_without_levels_there_is_no_capacity() -> None:
-    assert judge([]) is None
-    assert judge([level(5, seconds=6)]) is None  # too few arrivals
+    assert judge_rates([]) is None
+    assert judge_rates([level(5, seconds=6)]) is None  # too few arrivals
 
 
 def test_a_service_that_keeps_up_at_all_rates_is_reported_up_to_the_highest() -> None:
@@ -79,12 +79,12 @@ def test_where_no_rate_was_served_in_full_the_capacity_is_below() -> None:
 
 
 def test_one_rate_at_which_some_iterations_fail_shows_neither_that_it_is_served_nor_that_load_is_the_cause() -> None:
-    assert judge([level(84, 70, failed=14)]) is None
-    assert judge([level(84, 50, failed=34)]) is None
+    assert judge_rates([level(84, 70, failed=14)]) is None
+    assert judge_rates([level(84, 50, failed=34)]) is None
 
 
 def test_the_same_share_of_failures_at_every_rate_is_no_bound_of_the_capacity() -> None:
-    assert judge([level(rate, 0.6 * rate, failed=0.4 * rate) for rate in (50, 100, 150)]) is None
+    assert judge_rates([level(rate, 0.6 * rate, failed=0.4 * rate) for rate in (50, 100, 150)]) is None
     few_fail = judged([level(rate, 0.9 * rate, failed=0.1 * rate) for rate in (50, 100, 150)])
     assert (few_fail.kind, few_fail.per_s) == ("keeps_up", 150)
 
