@@ -40,7 +40,7 @@ from ..remote.protocol import (
     frame,
     from_screen,
 )
-from .screens import Screen, Screens
+from .screens import RunScreen, Screens
 
 # -- control peer --------------------------------------------------------------------------------------------------------------
 # One connection to a run's socket: passes controls on to the screen that sent them, and sends it the run's state. Pure.
@@ -78,7 +78,7 @@ class Peer:
         """Why it was refused."""
         self._welcome, self._screens, self._requests, self._stop = welcome, screens, requests, stop
         self._frames = Frames(FROM_SCREEN_MOST_BYTES)
-        self._screen: Screen | None = None
+        self._screen: RunScreen | None = None
         self._role: str | None = None
         self._seen = 0
         self._sent: Update | None = None
@@ -115,7 +115,7 @@ class Peer:
         del self.out[:count]
         self._read_s = now_s
 
-    def look(self, now_s: float) -> None:
+    def serve(self, now_s: float) -> None:
         """Send a changed state once the peer has read the last one. Drop a peer that is too slow."""
         if not self.out:
             self._read_s = now_s
@@ -279,10 +279,10 @@ class ControlServer:
                 self._accept(self._listener)
             elif fd in self._peers:
                 self._read(*self._peers[fd])
-        self._screens.look()
+        self._screens.hand_over_when_due()
         now_s = time.monotonic()
         for connection, peer in list(self._peers.values()):
-            peer.look(now_s)
+            peer.serve(now_s)
             self._write(connection, peer)
         if now_s - self._kept_s >= _KEEP_S:
             self._kept_s = now_s

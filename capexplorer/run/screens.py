@@ -26,7 +26,7 @@ Record = Callable[[dict[str, Param | None]], None]
 """Records a change as the command `controls`."""
 
 
-class Screen:
+class RunScreen:
     """One screen, on the run's own terminal or attached to it, with its `Controls`."""
 
     def __init__(self, screens: Screens, name: str, *, may_steer: bool) -> None:
@@ -65,9 +65,9 @@ class Screens:
     def __init__(self, controls: RunControls, record: Record, monotonic: Clock = time.monotonic) -> None:
         self.controls = controls
         self._record, self._monotonic = record, monotonic
-        self._screens: list[Screen] = []
-        self._holder: Screen | None = None
-        self._asker: Screen | None = None
+        self._screens: list[RunScreen] = []
+        self._holder: RunScreen | None = None
+        self._asker: RunScreen | None = None
         self._asked_s = 0.0
         self._lock = native.allocate_lock()
 
@@ -90,28 +90,28 @@ class Screens:
         asker = self._asker
         return asker.name if asker is not None else None
 
-    def holds(self, screen: Screen) -> bool:
+    def holds(self, screen: RunScreen) -> bool:
         """Whether this screen holds them."""
         return self._holder is screen
 
     # -- changes
 
-    def begin(self, name: str) -> Screen:
+    def begin(self, name: str) -> RunScreen:
         """Add the run's own screen, before any other. It gets the controls, which is not recorded."""
-        self._holder = screen = Screen(self, name, may_steer=True)
+        self._holder = screen = RunScreen(self, name, may_steer=True)
         self._screens.append(screen)
         return screen
 
-    def join(self, name: str, *, may_steer: bool) -> Screen:
+    def join(self, name: str, *, may_steer: bool) -> RunScreen:
         """Add an attached screen. It gets the controls if it may steer and no screen has them."""
-        screen = Screen(self, name, may_steer=may_steer)
+        screen = RunScreen(self, name, may_steer=may_steer)
         with self._lock:
             self._screens.append(screen)
             if self._holder is None and screen.may_steer:
                 self._hand_to(screen)
         return screen
 
-    def leave(self, screen: Screen) -> None:
+    def leave(self, screen: RunScreen) -> None:
         """Remove a screen. If it held the controls, the screen that asks for them gets them, else the earliest that may steer."""
         with self._lock:
             if screen not in self._screens:
@@ -123,7 +123,7 @@ class Screens:
             if self._holder is screen:
                 self._hand_to(next_one or next((each for each in self._screens if each.may_steer), None))
 
-    def do(self, screen: Screen, control: Control) -> str | None:
+    def do(self, screen: RunScreen, control: Control) -> str | None:
         """Do what a screen asks for, unless another one has the controls. Returns None if it is done, else why not, in one line.
 
         Controls are not handed to another screen meanwhile.
@@ -142,7 +142,7 @@ class Screens:
                 return self.controls.do(control)
         return None
 
-    def _ask(self, screen: Screen) -> None:
+    def _ask(self, screen: RunScreen) -> None:
         """Hand them over if no screen has them. Has no effect while another screen asks for them."""
         if not screen.may_steer or self._holder is screen:
             return
@@ -152,22 +152,22 @@ class Screens:
             self._asker, self._asked_s = screen, self._monotonic()
             self._record({"asked_by": screen.name})
 
-    def _give(self, screen: Screen) -> None:
+    def _give(self, screen: RunScreen) -> None:
         if self._holder is screen and self._asker is not None:
             self._hand_to(self._asker)
 
-    def _keep(self, screen: Screen) -> None:
+    def _keep(self, screen: RunScreen) -> None:
         """The holder steers: whoever asks does not get them."""
         if self._asker is not None:
             self._asker = None
             self._record({"holder": screen.name, "kept": True})
 
-    def look(self) -> None:
+    def hand_over_when_due(self) -> None:
         """Hand the controls over if the holder did not answer within ANSWER_S. Call it several times a second."""
         with self._lock:
             if self._asker is not None and self._monotonic() - self._asked_s >= ANSWER_S:
                 self._hand_to(self._asker)
 
-    def _hand_to(self, screen: Screen | None) -> None:
+    def _hand_to(self, screen: RunScreen | None) -> None:
         self._holder, self._asker = screen, None
         self._record({"holder": screen.name if screen is not None else None})

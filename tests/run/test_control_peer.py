@@ -71,7 +71,7 @@ class RunWithPeers:
 
     def received(self, peer: Peer) -> list[FromRun]:
         """The messages since the last call."""
-        peer.look(self.now_s)
+        peer.serve(self.now_s)
         data = bytes(peer.out)
         peer.has_read(len(data), self.now_s)
         return [from_run(each) for each in Frames(FROM_RUN_MOST_BYTES).feed(data)]
@@ -193,20 +193,20 @@ def test_a_peer_without_a_hello_is_dropped_at_the_time_limit() -> None:
     run = RunWithPeers()
     peer = run.peer(role=None)
     run.now_s = HELLO_WITHIN_S
-    peer.look(run.now_s)
+    peer.serve(run.now_s)
     assert peer.is_over
 
 
 def test_a_peer_that_reads_nothing_has_one_unread_state_until_it_is_dropped() -> None:
     run = RunWithPeers()
     peer = run.peer()
-    peer.look(run.now_s)
+    peer.serve(run.now_s)
     unread = len(peer.out)
     while run.now_s < UNREAD_WITHIN_S:
         assert not peer.is_over
         run.controls.change(wanted=run.controls.state.wanted + 1)
         run.now_s += 1.0
-        peer.look(run.now_s)
+        peer.serve(run.now_s)
         assert len(peer.out) <= unread
     assert peer.is_over
 

@@ -8,13 +8,13 @@ import pytest
 from tui.fake_controls import FakeControls
 
 from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, StepTo
-from capexplorer.run.screens import ANSWER_S, ELSEWHERE, Screen, Screens
+from capexplorer.run.screens import ANSWER_S, ELSEWHERE, RunScreen, Screens
 
 
 class ScreensWithClock:
     """The screens of a run with a clock that the test sets, and the recorded changes of the controls."""
 
-    own: Screen
+    own: RunScreen
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -22,7 +22,7 @@ class ScreensWithClock:
         self.controls = FakeControls()
         self.screens = Screens(self.controls, lambda args: self.recorded.append(dict(args)), lambda: self.now_s)
 
-    def join(self, name: str, *, may_steer: bool = True) -> Screen:
+    def join(self, name: str, *, may_steer: bool = True) -> RunScreen:
         """Attach another screen."""
         return self.screens.join(name, may_steer=may_steer)
 
@@ -70,7 +70,7 @@ def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: Screens
     other.do(AskControls())
     assert run.own.do(StepTo(4)) is None
     run.now_s += ANSWER_S
-    run.screens.look()
+    run.screens.hand_over_when_due()
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", None)
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/0", "kept": True}]
 
@@ -79,10 +79,10 @@ def test_a_screen_that_does_not_answer_in_time_loses_the_controls(run: ScreensWi
     other = run.join("pts/1")
     other.do(AskControls())
     run.now_s += ANSWER_S - 0.1
-    run.screens.look()
+    run.screens.hand_over_when_due()
     assert run.screens.holder == "pts/0"
     run.now_s += 0.1
-    run.screens.look()
+    run.screens.hand_over_when_due()
     assert run.screens.holder == "pts/1"
 
 
@@ -132,14 +132,14 @@ def test_a_screen_that_asks_and_leaves_no_longer_asks(run: ScreensWithClock) -> 
     other.do(AskControls())
     other.leave()
     run.now_s += 10 * ANSWER_S
-    run.screens.look()
+    run.screens.hand_over_when_due()
     assert (run.screens.holder, run.screens.asked_by, run.screens.count) == ("pts/0", None, 1)
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is_one(seed: int) -> None:
     rng, run = random.Random(seed), ScreensWithClock()
-    attached: list[Screen] = []
+    attached: list[RunScreen] = []
     for index in range(200):
         action = rng.choice(("join", "leave", AskControls(), GiveControls(), StepTo(4), "time"))
         screen = rng.choice(attached) if attached else None
@@ -147,7 +147,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
             attached.append(run.join(f"pts/{index}", may_steer=rng.random() < 0.7))
         elif action == "time":
             run.now_s += rng.uniform(0.0, ANSWER_S)
-            run.screens.look()
+            run.screens.hand_over_when_due()
         elif screen is not None and action == "leave":
             attached.remove(screen)
             screen.leave()

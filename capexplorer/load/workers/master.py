@@ -31,7 +31,7 @@ class MessageHandler(Protocol):
     def lose(self, client_id: str, why: str) -> None:
         """Remove a worker. Has no effect for another client."""
 
-    def look(self) -> None:
+    def check_workers(self) -> None:
         """Called every LOOK_EVERY_S."""
 
 
@@ -63,10 +63,10 @@ class Master(MasterRunner):
         super().start(users, spawn_rate, user_classes=classes)
 
     def heartbeat_worker(self) -> NoReturn:
-        """Call `look` regularly, in place of Locust's count of heartbeats, of which a worker may miss four."""
+        """Call `check_workers` regularly, in place of Locust's count of heartbeats, of which a worker may miss four."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
-            self._handler.look()
+            self._handler.check_workers()
 
     def handle_message(self, client_id: str, msg: Message) -> None:
         """Pass a message to the handler, and to Locust if the handler says so."""

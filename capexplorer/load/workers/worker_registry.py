@@ -33,7 +33,7 @@ CLOCK_EVERY_S = 10.0
 CLOCK_TRIPS_AT_FIRST = 3
 
 SUSPENDED_S = 1.0
-"""Lateness of a call of `look` in seconds from which this process was suspended itself, so that silence does not count."""
+"""Lateness of a call of `check_workers`, in seconds, from which this process was suspended itself: silence does not count."""
 
 
 @dataclass(slots=True)
@@ -193,7 +193,7 @@ class WorkerRegistry:
 
     # -- regularly, and on demand
 
-    def look(self) -> None:
+    def check_workers(self) -> None:
         """Remove workers that were silent for SILENT_S, and measure clocks. Called every `master.LOOK_EVERY_S`."""
         now_s = time.monotonic()
         if now_s - self._looked_s > SUSPENDED_S:
