@@ -28,7 +28,7 @@ def _plain(timeline: Timeline) -> list[Any]:
     failures = [(*key, count.count, count.first_s, count.last_s) for key, count in timeline.failures.items()]
     return [
         (timeline.header, timeline.target, timeline.last, timeline.ended, timeline.broken),
-        (timeline.ticks, timeline.step, timeline.last_s, timeline.phase, timeline.wanted),
+        (timeline.ticks, timeline.step_size, timeline.last_s, timeline.phase, timeline.wanted),
         [_level(level) for level in timeline.levels],
         list(timeline.marks.items()),
         list(timeline.verdicts.items()),

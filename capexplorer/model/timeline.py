@@ -108,7 +108,7 @@ class Timeline:
         self.target: Target | None = None
         self.parts: dict[str, PartState] = {}
         """The latest state of each watched part, by name."""
-        self.step = 1
+        self.step_size = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
         self.reanalysed: Reanalysed | None = None
@@ -191,7 +191,7 @@ class Timeline:
             case Mark() if event.key not in self.marks or self.marks[event.key].revision <= event.revision:
                 self.marks[event.key] = event
             case Command(name="step"):
-                self.step = int(event.args.get("step") or 1)
+                self.step_size = int(event.args.get("step") or 1)
             case Target():
                 self.target = event
 

@@ -73,7 +73,15 @@ def snapshot(timeline: Timeline) -> dict[str, object]:
         "journal": timeline.journal,
         "failures": [(key, each.count, each.first_s, each.last_s) for key, each in timeline.failures.items()],
         "log": list(timeline.log),
-        "rest": (timeline.header, timeline.target, timeline.step, timeline.last, timeline.ended, timeline.last_s, timeline.phase),
+        "rest": (
+            timeline.header,
+            timeline.target,
+            timeline.step_size,
+            timeline.last,
+            timeline.ended,
+            timeline.last_s,
+            timeline.phase,
+        ),
     }
 
 
@@ -195,7 +203,7 @@ def test_commands_notes_marks_and_the_target_are_in_the_journal_in_order() -> No
     events = [Target(t_s=1.0, state="ready"), Command(t_s=2.0, name="step", args={"step": 5}), Note(t_s=3.0, text="n")]
     timeline = Timeline(events)
     assert timeline.journal == events
-    assert timeline.step == 5
+    assert timeline.step_size == 5
     assert timeline.target == events[0]
 
 

@@ -59,7 +59,7 @@ def watched(timeline: Timeline) -> View:
     """The view of a session that this screen does not steer, from the session's own events."""
     return View(
         wanted=timeline.wanted,
-        step=timeline.step,
+        step=timeline.step_size,
         unit="users" if timeline.offered_per_s is None else "rate",
         offered_per_s=timeline.offered_per_s,
         autopilot=_autopilot_steps(timeline),
