@@ -342,9 +342,9 @@ class LoadThread(HubThread):
 
     def _step(self, users: int, spawn_rate: float) -> None:
         self._shape = None
-        self._start_users(None, users, spawn_rate)
+        self._set_users(None, users, spawn_rate)
 
-    def _start_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> bool:
+    def _set_users(self, shape: Any, users: int, spawn_rate: float, classes: Any = None) -> bool:
         """A step of `shape`, or of another driver (None). False, without any effect, for a shape that was replaced."""
         with self._step_lock:
             if self._shape is not shape:
@@ -400,7 +400,7 @@ class LoadThread(HubThread):
         if tick is not None and tick != self._shape_tick:
             self._shape_tick = tick
             users, spawn_rate, classes = _checked_tick(tick)
-            if self._start_users(shape, users, spawn_rate, classes):
+            if self._set_users(shape, users, spawn_rate, classes):
                 self._on_report(ShapeStep(users, spawn_rate, generation))
         return tick is not None
 

@@ -226,7 +226,7 @@ def endpoints(finding: Finding) -> str:
     return ", ".join([*(f"{endpoint} {numbers.number(count)}" for endpoint, count in most[:_ENDPOINTS]), *more])
 
 
-def refused(finding: Finding) -> str:
+def failed_replies(finding: Finding) -> str:
     """The requests that a service answered with failures, and what one of the replies said: `GET /x 380, POST /y 32 (404: no such
     order)`. Empty unless the replies had a status: failures below HTTP are not about single requests.
     """

@@ -26,7 +26,7 @@ from ..model.watched import ServerKind
 from . import numbers, quantities
 from .advice import advice
 from .cause_texts import name
-from .evidence import counted, readings, refused
+from .evidence import counted, failed_replies, readings
 from .knee_sentences import LIMITS, knee, verified
 from .numbers import session_time
 from .rate_sentences import rate_capacity, recovered
@@ -207,7 +207,7 @@ def at_load(event: Mark, between: str = " at ") -> str:
 
 
 def _listed(event: Mark) -> str:
-    return ", ".join(filter(None, (counted(event.finding), refused(event.finding), readings(event.finding))))
+    return ", ".join(filter(None, (counted(event.finding), failed_replies(event.finding), readings(event.finding))))
 
 
 def _in_words(event: Mark) -> str | None:
@@ -275,7 +275,7 @@ def journal_mark(event: Mark, header: Header | None = None) -> str:
     412 × at 3.1/s`.
     """
     if event.kind in BLAMES:
-        counts = (counted(event.finding), refused(event.finding)) if event.state != "retracted" else ()
+        counts = (counted(event.finding), failed_replies(event.finding)) if event.state != "retracted" else ()
         return ", ".join(filter(None, (short_sentence(event), *counts)))
     if event.kind not in ("at_or_below", "bend", "latency_knee") or event.state == "retracted":
         return mark(event, header)

@@ -8,8 +8,7 @@ from functools import singledispatch
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
-from ..model import conclusions as found
-from ..model.conclusions import Clause, Conclusion, CpuUsedByOthers, NoKneeYet, ServiceLimited, ThinkTimeLimit, UsersTooNew
+from ..model import conclusions
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak
@@ -62,13 +61,13 @@ WHOLE_SECOND_MOST_S = 2.0
 
 
 @singledispatch
-def clause(each: found.Clause) -> str:
+def clause(each: conclusions.Clause) -> str:
     """The text of one clause."""
     raise TypeError(f"no words for {type(each).__name__}")
 
 
 @clause.register
-def _(each: found.RunInvalid) -> str:
+def _(each: conclusions.RunInvalid) -> str:
     clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
     clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
     results = f"results above {' and '.join(clean)}" if clean else "the results"
@@ -78,17 +77,17 @@ def _(each: found.RunInvalid) -> str:
 
 
 @clause.register
-def _(each: found.KneeFound) -> str:
+def _(each: conclusions.KneeFound) -> str:
     return capacity(each.capacity, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
 
 
 @clause.register
-def _(each: found.EndpointDegrades) -> str:
+def _(each: conclusions.EndpointDegrades) -> str:
     return first_endpoint(each.first)
 
 
 @clause.register
-def _(each: found.CpuUsedByOthers) -> str:
+def _(each: conclusions.CpuUsedByOthers) -> str:
     """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
     names = f" ({', '.join(each.names)})" if each.names else ""
     share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
@@ -108,13 +107,13 @@ def _between(loads: Sequence[str]) -> str:
 
 
 @clause.register
-def _(each: found.TargetDied) -> str:
+def _(each: conclusions.TargetDied) -> str:
     """`the target crashed at 03:05 and 82 users`."""
     return f"{title(each.mark)} at {session_time(since_s(each.mark))}{at_load(each.mark, ' and ')}{logged(each.mark)}"
 
 
 @clause.register
-def _(each: found.RequestsFailed) -> str:
+def _(each: conclusions.RequestsFailed) -> str:
     """`client errors (HTTP 4xx), 4.6% of requests, from 03:05 to 03:20 at 5 users`; without an end while they go on."""
     part = f", {numbers.percent(each.share_ratio)} of requests," if each.share_ratio is not None else ""
     when = "at every load" if each.at_every_load else _during(each.mark)
@@ -125,7 +124,7 @@ def _(each: found.RequestsFailed) -> str:
 
 
 @clause.register
-def _(each: found.ServiceLimited) -> str:
+def _(each: conclusions.ServiceLimited) -> str:
     """`the disk is saturated at 82 users`."""
     is_known = each.users or each.offered_per_s is not None
     at = f" at {quantities.load(each.users, each.offered_per_s)}" if is_known else ""
@@ -133,11 +132,11 @@ def _(each: found.ServiceLimited) -> str:
 
 
 @clause.register
-def _(each: found.ThinkTimeLimit) -> str:
+def _(each: conclusions.ThinkTimeLimit) -> str:
     return f"{title(each.mark)} up to {numbers.counted(each.mark.users)}"
 
 
-def think_time_in_full(each: found.ThinkTimeLimit) -> str:
+def think_time_in_full(each: conclusions.ThinkTimeLimit) -> str:
     """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
     if _pacing_s(each.mark) is not None:
         rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
@@ -153,7 +152,7 @@ def _pacing_s(mark: Mark) -> float | None:
 
 
 @clause.register
-def _(each: found.Leaking) -> str:
+def _(each: conclusions.Leaking) -> str:
     """`the target leaks file descriptors: 7,200 per hour, 4 min to its limit`."""
     assert isinstance(each.mark.finding, Leak)
     return f"{title(each.mark)}: {', '.join(_growth(each.mark.finding))}"
@@ -167,38 +166,38 @@ def _growth(leak: Leak) -> Iterator[str]:
 
 
 @clause.register
-def _(each: found.FiguresOfUserCode) -> str:
+def _(each: conclusions.FiguresOfUserCode) -> str:
     """`users end by themselves: StopUser (shop.py:12 in checkout)`."""
     return " and ".join(map(title, each.marks))
 
 
 @clause.register
-def _(each: found.MachineShared) -> str:
+def _(each: conclusions.MachineShared) -> str:
     at = quantities.load(each.users, each.offered_per_s)
     return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
 
 
 @clause.register
-def _(each: found.PartsNotRead) -> str:
+def _(each: conclusions.PartsNotRead) -> str:
     """`db cannot be read (Connection refused): nothing is known of it`."""
     names = [f"{name} cannot be read" + (f" ({why})" if why else "") for name, why in each.parts]
     return f"{' and '.join(names)}: nothing is known of {'it' if len(names) == 1 else 'them'}"
 
 
 @clause.register
-def _(each: found.PartsShowLess) -> str:
+def _(each: conclusions.PartsShowLess) -> str:
     """`of db, a postgres, only the process is read: its connections and lock waits need `postgres = URL``."""
     words = [f"of {name} only the processes are read: {figures_of_server(program, kind)}" for name, program, kind in each.parts]
     return "; ".join(words)
 
 
 @clause.register
-def _(each: found.ServiceChanged) -> str:
+def _(each: conclusions.ServiceChanged) -> str:
     return changes(each.regimes, each.named)
 
 
 @clause.register
-def _(each: found.ShortStall) -> str:
+def _(each: conclusions.ShortStall) -> str:
     """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
     where = f"at {session_time(each.at_s)} and {quantities.load(each.users, each.offered_per_s)}"
     longest = f"no reply came for at least {each.seconds} s, which the level's figures contain"
@@ -209,28 +208,28 @@ def _(each: found.ShortStall) -> str:
 
 
 @clause.register
-def _(each: found.NoKneeUpTo) -> str:
+def _(each: conclusions.NoKneeUpTo) -> str:
     """`no knee up to 74 users`, `scaling flattens from 60 users`."""
     return knee(each.knee)
 
 
 @clause.register
-def _(each: found.RatesFound) -> str:
+def _(each: conclusions.RatesFound) -> str:
     return rates(each.rates, " and ".join(map(title, each.blamed)))
 
 
 @clause.register
-def _(each: found.NoKneeYet) -> str:
+def _(each: conclusions.NoKneeYet) -> str:
     return "no knee yet"
 
 
 @clause.register
-def _(each: found.CurveAlone) -> str:
+def _(each: conclusions.CurveAlone) -> str:
     return capacity(each.capacity)
 
 
 @clause.register
-def _(each: found.NotJudged) -> str:
+def _(each: conclusions.NotJudged) -> str:
     if each.best is None:
         return "no level settled: the capacity is unknown"
     best = each.best
@@ -240,25 +239,25 @@ def _(each: found.NotJudged) -> str:
 
 
 @clause.register
-def _(each: found.UsersTooNew) -> str:
+def _(each: conclusions.UsersTooNew) -> str:
     return "the capacity is unknown"
 
 
 @clause.register
-def _(each: found.PartlyCounted) -> str:
+def _(each: conclusions.PartlyCounted) -> str:
     """`the figures of 2 levels (20 to 30 users) cover only 40–62% of the requests: ...`."""
     counted = f"the figures of {levels_of(each.users)} cover only {shares(each.counted_ratios)} of the requests"
     return f"{counted}: the users were still in their first task"
 
 
 @clause.register
-def _(each: found.UsersNotWarm) -> str:
+def _(each: conclusions.UsersNotWarm) -> str:
     """`2 levels (20 to 30 users) did not settle: only 10–40% of the users had completed a task cycle`."""
     return f"{levels_of(each.users)} did not settle: only {shares(each.warm_ratios)} of the users had completed a task cycle"
 
 
 @clause.register
-def _(each: found.LevelsTooShort) -> str:
+def _(each: conclusions.LevelsTooShort) -> str:
     """`2 levels (4 to 8 users) ended after 5 s, before they could settle: two cycles of the users take 9 s, so hold ...`."""
     lasted, settling = numbers.span(each.longest_s), numbers.span(each.settling_s)
     if each.settling_s + WHOLE_SECOND_MOST_S < each.longest_s:
@@ -271,7 +270,7 @@ def _(each: found.LevelsTooShort) -> str:
 
 
 @clause.register
-def _(each: found.HoldLevels) -> str:
+def _(each: conclusions.HoldLevels) -> str:
     return "hold each level until its users have completed one"
 
 
@@ -347,27 +346,29 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
     return f"epoch {epoch}" if len(epochs(timeline)) > 1 else ""
 
 
-def _sentence(found: Conclusion) -> str:
+def _sentence(found: conclusions.Conclusion) -> str:
     first, *others = found.clauses
     sentence, before = _upper_first(_headline(first)).removesuffix("."), first
     for each in others:
         words = (
             think_time_in_full(each)
-            if isinstance(each, ThinkTimeLimit) and isinstance(before, CpuUsedByOthers)
+            if isinstance(each, conclusions.ThinkTimeLimit) and isinstance(before, conclusions.CpuUsedByOthers)
             else _lower_first(clause(each))
         )
         sentence, before = f"{sentence}{_separator(before, each)}{words.removesuffix('.')}", each
     return f"{sentence}."
 
 
-def _headline(first: Clause) -> str:
-    return think_time_in_full(first) if isinstance(first, ThinkTimeLimit) else clause(first)
+def _headline(first: conclusions.Clause) -> str:
+    return think_time_in_full(first) if isinstance(first, conclusions.ThinkTimeLimit) else clause(first)
 
 
-def _separator(before: Clause, after: Clause) -> str:
+def _separator(before: conclusions.Clause, after: conclusions.Clause) -> str:
     """A colon where one clause explains the other; otherwise a semicolon."""
-    no_level_left_out = isinstance(before, CpuUsedByOthers) and not (before.left_out_users or before.left_out_per_s)
-    reason = isinstance(before, UsersTooNew) or (isinstance(before, ServiceLimited) and isinstance(after, NoKneeYet))
+    no_level_left_out = isinstance(before, conclusions.CpuUsedByOthers) and not (before.left_out_users or before.left_out_per_s)
+    reason = isinstance(before, conclusions.UsersTooNew) or (
+        isinstance(before, conclusions.ServiceLimited) and isinstance(after, conclusions.NoKneeYet)
+    )
     return ": " if no_level_left_out or reason else "; "
 
 
