@@ -1,9 +1,9 @@
 """From the findings of an epoch to its Conclusion: the clauses and their order.
 
 Precedence: critical causes of the generator, its host and the network (the results then do not describe the service); the knee
-with its bottleneck; failures; a bottleneck without a knee; the users' think time; leaks; users too new for a curve; the curve
-alone. Only marked findings appear. If other processes disturbed levels, that clause comes first, unless a knee was found without
-these levels.
+with its bottleneck; the capacity as an offered rate; failures; a bottleneck without a knee; the users' think time; leaks; users
+too new for a curve; the curve alone. Only marked findings appear. If other processes disturbed levels, that clause comes first,
+unless a knee was found without these levels.
 """
 
 from __future__ import annotations

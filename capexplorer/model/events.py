@@ -316,14 +316,15 @@ Phase = Literal["spawning", "settling", "settled"]
 
 
 class FailureSignature(Reading, frozen=True, kw_only=True):
-    """An exception reduced to what distinguishes causes (docs/causes.md), without addresses and ids, so that there are few."""
+    """An exception reduced to what distinguishes causes (docs/causes.md): few, since they have no URLs, numbers and ids."""
 
     types: tuple[str, ...]
     """Exception type names, outermost first."""
     errno: int | None = None
     status: int | None = None
     text: str = ""
-    """At most 200 characters; numbers and addresses are replaced by placeholders. Data from a target: escape before display."""
+    """At most 200 characters; numbers and ids are replaced by placeholders, IPv4 addresses stay. Data from a target: escape
+    before display."""
     reused: bool | None = None
     """Whether the connection had carried a request before; None: not known."""
     after_status: int | None = None

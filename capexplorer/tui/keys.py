@@ -58,8 +58,8 @@ class Key:
     keys: str
     """The keys by Textual's names, separated by commas; empty if Textual binds them itself."""
     name: str
-    """The name of what it does: each screen has a method for it, and a configuration file assigns other keys by it. Empty if
-    Textual binds the keys itself."""
+    """The name of what it does: a screen has a table of methods by it, and a configuration file assigns other keys by it. Empty
+    if Textual binds the keys itself."""
     shown: str
     """The keys as they are printed on a keyboard, separated by spaces."""
     bar: str

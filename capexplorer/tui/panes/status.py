@@ -296,7 +296,7 @@ OUTPUT_LINES = 2
 
 
 def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDICT_LINES) -> list[Strip]:
-    """The verdict in at most `most` lines, shortened if it is longer; the failures pane shows it in full. None while the session
+    """The verdict in at most `most` lines, shortened if it is longer; the failures pane shows it in full. Empty while the session
     runs and the verdict contains no mark, since then it is the knee of the line above.
     """
     judged = wording.judgement(timeline)
