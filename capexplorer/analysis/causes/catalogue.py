@@ -21,12 +21,10 @@ class Entry:
     id: str
     where: Where
     severity: Severity
-    symptom: bool = False
-    """Whether it is only what the client observed. Readings resolve it to the id of a cause; without them it keeps this id."""
 
 
 _CAUSES = (
-    Entry("ephemeral_port_exhaustion", "generator", "critical", symptom=True),
+    Entry("ephemeral_port_exhaustion", "generator", "critical"),
     Entry("ephemeral_port_exhaustion_time_wait", "generator", "critical"),
     Entry("ephemeral_port_exhaustion_established", "generator", "critical"),
     Entry("fd_exhaustion_generator", "generator", "critical"),
@@ -80,9 +78,9 @@ _CAUSES = (
     Entry("unexpected_status", "target", "error"),
     Entry("task_failed_result", "target", "error"),
     Entry("task_timeout", "target", "error"),
-    Entry("connect_timeout", "network", "error", symptom=True),
-    Entry("read_timeout", "target", "error", symptom=True),
-    Entry("unknown", "target", "warning", symptom=True),
+    Entry("connect_timeout", "network", "error"),
+    Entry("read_timeout", "target", "error"),
+    Entry("unknown", "target", "warning"),
 )
 
 _BOTTLENECKS = (

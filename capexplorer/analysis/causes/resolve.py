@@ -29,6 +29,7 @@ BROKEN = frozenset(("connection_reset", "keepalive_race", "connection_refused", 
 """Symptoms that clients observe when the target ends, among others."""
 
 SYMPTOMS = frozenset((PORT_EXHAUSTION, DNS_FAILURE, *TIMEOUTS, *BROKEN))
+"""What `classify` can only say of what clients observed. Readings decide on the cause; some of these remain if none does."""
 
 AROUND_S = 3.0
 """Readings up to so many seconds before a symptom may confirm it."""
