@@ -94,8 +94,8 @@ def test_one_analysis_splits_and_judges_its_levels_once(monkeypatch: pytest.Monk
     counted(epoch_module, "measured_of")
     counted(measured_epoch, "judgeable_levels")
     counted(measured_epoch, "split")
-    counted(epoch_module, "conclude")
+    counted(epoch_module, "verdict_on")
     epoch = epoch_of(closed_session(*LADDER), 0)
     assert epoch.verdict is not None
     assert [*capacity_marks.of_verdict(epoch.verdict), *capacity_marks.recoveries(epoch), *bottlenecks.marks(epoch)]
-    assert calls == ["measured_of", "judgeable_levels", "split", "conclude"]
+    assert calls == ["measured_of", "judgeable_levels", "split", "verdict_on"]
