@@ -181,11 +181,11 @@ class LevelPart:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A settled level, or a part of one, with its ladder level (`rates`)."""
+    """A settled level, or a part of one, with its ladder level."""
 
     level: Level
     part: LevelPart
-    rates: LadderLevel
+    ladder_level: LadderLevel
 
     @property
     def figures(self) -> LevelFigures:

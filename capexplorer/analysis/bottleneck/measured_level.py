@@ -148,7 +148,7 @@ def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Itera
             yield MeasuredLevel(
                 level=each.level,
                 figures=each.figures,
-                rates=each.rates,
+                rates=each.ladder_level,
                 host=host,
                 program=program,
                 is_loopback=local,

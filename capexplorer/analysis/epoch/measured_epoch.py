@@ -101,7 +101,7 @@ class MeasuredEpoch:
     @property
     def ladder(self) -> tuple[LadderLevel, ...]:
         """The ladder levels of `measured`, of all regimes."""
-        return tuple(each.rates for each in self.measured)
+        return tuple(each.ladder_level for each in self.measured)
 
     @cached_property
     def regimes(self) -> tuple[Regime, ...]:
@@ -115,7 +115,7 @@ class MeasuredEpoch:
     def comparable(self) -> list[Measured]:
         """Elements of `measured` that show whether the service changed."""
         usable = {level.started_s for level in usable_levels(self.ladder)}
-        return without_burst_levels([each for each in self.measured if each.rates.started_s in usable])
+        return without_burst_levels([each for each in self.measured if each.ladder_level.started_s in usable])
 
     @cached_property
     def judged(self) -> Regime:
@@ -138,7 +138,7 @@ class MeasuredEpoch:
     @property
     def _latest(self) -> Regime | None:
         """The regime of the latest level."""
-        return max(self.regimes, key=lambda regime: regime.measured[-1].rates.started_s, default=None)
+        return max(self.regimes, key=lambda regime: regime.measured[-1].ladder_level.started_s, default=None)
 
     @property
     def is_undecided(self) -> bool:
@@ -175,7 +175,7 @@ class MeasuredEpoch:
         fell = [each for each in self.regimes if each.began == "goodput" and not each.began_inside]
         fell = [each for each in fell if each.levels[0].goodput_rps < most_rps]
         chosen = {id(each) for regime in (self.judged, *fell) for each in regime.measured}
-        return [each for each in self.measured if id(each) in chosen or each.rates.disturbed]
+        return [each for each in self.measured if id(each) in chosen or each.ladder_level.disturbed]
 
     @cached_property
     def judgeable(self) -> tuple[LadderLevel, ...]:
@@ -249,12 +249,12 @@ def rate_regime_verdicts(ladder: MeasuredEpoch) -> tuple[RegimeVerdict, ...]:
 
 def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, at_rates: bool = False) -> RegimeVerdict:
     first = regime.measured[0]
-    clean = [each.rates for each in regime.measured if (each.rates.failure_ratio or 0.0) < FAILING]
-    most = max(clean or [each.rates for each in regime.measured], key=lambda level: level.users)
+    clean = [each.ladder_level for each in regime.measured if (each.ladder_level.failure_ratio or 0.0) < FAILING]
+    most = max(clean or [each.ladder_level for each in regime.measured], key=lambda level: level.users)
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]
-    unlike = _unlike_before(epoch, first.rates) if regime.began == "latency" else None
+    unlike = _unlike_before(epoch, first.ladder_level) if regime.began == "latency" else None
     return RegimeVerdict(
         began_s=began_s,
         until_s=None if regime.measured[-1] is _latest(epoch) else regime.measured[-1].part.ended_s,
@@ -264,11 +264,11 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, 
         at_rates=at_rates,
         users=first.level.offered_per_s or float(first.level.users),
         before_rps=None if is_first else _before(epoch, regime),
-        after_rps=first.rates.goodput_rps,
-        before_ms=None if unlike is None else unlike.rates.latency_ms,
-        after_ms=None if unlike is None else first.rates.latency_ms,
+        after_rps=first.ladder_level.goodput_rps,
+        before_ms=None if unlike is None else unlike.ladder_level.latency_ms,
+        after_ms=None if unlike is None else first.ladder_level.latency_ms,
         unchanged_until_s=None if unlike is None else unlike.level.ended_s,
-        failure_ratio=first.rates.failure_ratio,
+        failure_ratio=first.ladder_level.failure_ratio,
         most_users=most.users,
         most_rps=most.goodput_rps,
         most_since_s=most.started_s,
@@ -280,7 +280,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, 
 
 
 def _latest(epoch: MeasuredEpoch) -> Measured:
-    return max((each for regime in epoch.regimes for each in regime.measured), key=lambda each: each.rates.started_s)
+    return max((each for regime in epoch.regimes for each in regime.measured), key=lambda each: each.ladder_level.started_s)
 
 
 def _began_s(epoch: MeasuredEpoch, regime: Regime) -> float:
@@ -306,8 +306,8 @@ def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
 
 def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
     """Goodput of the same load just before the regime, or the latest before if load does not explain it; else None."""
-    first = regime.measured[0].rates
-    earlier = [each.rates for each in epoch.measured if each.rates.started_s < first.started_s]
+    first = regime.measured[0].ladder_level
+    earlier = [each.ladder_level for each in epoch.measured if each.ladder_level.started_s < first.started_s]
     considered = earlier if was_served_better(earlier, first) else earlier[-1:]
     same = [level for level in considered if abs(level.users - first.users) <= USERS_SAME * first.users]
     return same[-1].goodput_rps if same else None
@@ -315,10 +315,10 @@ def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
 
 def _unlike_before(epoch: MeasuredEpoch, first: LadderLevel) -> Measured | None:
     """The latest earlier level of the same offered rate whose latency differs."""
-    earlier = (each for each in reversed(epoch.measured) if each.rates.started_s < first.started_s)
-    return next((each for each in earlier if latency_differs(first, each.rates)), None)
+    earlier = (each for each in reversed(epoch.measured) if each.ladder_level.started_s < first.started_s)
+    return next((each for each in earlier if latency_differs(first, each.ladder_level)), None)
 
 
 def _until_s(epoch: MeasuredEpoch, regime: Regime) -> float | None:
-    last_s = regime.measured[-1].rates.started_s
+    last_s = regime.measured[-1].ladder_level.started_s
     return min((other.started_s for other in epoch.regimes if other.started_s > last_s), default=None)

@@ -115,7 +115,7 @@ class RateLadder(MeasuredEpoch):
     @property
     def disturbed(self) -> tuple[int, ...]:
         """Indices of levels that other processes disturbed."""
-        return tuple(dict.fromkeys(each.level.opened.index for each in self.measured if each.rates.disturbed))
+        return tuple(dict.fromkeys(each.level.opened.index for each in self.measured if each.ladder_level.disturbed))
 
     @property
     def left_out(self) -> tuple[int, ...]:
@@ -133,7 +133,9 @@ class RateLadder(MeasuredEpoch):
         described = [
             (each, rate) for each, rate in self._pairs if rate.started_s in chosen and not rate.left_out and rate.due
         ]  # bins of a ramp all have the start of the ramp
-        return [rate for each, rate in described if not each.rates.goodput_disturbed or state_of(rate, LowLoad()) == "kept"]
+        return [
+            rate for each, rate in described if not each.ladder_level.goodput_disturbed or state_of(rate, LowLoad()) == "kept"
+        ]
 
     @property
     def _pairs(self) -> list[tuple[Measured, RateLevel]]:

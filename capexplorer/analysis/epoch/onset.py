@@ -56,8 +56,10 @@ def without_burst_levels(measured: Sequence[Measured]) -> list[Measured]:
     """The levels without those that a saved allowance let through: clean ones with surely more goodput than a later level that
     was refused at no more users.
     """
-    refused = [each.rates for each in measured if each.part.limited and failure_ratio_of(each.rates) >= FAILURES_MORE]
-    return [each for each in measured if not any(_is_burst(each.rates, later) for later in refused)]
+    refused = [
+        each.ladder_level for each in measured if each.part.limited and failure_ratio_of(each.ladder_level) >= FAILURES_MORE
+    ]
+    return [each for each in measured if not any(_is_burst(each.ladder_level, later) for later in refused)]
 
 
 def _is_burst(level: LadderLevel, later: LadderLevel) -> bool:

@@ -65,10 +65,13 @@ def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> 
 def _level_verdicts(
     ladder: RateLadder, measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
-    usable, lowered = ladder.usable, {each.rates.started_s for each in ladder.measured if each.rates.goodput_disturbed}
+    usable, lowered = (
+        ladder.usable,
+        {each.ladder_level.started_s for each in ladder.measured if each.ladder_level.goodput_disturbed},
+    )
     low = low_load(pooled(fit or measured))
     parts = Counter(level.index for level in ladder.rates)
-    judged = {each.rates.started_s for each in ladder.judged.measured}
+    judged = {each.ladder_level.started_s for each in ladder.judged.measured}
     unused = {level.started_s for level in measured if level.due and not level.left_out and level not in usable} - lowered
     return [
         RateLevelVerdict(

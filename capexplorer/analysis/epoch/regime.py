@@ -202,7 +202,7 @@ class Regime:
     @property
     def levels(self) -> tuple[LadderLevel, ...]:
         """The ladder levels of `measured`."""
-        return tuple(each.rates for each in self.measured)
+        return tuple(each.ladder_level for each in self.measured)
 
     @property
     def steady(self) -> tuple[LadderLevel, ...]:
@@ -210,23 +210,23 @@ class Regime:
         only if overload explains them.
         """
         return tuple(
-            each.rates
+            each.ladder_level
             for each in self.measured
-            if not _is_too_short(each) and (not _is_unsteady(each.rates) or self._is_overload(each))
+            if not _is_too_short(each) and (not _is_unsteady(each.ladder_level) or self._is_overload(each))
         )
 
     def _is_overload(self, each: Measured) -> bool:
         """Whether a level failed by overload, not by a fault: it had more users than before, and later levels with fewer users
         did not fail.
         """
-        at_s, users = each.rates.started_s, each.rates.users
-        under = [one.rates for one in self.measured if one.rates.users < users]
+        at_s, users = each.ladder_level.started_s, each.ladder_level.users
+        under = [one.ladder_level for one in self.measured if one.ladder_level.users < users]
         before = [level.users for level in under if level.started_s < at_s]
         if not before:
             return False
         least = math.floor(RETURN_LEAST * max(before))
         after = [level for level in under if level.started_s > at_s and level.users >= least]
-        return any(failure_ratio_of(each.rates) - failure_ratio_of(level) >= FAILING for level in after)
+        return any(failure_ratio_of(each.ladder_level) - failure_ratio_of(level) >= FAILING for level in after)
 
     @property
     def fails(self) -> bool:
@@ -236,7 +236,7 @@ class Regime:
     @property
     def started_s(self) -> float:
         """Start of its first level, in seconds of the session."""
-        return self.measured[0].rates.started_s
+        return self.measured[0].ladder_level.started_s
 
     def began_without_load(self, earlier: Sequence[Regime]) -> bool:
         """Whether load does not explain its beginning: it began in the middle of a level, or its failures go on with less load.
@@ -263,9 +263,11 @@ class Regime:
         if not (self.began_inside and self.fails):
             return self.began_inside
         first = self.measured[0]
-        ran = [each for regime in earlier for each in regime.measured if each.rates.started_s < first.rates.started_s]
-        seen = any(each.level is not first.level and each.rates.users >= first.rates.users for each in ran)
-        return seen or not ran or is_on_line([each.rates for each in ran])
+        ran = [
+            each for regime in earlier for each in regime.measured if each.ladder_level.started_s < first.ladder_level.started_s
+        ]
+        seen = any(each.level is not first.level and each.ladder_level.users >= first.ladder_level.users for each in ran)
+        return seen or not ran or is_on_line([each.ladder_level for each in ran])
 
     def rose(self, others: Sequence[Regime]) -> bool:
         """Whether it began with a step up with which goodput per user surely rose. `others`: the other regimes."""
@@ -279,7 +281,7 @@ class Regime:
         """Levels of other regimes that ran before this one, without an earlier part of its first level."""
         first = self.measured[0]
         earlier = (each for regime in others for each in regime.measured if each.level is not first.level)
-        return [each.rates for each in earlier if each.rates.started_s < first.rates.started_s]
+        return [each.ladder_level for each in earlier if each.ladder_level.started_s < first.ladder_level.started_s]
 
 
 def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bool:
@@ -292,12 +294,14 @@ def _may_be_backlog(failing: Sequence[Measured], others: Sequence[Regime]) -> bo
 
 def has_backlog(each: Measured, found: Sequence[Regime]) -> bool:
     """Whether requests of an offered rate are slow, compared with levels of lower rates before."""
-    return _is_slower(each, [one for regime in found for one in regime.measured if one.rates.users < each.rates.users])
+    return _is_slower(
+        each, [one for regime in found for one in regime.measured if one.ladder_level.users < each.ladder_level.users]
+    )
 
 
 def _is_slower(each: Measured, others: Sequence[Measured]) -> bool:
     """Whether a level of an offered rate takes SLOWER times the slowest mean response of the others that do not fail."""
-    clean = [other.figures.response_ms for other in others if failure_ratio_of(other.rates) < FAILING]
+    clean = [other.figures.response_ms for other in others if failure_ratio_of(other.ladder_level) < FAILING]
     usual_ms, response_ms = [value for value in clean if value is not None], each.figures.response_ms
     return each.level.offered_per_s is not None and bool(usual_ms) and (response_ms or 0.0) > SLOWER * max(usual_ms)
 
@@ -309,10 +313,12 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
     ramp can.
     """
     by_offered_rate, part = each.level.offered_per_s is not None, each.part
-    if by_offered_rate and (each.rates.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S):
+    if by_offered_rate and (
+        each.ladder_level.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S
+    ):
         return False
-    enough = each.rates.users >= (1 - USERS_SAME) * failing.rates.users and each.level is not failing.level
-    return enough and failure_ratio_of(failing.rates) - failure_ratio_of(each.rates) >= FAILING
+    enough = each.ladder_level.users >= (1 - USERS_SAME) * failing.ladder_level.users and each.level is not failing.level
+    return enough and failure_ratio_of(failing.ladder_level) - failure_ratio_of(each.ladder_level) >= FAILING
 
 
 def _is_too_short(each: Measured) -> bool:

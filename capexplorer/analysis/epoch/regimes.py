@@ -52,7 +52,7 @@ DEEP_FALL = 0.7
 def change(found: Sequence[Regime], each: Measured) -> Began | None:
     """What changed between the latest regime and this level; None if nothing but the load did."""
     return _change_of_goodput_or_failures(found, each) or (
-        "latency" if _latency_differs_at_same_rate(found, each.rates) else None
+        "latency" if _latency_differs_at_same_rate(found, each.ladder_level) else None
     )
 
 
@@ -64,7 +64,7 @@ def _latency_differs_at_same_rate(found: Sequence[Regime], now: LadderLevel) -> 
 
 def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> Began | None:
     """What changed by goodput and failures alone; None if nothing but the load did."""
-    levels, now = found[-1].levels, each.rates
+    levels, now = found[-1].levels, each.ladder_level
     last = levels[-1]
     if now.ramp or last.ramp:
         return None
@@ -185,7 +185,7 @@ def _assign(found: list[Regime], each: Measured, halves: Halves) -> None:
     _separate_faults(found, each)
     if _load_explains_fall(found, each):
         fell, now = found.pop(-2), found[-1]
-        now.measured = sorted([*now.measured, *fell.measured], key=lambda one: one.rates.started_s)
+        now.measured = sorted([*now.measured, *fell.measured], key=lambda one: one.ladder_level.started_s)
 
 
 def _separate_faults(found: list[Regime], each: Measured) -> None:
@@ -207,8 +207,8 @@ def _separate_faults(found: list[Regime], each: Measured) -> None:
 
 def _follows_overload(one: Measured, current: Regime) -> bool:
     """Whether a level of an offered rate failed after a higher rate had failed, whose backlog outlasts the step down."""
-    above = (before.rates for before in current.measured if before.rates.users > one.rates.users)
-    failed = any(before.started_s < one.rates.started_s and failure_ratio_of(before) >= FAILING for before in above)
+    above = (before.ladder_level for before in current.measured if before.ladder_level.users > one.ladder_level.users)
+    failed = any(before.started_s < one.ladder_level.started_s and failure_ratio_of(before) >= FAILING for before in above)
     return one.level.offered_per_s is not None and failed
 
 
@@ -234,7 +234,7 @@ def _keeps_falling(found: Sequence[Regime], each: Measured) -> bool:
     Where it fell by failures, a smaller share of requests must succeed now: a dead dependency fails alike at any load. A level
     shorter than its responses shows nothing, since its queue still grows.
     """
-    current, now = found[-1], each.rates
+    current, now = found[-1], each.ladder_level
     first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False
@@ -257,7 +257,7 @@ def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:
     if len(found) < 2 or began_inside(each):
         return False
     now, fell = found[-1], found[-2]
-    before = [one.rates for one in now.measured if one.rates.started_s < fell.started_s]
+    before = [one.ladder_level for one in now.measured if one.ladder_level.started_s < fell.started_s]
     first = fell.levels[0]
     if not before or before[-1].users >= first.users or not _has_less_load(each, fell):
         return False
@@ -266,29 +266,29 @@ def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:
     if fell.began is None or fell.began_without_load([regime for regime in found if regime is not fell]):
         return False
     clean_users = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
-    return bool(clean_users) and each.rates.users >= round(RETURN_LEAST * max(clean_users))
+    return bool(clean_users) and each.ladder_level.users >= round(RETURN_LEAST * max(clean_users))
 
 
 def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Measured) -> bool:
     """Whether the service changed inside the level before: this level has less goodput than its first part had, and as much as
     its second part.
     """
-    first, second = (part.rates for part in parts)
+    first, second = (part.ladder_level for part in parts)
     levels = (*found[-1].levels[:-1], first)
-    alike = abs(second.goodput_rps - each.rates.goodput_rps) <= 2 * error_of(second, each.rates)
-    return alike and each.rates.users > first.users and falls(levels, each.rates, jumped=True)
+    alike = abs(second.goodput_rps - each.ladder_level.goodput_rps) <= 2 * error_of(second, each.ladder_level)
+    return alike and each.ladder_level.users > first.users and falls(levels, each.ladder_level, jumped=True)
 
 
 def _may_be_queueing(part: Measured) -> bool:
     """Whether a queue may explain the goodput of a part of a level of a rate: requests fail in it, or a queue had filled."""
-    fails = failure_ratio_of(part.rates) >= FAILING
+    fails = failure_ratio_of(part.ladder_level) >= FAILING
     return part.level.offered_per_s is not None and (part.part.after_queue or fails)
 
 
 def _begin_or_resume(found: list[Regime], each: Measured, began: Began) -> None:
     """Add a level to the latest earlier regime that it continues, which becomes the last one, or to a new regime."""
     for earlier in reversed(found[:-1]):
-        if not earlier.fails and continues(earlier.levels, each.rates):
+        if not earlier.fails and continues(earlier.levels, each.ladder_level):
             found.remove(earlier)
             earlier.measured.append(each)
             found.append(earlier)
@@ -301,5 +301,5 @@ def _has_less_load(each: Measured, current: Regime) -> bool:
     outlast further steps down.
     """
     if each.level.offered_per_s is not None:
-        return current.levels[0].users > each.rates.users
-    return all(level.users > each.rates.users for level in current.levels)
+        return current.levels[0].users > each.ladder_level.users
+    return all(level.users > each.ladder_level.users for level in current.levels)

@@ -60,7 +60,7 @@ class StopWatch:
     @staticmethod
     def _measured(level: Level, ladder: MeasuredEpoch) -> LadderLevel | None:
         """The open level's rates, also where the generator failed in it: a stop rule does not ask for the cause."""
-        return next((each.rates for each in reversed(ladder.measured) if each.level is level), None)
+        return next((each.ladder_level for each in reversed(ladder.measured) if each.level is level), None)
 
     def mark(self, found: TriggeredRule, t_s: float, ended: Stopped | None) -> Mark:
         """The mark of a triggered rule; `ended`: what it ended, if anything."""

@@ -232,7 +232,7 @@ def test_other_processes_that_use_the_cpu_are_named_and_give_no_capacity() -> No
 def test_the_backlog_of_an_overload_during_which_others_used_the_cpu_is_no_fault_at_the_lower_rate() -> None:
     timeline = session((20.0, 40.0, 300.0, 15.0), Trouble(), timeout_s=1.0)
     ladder = rate_ladder(timeline, 0, timeline.levels)
-    measured = [_crowded(each) if each.rates.users == 300 else each for each in ladder.measured]
+    measured = [_crowded(each) if each.ladder_level.users == 300 else each for each in ladder.measured]
     found = rate_verdict(replace(ladder, measured=tuple(measured)), {})
     assert found is not None
     assert [each.left_out for each in found.levels] == [False, False, True, False]
@@ -242,7 +242,7 @@ def test_the_backlog_of_an_overload_during_which_others_used_the_cpu_is_no_fault
 
 
 def _crowded(each: Measured) -> Measured:
-    return replace(each, rates=replace(each.rates, disturbed=True, goodput_disturbed=True))
+    return replace(each, ladder_level=replace(each.ladder_level, disturbed=True, goodput_disturbed=True))
 
 
 def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:

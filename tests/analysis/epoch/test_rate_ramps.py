@@ -205,4 +205,4 @@ def _ramped(system: System, to_per_s: float) -> VirtualRates:
 
 
 def _crowded(each: Measured) -> Measured:
-    return replace(each, rates=replace(each.rates, disturbed=True, goodput_disturbed=True))
+    return replace(each, ladder_level=replace(each.ladder_level, disturbed=True, goodput_disturbed=True))

@@ -50,7 +50,7 @@ def by_importer(name: str) -> CapacityVerdict:
     if not paths[0].exists():
         paths = sorted(HISTORIES.glob(f"{name}*_stats_history.csv"))
     timeline = Timeline(imported(paths, None, settling_s))
-    return analyse([each.rates for each in measured_of(timeline.levels, first_requests=True)])
+    return analyse([each.ladder_level for each in measured_of(timeline.levels, first_requests=True)])
 
 
 Reader = Callable[[str], CapacityVerdict]

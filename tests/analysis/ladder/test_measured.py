@@ -42,7 +42,7 @@ def level(
 
 
 def rates(levels: Iterable[Level], **known: Any) -> tuple[LadderLevel, ...]:
-    return tuple(each.rates for each in measured_of(levels, **known))
+    return tuple(each.ladder_level for each in measured_of(levels, **known))
 
 
 def test_a_settled_level_has_all_figures_of_the_detector() -> None:
