@@ -57,7 +57,7 @@ class LadderLevel:
     """One settled level. Only users and goodput are required; the other fields make the verdict more precise. None: not known."""
 
     users: float
-    """The load: mean number of running users; for a level of offered rates (`rates.on_ladder`), iterations a second."""
+    """The load: mean number of running users; at offered rates (`rates.level_state.on_ladder`), iterations a second."""
     goodput_rps: float
     """Finished work, 1/s."""
     goodput_se_rps: float | None = None

@@ -1,6 +1,6 @@
 """Lists the saved sessions of a folder, and finds one by its path, its id, a part of its id or title, or `last`.
 
-Of each file that `catalog_cache` does not know only the header and the last 64 KB are read, since the picker lists all of them.
+Of each file that the cache does not know only the header and the last 64 KB are read, since the picker lists all of them.
 """
 
 from __future__ import annotations

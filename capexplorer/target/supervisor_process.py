@@ -3,7 +3,7 @@ ended.
 
 The app has threads and is patched by gevent, so it must not fork. This process is started before that and has one thread; it uses
 only the standard library, and those modules of capexplorer that keep to the same rule. It has a session of its own, so that the
-terminal's signals do not reach it. Its parent is a watcher, which ends what is left if this process is killed (`watcher.py`).
+terminal's signals do not reach it. Its parent is a watcher, which ends what is left if this process is killed.
 
 Messages are JSON lines. Commands on descriptor 0:
     {"do": "start", "run", "argv", "env" (added to ours), "cwd", "limits", "grace_s", "least_grace_s"}

@@ -1,6 +1,6 @@
 """Estimates of a level's figures with standard errors, and the pooling of levels with the same user count.
 
-Errors are computed from the settled seconds by overlapping batches (`moving_blocks`): those of rates and ratios from the
+Errors are computed from the settled seconds by overlapping batches (`moving_block_error`): those of rates and ratios from the
 timeline's columns, those of percentiles from the seconds' histograms. If the seconds are not known (imported tables), recorded
 errors are used.
 """
@@ -135,7 +135,7 @@ MISSING = Estimate()
 
 
 def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies) -> dict[str, Estimate]:
-    """Every figure of a settled level, by the names of `figures.LEVEL_FIGURES`."""
+    """Every figure of a settled level, by the names of `difference.LEVEL_FIGURES`."""
     figures = level.figures
     cut = parts(timeline.seconds_of(level))
 

@@ -4,7 +4,7 @@
                      └─── docker events          shows when containers change; docker is not asked while nothing changes
 
 SIGTERM ends it in order, also if the app has ended, and nothing of the project is left. If this process is killed, the next
-session removes the project (`project_removal.py`). The last line of its output is the reason if it ended by itself.
+session removes the project (`remove_left_behind`). The last line of its output is the reason if it ended by itself.
 """
 
 from __future__ import annotations

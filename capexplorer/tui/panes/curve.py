@@ -1,6 +1,6 @@
 """The capacity curve X(N): goodput of each level against its users, with the detector's verdict.
 
-Nothing is fitted or judged here: lines, knee and interval are those of the verdict at the cursor (`curve_verdict`). For a log
+Nothing is fitted or judged here: lines, knee and interval are those of the verdict at the cursor (`parts_of`). For a log
 without verdicts, only linear growth from the level with the fewest users is extrapolated, and labelled so.
 """
 

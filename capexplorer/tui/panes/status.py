@@ -411,7 +411,7 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
 
 
 class StatusArea(Widget):
-    """Two lines of groups, and the lines of `banners`."""
+    """Two lines of groups, and the banners."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 

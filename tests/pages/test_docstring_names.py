@@ -1,0 +1,58 @@
+"""A name of code in a docstring or comment of capexplorer exists: whoever searches for it finds what is meant."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from .source_names import PACKAGE
+
+NAME = re.compile(r"`(\w*[a-zA-Z]_[a-zA-Z]\w*)(?:\([^`]*\))?`")
+"""An underscore makes it a name, not a word."""
+FILE = re.compile(r"`(\w+\.py)`")
+ELSEWHERE = {
+    "KEY_NAME_REPLACEMENTS": "Textual",
+    "output_percentile_distribution": "HdrHistogram",
+    "limit_req": "nginx",
+    "lost_updates": "the name of a check in user code",
+    "NAME_per_s": "how names of readings are made",
+    "NAME_ms": "how names of readings are made",
+    "goodput_fell": "made by `Shift.id`",
+    "latency_rose": "made by `Shift.id`",
+    "goodput_changed": "made by `Shift.id`",
+}
+"""Names that no code of capexplorer has, and where they are from."""
+
+
+def test_a_name_in_a_docstring_exists() -> None:
+    files = {path: list(_tokens(path)) for path in sorted(PACKAGE.rglob("*.py"))}
+    known = {*dir(builtins), *(path.stem for path in files), *(path.name for path in files)}
+    for tokens in files.values():
+        for kind, text in tokens:
+            if kind == tokenize.NAME:
+                known.add(text)
+            elif kind == tokenize.STRING and not _is_docstring(text):
+                known.update(re.findall(r"\w+", text))
+    named = {
+        (path.relative_to(PACKAGE).as_posix(), name)
+        for path, tokens in files.items()
+        for kind, text in tokens
+        if kind == tokenize.COMMENT or (kind == tokenize.STRING and _is_docstring(text))
+        for name in (*NAME.findall(text), *FILE.findall(text))
+    }
+    assert {(place, name) for place, name in named if name not in known and name not in ELSEWHERE} == set()
+    assert {name for _, name in named} >= set(ELSEWHERE), "delete the others from the list here"
+
+
+def _tokens(path: Path) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+        if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT):
+            yield token.type, token.string
+
+
+def _is_docstring(text: str) -> bool:
+    return text.startswith('"""')
