@@ -31,7 +31,6 @@ from ..model.findings import (
 from ..model.grades import Confidence, Severity
 from ..model.level import Level
 from ..model.level_use import level_use
-from ..model.load import named_load
 from ..model.timeline import Timeline
 from ..model.verdicts import Recovery
 from .epoch.epoch import Epoch
@@ -150,7 +149,7 @@ def _shift(
         state="open",
         finding=finding,
         epoch=level.opened.epoch,
-        **named_load(level),
+        **level.load.named,
         severity="warning" if worse else "info",
     )
 

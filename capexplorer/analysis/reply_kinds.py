@@ -16,7 +16,6 @@ from ..model.figures import LevelEndpoint
 from ..model.findings import RepliesChanged
 from ..model.histogram import counts_between
 from ..model.level import Level
-from ..model.load import named_load
 from ..model.timeline import Timeline
 
 FASTER_TIMES = 5.0
@@ -63,9 +62,7 @@ def marks(timeline: Timeline, epoch: int) -> Iterator[Mark]:
         return
     first, finding = max(found, key=lambda each: each[1].share_ratio)
     t_s = first.level.ended_s or timeline.last_s
-    yield Mark(
-        t_s=t_s, key=f"replies_changed:epoch{epoch}", state="open", finding=finding, epoch=epoch, **named_load(first.level)
-    )
+    yield Mark(t_s=t_s, key=f"replies_changed:epoch{epoch}", state="open", finding=finding, epoch=epoch, **first.level.load.named)
 
 
 def _load(level: Level) -> float:

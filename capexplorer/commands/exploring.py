@@ -26,6 +26,7 @@ from ..model.figures import LevelBin, LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
+from ..model.load import Users
 from ..model.offered import OfferedFigures
 from ..model.sources import EventSource
 from ..model.timeline import Timeline
@@ -298,10 +299,10 @@ def figures(timeline: Timeline) -> Table:
 
 def _offered(timeline: Timeline) -> dict[str, str]:
     """Further columns of a rate level."""
-    if timeline.offered_per_s is None:
+    if isinstance(timeline.load, Users):
         return {}
     return {
-        "offered/s": offered_rate(timeline.offered_per_s).removesuffix("/s"),
+        "offered/s": offered_rate(timeline.load.per_s).removesuffix("/s"),
         "finished/s": _latest(timeline, "finished_per_s"),
         "in flight": _latest(timeline, "in_flight"),
         "dropped/s": _latest(timeline, "dropped_per_s"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..model.offered import Arrivals
+from ..model.load import OfferedRate
 from ..model.readings import GeneratorReading, WorkersReading
 from .load_reports import Report
 from .recorder import RecordedTick, Recorder
@@ -57,8 +57,8 @@ class LoadEngine(Protocol):
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Begin a step to `users`. It replaces a step that is under way, and an offered rate."""
 
-    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
-        """Begin to offer iterations at this rate, with at most so many users. `at_once`: do not wait until more have started."""
+    def offer(self, offered: OfferedRate) -> None:
+        """Begin to offer iterations at this rate."""
 
     def begin_level(self, index: int) -> None:
         """Label the requests that are kept from now on with this level."""

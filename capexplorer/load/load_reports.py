@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..model.load import Load
+
 # -- worker changes ------------------------------------------------------------------------------------------------------------
 # Reports of the load thread about workers.
 
@@ -51,13 +53,11 @@ class SecondReported:
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """The wanted users are running, or the schedule has the wanted rate."""
+    """The requested users are running, or the schedule has the requested rate."""
 
-    users: int
+    load: Load
     at_s: float
     """`time.monotonic`."""
-    offered_per_s: float | None = None
-    """The schedule's rate; `users` are then those of its pool. None: users were set."""
 
 
 @dataclass(frozen=True, slots=True)

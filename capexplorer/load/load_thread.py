@@ -26,7 +26,7 @@ from locust.event import Events
 
 from ..errors import InputError
 from ..model import outside
-from ..model.offered import Arrivals
+from ..model.load import OfferedRate, Users
 from . import bounded_waits
 from .engine import Drained, EngineContext, LoadEngine, MakeEngine
 from .hooks.hook import put_in_place
@@ -192,8 +192,8 @@ class LoadThread(HubThread):
         self._bounded_waits: Any = None
         self._shape: Any = None
         self._shape_tick: Any = None
-        self._offered: tuple[float, Arrivals, int] | None = None
-        """(rate per second, arrivals, most users) of the present offer; None: no rate is offered."""
+        self._offered: OfferedRate | None = None
+        """None: no rate is offered."""
         self._is_stopping = False
         """Whether the runner is stopping, because the locustfile asked for it or the run ends."""
         self._is_over = False
@@ -235,11 +235,9 @@ class LoadThread(HubThread):
         """Set `users`; this replaces a step that is still spawning, and a shape, at once."""
         self.post(lambda: self._step(users, spawn_rate))
 
-    def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
-        """Offer iterations at this rate, to a pool of at most `max_users`, once enough of them have started or `at_once`; this
-        replaces a step, and a shape.
-        """
-        self.post(lambda: self._offer(offered_per_s, arrivals, max_users, at_once))
+    def set_rate(self, offered: OfferedRate) -> None:
+        """Offer iterations at this rate, once enough users have started unless `at_once`; this replaces a step, and a shape."""
+        self.post(lambda: self._offer(offered))
 
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users until `set_users` is called. Its reports carry `generation`."""
@@ -330,15 +328,15 @@ class LoadThread(HubThread):
             self._environment = self._next_environment
             self._wrap_runner()
             if self._offered is not None:
-                self.engine.offer(*self._offered, at_once=False)
+                self.engine.offer(msgspec.structs.replace(self._offered, at_once=False))
             else:
                 self.engine.step(users, float(max(1, users)), None)
             self._on_report(UsersMovedToWorkers())
 
-    def _offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, at_once: bool) -> None:
-        self._shape, self._offered = None, (offered_per_s, arrivals, max_users)
+    def _offer(self, offered: OfferedRate) -> None:
+        self._shape, self._offered = None, offered
         with self._step_lock:
-            self.engine.offer(offered_per_s, arrivals, max_users, at_once=at_once)
+            self.engine.offer(offered)
 
     def _step(self, users: int, spawn_rate: float) -> None:
         self._shape = None
@@ -406,7 +404,7 @@ class LoadThread(HubThread):
 
     def _on_spawned(self) -> None:
         """Report the requested count; fewer users may run if some died at once or a class has a `fixed_count`."""
-        self._on_report(Spawned(self.engine.runner.target_user_count, time.monotonic()))
+        self._on_report(Spawned(Users(self.engine.runner.target_user_count), time.monotonic()))
 
     def _shut_down(self) -> None:
         runner = self.engine.runner

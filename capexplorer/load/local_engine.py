@@ -11,7 +11,7 @@ from locust.env import Environment
 from locust.event import EventHook
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 
-from ..model.offered import Arrivals
+from ..model.load import OfferedRate, Rate
 from .bounded_waits import BoundedWaits
 from .engine import EngineContext
 from .in_process import InProcessEngine
@@ -46,15 +46,12 @@ class LocalEngine(InProcessEngine):
         self._offering.close(lambda: self.runner.user_count <= self.runner.target_user_count)
         self._step(users, spawn_rate, classes)
 
-    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+    def offer(self, offered: OfferedRate) -> None:
         """Offer iterations by a schedule in this thread."""
         self._offering.offer(
-            offered_per_s,
-            arrivals,
-            max_users,
-            at_once=at_once,
+            offered,
             shares=self._pool_users.shares(),
-            began=lambda: self._context.report(Spawned(self.users, time.monotonic(), offered_per_s)),
+            began=lambda: self._context.report(Spawned(Rate(offered.per_s), time.monotonic())),
         )
 
     @property

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from .load import NO_LOAD, Load, Rate
 from .offered import clamped_rate
 from .param import Param
 
@@ -40,10 +41,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """What a screen shows of a run that is not among its events yet, from the view of that screen."""
 
-    wanted: int = 0
-    """Requested users as of the last control, so that steps typed quickly add up; 0 while a rate is offered."""
-    offered_per_s: float | None = None
-    """Requested rate in iterations a second as of the last control; None: users are set."""
+    load: Load = NO_LOAD
+    """Requested as of the last control, so that steps typed quickly add up."""
     spawn_rate: float | None = None
     """Users started per second; None: a step takes one second, with at most 100 users started."""
     workers: int = 0
@@ -69,18 +68,12 @@ class _Control(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fie
     """Whether a screen in another process waits for the answer, which a dialog shows; it shows other refusals as they arrive."""
 
 
-class StepTo(_Control, frozen=True, tag="users"):
-    """Step to `users` (clamped to 0..max_users); opens a level."""
-
-    users: Count
-
-
-class StepToRate(_Control, frozen=True, tag="rate"):
-    """Offer iterations at this rate (clamped to RATE_LEAST_PER_S..RATE_MOST_PER_S, or 0); opens a rate level, whose pool has at
-    most `max_users`.
+class StepTo(_Control, frozen=True, tag="step_to"):
+    """Step to this load; opens a level. Users are clamped to 0..max_users, a rate to RATE_LEAST_PER_S..RATE_MOST_PER_S, or 0; its
+    pool has at most `max_users`.
     """
 
-    per_s: Annotated[float, Meta(ge=0, le=1e9)]
+    load: Load
 
 
 class Zero(_Control, frozen=True, tag="zero"):
@@ -163,7 +156,6 @@ class GiveControls(_Control, frozen=True, tag="give"):
 
 RunControl = (
     StepTo
-    | StepToRate
     | Zero
     | NewLevel
     | SetStep
@@ -183,12 +175,11 @@ Control = RunControl | AskControls | GiveControls
 def expected(state: State, control: Control) -> State:
     """The state after a control, which a screen in another process shows before the run confirms it."""
     match control:
-        case StepTo(users):
-            return replace(state, wanted=users, offered_per_s=None, autopilot=False)
-        case StepToRate(per_s):
-            return replace(state, wanted=0, offered_per_s=clamped_rate(per_s), autopilot=False)
+        case StepTo(load):
+            clamped = Rate(clamped_rate(load.per_s)) if isinstance(load, Rate) else load
+            return replace(state, load=clamped, autopilot=False)
         case Zero():
-            return replace(state, wanted=0, offered_per_s=None, autopilot=False)
+            return replace(state, load=NO_LOAD, autopilot=False)
         case NewLevel() | StartPlan():
             return replace(state, autopilot=False)
         case SetAutopilot(on):

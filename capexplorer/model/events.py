@@ -9,6 +9,7 @@ import msgspec
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .findings import AnyFinding, MarkKind, kind_of
 from .grades import Confidence, Severity
+from .load import Load, Rate, Users, logged_load
 from .offered import Arrivals, Drops, OfferedTick
 from .proposals import Proposal
 from .rate_verdicts import RateCapacity, RateVerdict
@@ -254,6 +255,11 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     shifted: Literal["goodput", "latency"] | None = None
     """For such a level: what changed permanently."""
 
+    @property
+    def load(self) -> Load:
+        """The load that was requested, or the last of a ramp."""
+        return logged_load(self.users, self.offered_per_s)
+
 
 class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """A level ended at `t_s`, with its figures, so that readers of the log need not decode every second."""
@@ -470,6 +476,11 @@ class Sample(Tick, frozen=True, kw_only=True, tag="sample"):
     """The target's own metrics, by name."""
     parts: tuple[PartReading, ...] = ()
     """Watched parts, in the order of the profile and of options."""
+
+    @property
+    def load(self) -> Load:
+        """The rate that is offered, or the users that run, also while the last iterations of a rate run on after it has ended."""
+        return Rate(self.offered.offered_per_s) if self.offered is not None and self.offered.offered_per_s else Users(self.users)
 
 
 # -- mark ----------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
+from .load import Load
 
 Void = Literal["worker_lost"]
 """Reason why a level has no figures."""
@@ -66,6 +67,11 @@ class Level:
         return self._folded
 
     @property
+    def load(self) -> Load:
+        """The requested load, by which the level is named."""
+        return self.opened.load
+
+    @property
     def users(self) -> int:
         """The requested user count, by which the level is named."""
         return self.opened.users
@@ -78,7 +84,7 @@ class Level:
     @property
     def has_load(self) -> bool:
         """Whether users or a rate above 0 were requested, so that requests are expected."""
-        return bool(self.opened.users or self.opened.offered_per_s)
+        return not self.load.is_zero
 
     @property
     def started_s(self) -> float:
@@ -151,13 +157,12 @@ class Level:
         if void is not None:
             counted = folded[0].figures()
             figures = LevelFigures(settled=False, failures_while_unsettled=counted.failures + counted.failures_while_unsettled)
-            index, users, started_s = self.opened.index, self.opened.users, self.started_s
             return LevelClosed(
                 t_s=t_s,
-                index=index,
-                users=users,
-                offered_per_s=self.offered_per_s,
-                started_s=started_s,
+                index=self.opened.index,
+                users=self.load.users,
+                offered_per_s=self.load.per_s,
+                started_s=self.started_s,
                 void=void,
                 figures=figures,
             )
@@ -165,8 +170,8 @@ class Level:
         return LevelClosed(
             t_s=t_s,
             index=self.opened.index,
-            users=self.opened.users,
-            offered_per_s=self.offered_per_s,
+            users=self.load.users,
+            offered_per_s=self.load.per_s,
             started_s=self.started_s,
             ended_s=ended_s,
             settled_s=fold.settled_s,

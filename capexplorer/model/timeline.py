@@ -35,6 +35,7 @@ from .events import (
 )
 from .latency_seconds import LatencySeconds
 from .level import Level
+from .load import NO_LOAD, Load
 
 TAIL_S = 320
 """Latest seconds of the open level whose ticks are kept in full: the greatest delay with which a shift can be detected."""
@@ -145,9 +146,9 @@ class Timeline:
         return self.levels[-1].users if self.levels else 0
 
     @property
-    def offered_per_s(self) -> float | None:
-        """The rate that is offered now; None: users are set."""
-        return self.levels[-1].offered_per_s if self.levels else None
+    def load(self) -> Load:
+        """The requested load, or the last of a ramp."""
+        return self.levels[-1].load if self.levels else NO_LOAD
 
     @property
     def phase(self) -> Phase | None:

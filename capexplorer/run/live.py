@@ -25,13 +25,13 @@ from ..model.controls import (
     StartPlan,
     State,
     StepTo,
-    StepToRate,
     VerifyKnee,
     WatchPart,
     Zero,
 )
 from ..model.events import Event, Note
 from ..model.kept_request import KeptRequests
+from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.offered import clamped_rate
 from ..model.param import Param
 from ..model.timeline import Timeline
@@ -73,8 +73,7 @@ class LiveControls:
         """The state now."""
         load = self._requested_load
         return State(
-            wanted=load.wanted,
-            offered_per_s=load.offered_per_s,
+            load=load.load,
             spawn_rate=load.spawn_rate,
             workers=self._session_run.workers.count,
             autopilot=load.driver.autopilot_steps,
@@ -91,28 +90,20 @@ class LiveControls:
 
     def _do(self, control: RunControl) -> None:  # noqa: C901 - one case a control
         run, load = self._session_run, self._requested_load
+        before = load.load
         match control:
-            case StepTo(users):
-                users = max(0, min(users, self.setup.max_users))
-                self._record("users", users=users, before=load.wanted)
-                self._step(users)
-            case StepToRate(per_s):
-                self._require_rates("")
-                per_s = clamped_rate(per_s)
-                self._record("rate", per_s=per_s, before=load.offered_per_s, users_before=load.wanted)
-                self._offer(per_s)
+            case StepTo(to):
+                self._step_to(to)
             case Zero():
-                rate = {} if load.offered_per_s is None else {"rate_before": load.offered_per_s}
-                self._record("zero", before=load.wanted, **rate)
-                self._step(0)
+                rate_before = {} if before.per_s is None else {"rate_before": before.per_s}
+                self._record("zero", before=before.users, **rate_before)
+                self._step(NO_LOAD)
             case NewLevel():
-                users, offered_per_s = load.wanted, load.offered_per_s
-                if offered_per_s is None:
-                    self._record("new_level", users=users)
-                    self._step(users)
+                if isinstance(before, Users):
+                    self._record("new_level", users=before.users)
                 else:
-                    self._record("new_level", offered_per_s=offered_per_s)
-                    self._offer(offered_per_s)
+                    self._record("new_level", offered_per_s=before.per_s)
+                self._step(before)
             case SetStep(step):
                 self._record("step", step=step)
             case SetSpawnRate(spawn_rate):
@@ -166,15 +157,22 @@ class LiveControls:
         self._go_on()
         return self._requested_load.hand_to(driver)
 
-    def _step(self, users: int) -> None:
-        self._go_on()
-        rate = self._requested_load.step(users)
-        self._post(lambda: self._session_run.load_control.step(users, "user", rate))
+    def _step_to(self, load: Load) -> None:
+        before = self._requested_load.load
+        match load:
+            case Users(users):
+                load = Users(max(0, min(users, self.setup.max_users)))
+                self._record("users", users=load.users, before=before.users)
+            case Rate(per_s):
+                self._require_rates("")
+                load = Rate(clamped_rate(per_s))
+                self._record("rate", per_s=load.per_s, before=before.per_s, users_before=before.users)
+        self._step(load)
 
-    def _offer(self, per_s: float) -> None:
+    def _step(self, load: Load) -> None:
         self._go_on()
-        rate = self._requested_load.step_rate(per_s)
-        self._post(lambda: self._session_run.load_control.step(0, "user", rate, offered_per_s=per_s))
+        rate = self._requested_load.step(load)
+        self._post(lambda: self._session_run.load_control.step(load, "user", rate))
 
     def _go_on(self) -> None:
         """Drop failures of the locustfile and the load thread, so that they no longer end the run: a person starts load again."""
@@ -225,7 +223,7 @@ class LiveRun:
         self.outcome = RunOutcome()
         first = 0 if options.steps or options.autopilot else options.start_users  # a plan starts from zero users
         self._requested_load = RequestedLoad(
-            first,
+            Users(first),
             options.spawn_rate,
             native.allocate_lock(),
             Plan() if options.steps else Manual(),

@@ -15,6 +15,7 @@ from ..analysis.epoch.measured_rates import backlog_above
 from ..load.recorder import RecordedTick
 from ..model.events import Arrivals, By, LevelClosed, LevelOpened, OfferedTick, Phase
 from ..model.level import Void
+from ..model.load import Load, Rate, Users
 from ..model.timeline import Timeline
 from .event_sink import EventSink
 from .live_marks import LiveMarks
@@ -38,37 +39,36 @@ class LevelTracker:
     def open(
         self,
         t_s: float,
-        users: int,
+        load: Load,
         spawn_rate: float,
         by: By,
         *,
         ramp: bool = False,
-        offered_per_s: float | None = None,
         arrivals: Arrivals = "poisson",
     ) -> LevelOpened:
         """Open a new level. Close the previous one first."""
         self.index += 1
         self.phase = "spawning"
-        self._clock = LevelClock(users) if offered_per_s is None else self._clock_of_rate(offered_per_s)
+        self._clock = LevelClock(load.users) if isinstance(load, Users) else self._clock_of_rate(load.per_s)
         self.opened = LevelOpened(
             t_s=t_s,
             index=self.index,
-            users=users,
+            users=load.users,
             spawn_rate=spawn_rate,
             by=by,
             epoch=self.epoch,
             workers=self.workers,
             ramp=ramp,
-            offered_per_s=offered_per_s,
+            offered_per_s=load.per_s,
             arrivals=arrivals,
         )
         return self.opened
 
-    def _clock_of_rate(self, offered_per_s: float) -> LevelClock:
+    def _clock_of_rate(self, per_s: float) -> LevelClock:
         before = self._timeline.last.offered if self._timeline.last is not None else None
         in_flight = before.in_flight if before is not None else 0
         levels = [level for level in self._timeline.levels if level.opened.epoch == self.epoch]
-        return LevelClock(None, in_flight, backlog_above(levels, offered_per_s, in_flight))
+        return LevelClock(None, in_flight, backlog_above(levels, per_s, in_flight))
 
     def spawned(self, at_s: float) -> None:
         """All users of the open level have been running, or its schedule has had its rate, since `at_s`."""
@@ -80,21 +80,19 @@ class LevelTracker:
         started_s: float,
         ended_s: float,
         tick: RecordedTick,
-        wanted: int | None = None,
+        requested: Load,
         *,
-        offered_per_s: float | None = None,
         is_void: bool = False,
     ) -> tuple[Phase, bool]:
         """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts.
 
-        `wanted`, `offered_per_s`: the users or the rate requested by now; a step may have reached the load before its level was
-        opened.
+        `requested`: the load requested by now; a step may have reached the load before its level was opened.
         """
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
         offered = tick.offered or NO_ITERATIONS
         requests, latency_sum_ms = tick.all_requests, tick.all_latency_sum_ms
-        if self.opened.offered_per_s is not None and offered.finished:
+        if isinstance(self.opened.load, Rate) and offered.finished:
             requests, latency_sum_ms = offered.finished, offered.from_plan_sum_ms
         counts = TickCounts(
             requests=requests,
@@ -108,16 +106,10 @@ class LevelTracker:
             in_flight=offered.in_flight,
         )
         self.phase, settled = self._clock.tick(started_s, ended_s, tick.users, counts)
-        if settled and self._is_overtaken(tick.users, wanted, offered_per_s):
-            self.phase, settled = "spawning", False
+        has_more_users = isinstance(requested, Users) and tick.users > self.opened.users
+        if settled and (has_more_users or requested != self.opened.load):
+            self.phase, settled = "spawning", False  # the load has gone to another level already
         return self.phase, settled
-
-    def _is_overtaken(self, users: int, wanted: int | None, offered_per_s: float | None) -> bool:
-        """Whether the load has gone to another level already."""
-        assert self.opened is not None
-        if self.opened.offered_per_s is not None or offered_per_s is not None:
-            return offered_per_s != self.opened.offered_per_s
-        return users > self.opened.users or wanted not in (None, self.opened.users)
 
     def close(self, t_s: float, void: Void | None = None) -> LevelClosed | None:
         """The event that closes the open level, with its figures; None if no level is open. `void`: why it has none."""
@@ -151,20 +143,10 @@ class LevelEvents:
         """Gets the index of each level as it opens."""
         self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
 
-    def open(
-        self,
-        users: int,
-        by: By,
-        spawn_rate: float,
-        *,
-        ramp: bool = False,
-        offered_per_s: float | None = None,
-        arrivals: Arrivals = "poisson",
-    ) -> None:
+    def open(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, arrivals: Arrivals = "poisson") -> None:
         """Open a level; close the one before it first. `spawn_rate`: users a second."""
         self.tracker.epoch, now_s = self._epoch(), self._now_s()
-        opened = self.tracker.open(now_s, users, spawn_rate, by, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
-        self._emit_opened(opened)
+        self._emit_opened(self.tracker.open(now_s, load, spawn_rate, by, ramp=ramp, arrivals=arrivals))
 
     def close(self, void: Void | None = None) -> None:
         """Close the open level, if any, and judge it. `void`: why it has no figures."""
@@ -181,13 +163,7 @@ class LevelEvents:
         if opened is not None:
             self.close(void)
             again = self.tracker.open(
-                self._now_s(),
-                opened.users,
-                opened.spawn_rate,
-                opened.by,
-                ramp=opened.ramp,
-                offered_per_s=opened.offered_per_s,
-                arrivals=opened.arrivals,
+                self._now_s(), opened.load, opened.spawn_rate, opened.by, ramp=opened.ramp, arrivals=opened.arrivals
             )
             self._emit_opened(again)
             if load_continues and has_spawned:

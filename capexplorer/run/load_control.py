@@ -14,9 +14,10 @@ from ..analysis.stop_rules import TriggeredRule
 from ..load.load_reports import Report as LoadReport
 from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..model.events import By, Command
+from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.param import Param
 from ..steer.plan import Step
-from ..steer.plan_moves import CannotGoOn, FindKnee, PlanDriver, PlanMoves, SetRate, SetUsers
+from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, PlanMoves
 from ..steer.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..wording import units
 from .current_epoch import CurrentEpoch
@@ -68,7 +69,7 @@ class LoadControl:
             max_users=self._max_users,
             emit=self._emit,
             now_s=pump.now_s,
-            open_level=lambda users, rate, per_s: self.step(users, "autopilot", rate, offered_per_s=per_s),
+            open_level=lambda load, rate: self.step(load, "autopilot", rate),
             finish=self._autopilot_finished,
             growth=growth,
             grow=grow,
@@ -83,9 +84,10 @@ class LoadControl:
         """End the driver and emit a command that says so. The users stay."""
         if self._driver.is_planned:
             what = "shape" if isinstance(self._driver.kind, Shape) else "plan"
-            args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": self._requested_load.wanted}
-            if self._requested_load.offered_per_s is not None:
-                args["offered_per_s"] = self._requested_load.offered_per_s
+            load = self._requested_load.load
+            args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": load.users}
+            if isinstance(load, Rate):
+                args["offered_per_s"] = load.per_s
             self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
         self._driver = replace(self._driver, kind=Manual(who))
         self._autopilots.taken_over(who)
@@ -102,6 +104,7 @@ class LoadControl:
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
+        opened = self.levels.tracker.opened
         is_free = self.levels.tracker.index < 0 and isinstance(self._requested_load.driver.kind, Manual)
         self._requested_load.is_open = True  # must come first: from now on a step by hand reaches the load directly
         match self._driver.kind:
@@ -116,15 +119,9 @@ class LoadControl:
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._driver = Driving(Shape(), self._requested_load.open_with_shape())
-            case _ if not self._is_level_of_wanted_load:
+            case _ if opened is None or opened.load != self._requested_load.load:
                 by: By = "autopilot" if self._autopilots.is_on else "user"
-                wanted, offered_per_s = self._requested_load.wanted, self._requested_load.offered_per_s
-                self.step(wanted, by, self._requested_load.open(), offered_per_s=offered_per_s)
-
-    @property
-    def _is_level_of_wanted_load(self) -> bool:
-        opened, target = self.levels.tracker.opened, self._requested_load
-        return opened is not None and (opened.users, opened.offered_per_s) == (target.wanted, target.offered_per_s)
+                self.step(self._requested_load.load, by, self._requested_load.open())
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
@@ -164,12 +161,12 @@ class LoadControl:
         """
         self._autopilots.begin(self._driver.generation, first_users, only_verifies=only_verifies)
         opened = self.levels.tracker.opened
-        is_rate = opened is not None and opened.offered_per_s is not None
+        is_rate = opened is not None and isinstance(opened.load, Rate)
         if self._requested_load.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
-            users = first_users if is_rate else self._requested_load.wanted
-            rate = self._requested_load.move(users, self._driver.generation)
+            load = Users(first_users) if is_rate else Users(self._requested_load.load.users)
+            rate = self._requested_load.move(load, self._driver.generation)
             if rate is not None:
-                self.step(users, "autopilot", rate)
+                self.step(load, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
         self.levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
@@ -182,32 +179,31 @@ class LoadControl:
 
     # -- steps and levels
 
-    def step(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
-        """Open a level after `by` has moved the load to `users` or to a rate. A step of a person or a guard ends the driver."""
+    def step(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """Open a level after `by` has moved the load there. A step of a person or a guard ends the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
             self._end_driver("taken_over", by)
         if by != "autopilot":
             opened = self.levels.tracker.opened
-            self._autopilots.set_by_hand(users, opened.users if opened is not None else 0)
-        if (users, offered_per_s) != (self._requested_load.wanted, self._requested_load.offered_per_s) and not ramp:
+            self._autopilots.set_by_hand(load.users, opened.users if opened is not None else 0)
+        if load != self._requested_load.load and not ramp:
             return  # another thread has made a later step meanwhile, which opens its own level
         if self._requested_load.is_open:  # else kept as wanted until the service is ready
             self.levels.close()
         if not self._requested_load.is_open:
             return  # the log failed as the level closed, and users went to zero in a level of their own
-        arrivals = self._requested_load.arrivals
-        self.levels.open(users, by, spawn_rate, ramp=ramp, offered_per_s=offered_per_s, arrivals=arrivals)
+        self.levels.open(load, by, spawn_rate, ramp=ramp, arrivals=self._requested_load.arrivals)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
-        self.step(0, by, self._requested_load.step(0, "guard"))
+        self.step(NO_LOAD, by, self._requested_load.step(NO_LOAD, "guard"))
 
     def load_report(self, report: LoadReport) -> None:
         """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
         match report:
-            case Spawned(users, at_s, offered_per_s) if self._requested_load.is_wanted(users, offered_per_s):
+            case Spawned(load, at_s) if load == self._requested_load.load:
                 self.levels.tracker.spawned(self._pump.at_s(at_s))
                 self._plan.spawned(self._pump.at_s(at_s))
             case ShapeStep(users, spawn_rate, generation):
@@ -226,7 +222,7 @@ class LoadControl:
         self._ramp_moved_s = self._pump.now_s()
         level = level_for(self.levels.tracker.opened, self.levels.tracker.phase)
         if level is not None:
-            self.step(users, "plan", spawn_rate, ramp=level == "ramp")
+            self.step(Users(users), "plan", spawn_rate, ramp=level == "ramp")
 
     def after_suspension(self, seconds: float, *, load_continues: bool) -> None:
         """Begin a new level at the same load after a suspension of the process. `load_continues`: users and schedule run on."""
@@ -248,12 +244,12 @@ class LoadControl:
             return
         now_s = self._pump.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
-        match self._plan.due(now_s, self._requested_load.wanted, self._requested_load.offered_per_s):
-            case SetUsers() | SetRate() as move:
+        match self._plan.due(now_s, self._requested_load.load):
+            case Move() as move:
                 self._moves.carry_out(move, self._driver.generation)
             case FindKnee(only_verifies):
                 self._requested_load.find_knee(self._driver.generation)
-                self._begin_autopilot(max(1, self._requested_load.wanted), only_verifies=only_verifies)
+                self._begin_autopilot(max(1, self._requested_load.load.users), only_verifies=only_verifies)
                 self._autopilots.ticked(CurrentEpoch(self._timeline), None)
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")
@@ -270,8 +266,8 @@ class LoadControl:
         self._outcome.finish("plan finished")
 
     def _move_ramp(self, now_s: float) -> bool:
-        move = self._plan.ramping(now_s) if isinstance(self._driver.kind, Plan) else None
-        return self._moves.ramp(move, self._driver.generation)
+        load = self._plan.ramping(now_s) if isinstance(self._driver.kind, Plan) else None
+        return self._moves.ramp(load, self._driver.generation)
 
     def ramp(self, now_s: float) -> None:
         """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
@@ -279,8 +275,7 @@ class LoadControl:
             return
         opened = self.levels.tracker.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
-            offered_per_s = self._requested_load.offered_per_s
-            self.step(self._requested_load.wanted, "plan", opened.spawn_rate, offered_per_s=offered_per_s)
+            self.step(self._requested_load.load, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""

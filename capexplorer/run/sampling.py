@@ -12,6 +12,7 @@ import msgspec
 
 from ..load.engine import Drained
 from ..model.events import Sample, Tick
+from ..model.load import Users
 from ..model.readings import GeneratorReading
 from ..probe.probes import Probes
 from ..profile import Work
@@ -91,14 +92,13 @@ class TickSampler:
             workers_cpu_ratio=workers.here_cpu_ratio if workers is not None else 0.0,
             parts=self._parts.here,
         )
-        suspended_s, offered_per_s = self._suspension.look(lag), self._requested_load.offered_per_s
-        wanted = self._requested_load.wanted if offered_per_s is None else tick.users  # the pool's
+        suspended_s, load = self._suspension.look(lag), self._requested_load.load
+        wanted = load.users if isinstance(load, Users) else tick.users  # the pool's
         phase, settled = self._tracker.tick(
             started_s if workers is None else min(started_s, self._pump.at_s(tick.t_s - tick.duration_s)),
             ended_s,
             tick,
-            wanted,
-            offered_per_s=offered_per_s,
+            load,
             is_void=suspended_s is not None or not drained.is_whole,
         )
         self.requests += tick.all_requests

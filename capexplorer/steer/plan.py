@@ -30,6 +30,7 @@ from itertools import accumulate
 from typing import Literal
 
 from ..errors import InputError
+from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ..toml import shown
 
@@ -76,18 +77,23 @@ _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A number of users or an offered rate, and how long it lasts, from when all users run or the schedule has the rate."""
+class Share:
+    """A share of the knee or of the capacity that is known when the step begins: users, or a rate."""
 
-    users: int
+    of: Literal["knee", "capacity"]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A load, and how long it lasts, from when all users run or the schedule has the rate."""
+
+    load: Load | Share
+    """No load in a step that says nothing of it."""
     hold_s: float
-    share: float | None = None
-    """Share of the knee, in place of `users`, or share of the capacity, in place of `offered_per_s`."""
     kind: Literal["hold", "ramp", "spike", "back", "find", "verify"] = "hold"
-    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the users, or the rate, before the spike. `find`,
-    `verify`: the autopilot."""
-    offered_per_s: float | None = None
-    """Iterations offered each second, in place of `users`; 0 with a share of the capacity."""
+    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the load before the spike. `find`, `verify`: the
+    autopilot."""
 
     @property
     def is_autopilots(self) -> bool:
@@ -95,9 +101,9 @@ class Step:
         return self.kind in ("find", "verify")
 
     @property
-    def needs_verdict(self) -> bool:
-        """Whether it begins from a knee or a capacity that was found."""
-        return self.kind == "verify" or self.share is not None
+    def needs(self) -> Literal["knee", "capacity"] | None:
+        """What must have been found before it can begin."""
+        return "knee" if self.kind == "verify" else self.load.of if isinstance(self.load, Share) else None
 
 
 def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
@@ -107,11 +113,12 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     _check_size(text, where)
     steps = tuple(_unrolled(_with_single_spaces(text), where))
     for step in steps:
-        if step.users > max_users:
-            raise InputError(f"{where}: {step.users} users exceed guards.max_users ({max_users})")
-        if step.offered_per_s and not RATE_LEAST_PER_S <= step.offered_per_s <= RATE_MOST_PER_S:
-            expected = f"expected rates of {RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f} a second"
-            raise InputError(f"{where}: {expected}, got {step.offered_per_s:,.10g}/s")
+        match step.load:
+            case Users(users) if users > max_users:
+                raise InputError(f"{where}: {users} users exceed guards.max_users ({max_users})")
+            case Rate(per_s) if per_s and not RATE_LEAST_PER_S <= per_s <= RATE_MOST_PER_S:
+                expected = f"expected rates of {RATE_LEAST_PER_S:g} to {RATE_MOST_PER_S:,.0f} a second"
+                raise InputError(f"{where}: {expected}, got {per_s:,.10g}/s")
     days = math.fsum(step.hold_s for step in steps) / _DAY_S
     if days > DAYS_MOST:
         raise InputError(f"{where}: expected at most {DAYS_MOST} days in total, got {days:,.2f} days")
@@ -120,7 +127,7 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
 
 def offers_rates(steps: Iterable[Step]) -> bool:
     """Whether some of them offer a rate."""
-    return any(step.offered_per_s is not None for step in steps)
+    return any(isinstance(step.load, Rate) or step.needs == "capacity" for step in steps)
 
 
 def is_text(plan: str) -> bool:
@@ -213,15 +220,14 @@ def _part(part: str, where: str) -> list[Step] | None:
 def _load_step(kind: Literal["hold", "ramp", "spike"], found: re.Match[str], where: str) -> Step:
     given, hold_s = found.groupdict(), _duration_s(found, where)
     if given.get("users") is not None:
-        return Step(int(given["users"]), hold_s, kind=kind)
+        return Step(Users(int(given["users"])), hold_s, kind)
     if given.get("rate") is not None:
-        return Step(0, hold_s, kind=kind, offered_per_s=float(given["rate"]))
-    of_knee = given.get("knee_percent")
-    percent = float(of_knee or given["capacity_percent"])
+        return Step(Rate(float(given["rate"])), hold_s, kind)
+    of: Literal["knee", "capacity"] = "knee" if given.get("knee_percent") is not None else "capacity"
+    percent = float(given[f"{of}_percent"])
     if percent > 1000:
-        what = "knee" if of_knee is not None else "capacity"
-        raise InputError(f"{where}: expected at most 1000% of the {what}, got {shown(found[0])}")
-    return Step(0, hold_s, percent / 100, kind, offered_per_s=None if of_knee is not None else 0.0)
+        raise InputError(f"{where}: expected at most 1000% of the {of}, got {shown(found[0])}")
+    return Step(Share(of, percent / 100), hold_s, kind)
 
 
 def _duration_s(found: re.Match[str], where: str) -> float:
@@ -233,7 +239,7 @@ def _duration_s(found: re.Match[str], where: str) -> float:
 
 def _spike(found: re.Match[str], where: str) -> list[Step]:
     up = _load_step("spike", found, where)
-    return [up, Step(0, up.hold_s, kind="back")]
+    return [up, Step(NO_LOAD, up.hold_s, "back")]
 
 
 def _steps(found: re.Match[str], where: str) -> list[Step]:
@@ -246,7 +252,7 @@ def _steps(found: re.Match[str], where: str) -> list[Step]:
     counts = range(first, last + 1, by) if last >= first else range(first, last - 1, -by)
     if len(counts) > STEPS_MOST:
         raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {shown(found[0])}")
-    return [Step(users, hold_s) for users in counts]
+    return [Step(Users(users), hold_s) for users in counts]
 
 
 def _rates(found: re.Match[str], where: str) -> list[Step]:
@@ -259,7 +265,7 @@ def _rates(found: re.Match[str], where: str) -> list[Step]:
     if count > STEPS_MOST:
         raise InputError(f"{where}: expected at most {STEPS_MOST} steps, got {shown(found[0])}")
     signed = by if last >= first else -by
-    return [Step(0, hold_s, offered_per_s=float(first + signed * index)) for index in range(count)]
+    return [Step(Rate(float(first + signed * index)), hold_s) for index in range(count)]
 
 
 def _loop(found: re.Match[str], where: str) -> list[Step]:
@@ -276,8 +282,8 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
     "steps": _steps,
     "rate": lambda found, where: [_load_step("hold", found, where)],
     "rates": _rates,
-    "find": lambda found, where: [Step(0, 0.0, kind="find")],
-    "verify": lambda found, where: [Step(0, 0.0, kind="verify")],
+    "find": lambda found, where: [Step(NO_LOAD, 0.0, "find")],
+    "verify": lambda found, where: [Step(NO_LOAD, 0.0, "verify")],
     "loop": _loop,
 }
 
@@ -292,15 +298,14 @@ def check_start(steps: Sequence[Step], where: str) -> None:
     """
     shown_by_then: set[str] = set()
     for step in steps:
-        needed = "knee" if step.offered_per_s is None else "capacity"
-        if step.needs_verdict and needed not in shown_by_then:
-            levels = "`find knee` or levels of users" if needed == "knee" else "levels of rates"
+        if step.needs is not None and step.needs not in shown_by_then:
+            levels = "`find knee` or levels of users" if step.needs == "knee" else "levels of rates"
             raise InputError(
-                f"{where}: expected {levels} before the step that needs the {needed}, which is not known at the start"
+                f"{where}: expected {levels} before the step that needs the {step.needs}, which is not known at the start"
             )
-        if step.users or step.kind == "find":
+        if step.kind == "find" or (isinstance(step.load, Users) and not step.load.is_zero):
             shown_by_then.add("knee")
-        elif step.offered_per_s:
+        elif isinstance(step.load, Rate) and not step.load.is_zero:
             shown_by_then.add("capacity")
     if steps and not shown_by_then:
         raise InputError(f"{where}: expected users or a rate above 0 in some step, got none: the plan makes no load")

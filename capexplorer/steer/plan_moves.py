@@ -9,10 +9,11 @@ from typing import Protocol, assert_never
 
 from ..analysis.epoch.measured_epoch import SECONDS_LEAST
 from ..model.events import By
+from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.offered import clamped_rate
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
-from .plan import Step
+from .plan import Share, Step
 from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
 AFTER_SUSPENSION_S = 6.0
@@ -92,23 +93,12 @@ NO_CAPACITY = "the plan asks for {:.0%} of the capacity, but no capacity has bee
 
 
 @dataclass(frozen=True, slots=True)
-class SetUsers:
-    """Set `users` in a new level. `over_s`: change evenly over this many seconds. `at_once`: with an unlimited spawn rate."""
+class Move:
+    """Go to `load` in a new level. `over_s`: change evenly over this many seconds. `at_once`: with an unlimited spawn rate."""
 
-    users: int
+    load: Load
     over_s: float | None = None
     at_once: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SetRate:
-    """Offer `per_s` iterations a second in a new level. `over_s`: change evenly over this many seconds."""
-
-    per_s: float
-    over_s: float | None = None
-
-
-Move = SetUsers | SetRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +118,19 @@ class CannotGoOn:
 
 @dataclass(frozen=True, slots=True)
 class _Ramp:
-    first: float
-    last: float
+    before: Load
+    last: Load
     began_s: float
     over_s: float
-    is_rate: bool = False
 
-    def at(self, now_s: float) -> Move:
+    def at(self, now_s: float) -> Load:
         share = min(1.0, max(0.0, (now_s - self.began_s) / self.over_s))
-        value = self.first + share * (self.last - self.first)
-        return SetRate(round(value, 3)) if self.is_rate else SetUsers(round(value))
+        match self.last:
+            case Users(last):
+                return Users(round(self.before.users + share * (last - self.before.users)))
+            case Rate(last_per_s):
+                first_per_s = self.before.per_s or 0.0
+                return Rate(round(first_per_s + share * (last_per_s - first_per_s), 3))
 
 
 class PlanDriver:
@@ -147,7 +140,7 @@ class PlanDriver:
         self._cursor = PlanCursor(steps)
         self._timeline, self._max_users = timeline, max_users
         self._ramp: _Ramp | None = None
-        self._before_spike: Move = SetUsers(0)
+        self._before_spike: Load = NO_LOAD
 
     @property
     def has_begun(self) -> bool:
@@ -183,8 +176,8 @@ class PlanDriver:
         """The autopilot has ended its search at `at_s`."""
         self._cursor.found(at_s)
 
-    def due(self, now_s: float, wanted: int, offered_per_s: float | None = None) -> Move | FindKnee | CannotGoOn | None:
-        """The step that is due at `now_s`; None if it is not due yet. `wanted`, `offered_per_s`: the load requested before it."""
+    def due(self, now_s: float, before: Load) -> Move | FindKnee | CannotGoOn | None:
+        """The step that is due at `now_s`; None if it is not due yet. `before`: the load requested until then."""
         if self._awaits_verdict(now_s):
             self._cursor.extend(now_s + 1.0)
             return None
@@ -198,59 +191,50 @@ class PlanDriver:
             case "verify":
                 return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
             case "back":
-                return self._before_spike
+                return _at_once(self._before_spike)
             case "spike":
-                self._before_spike = SetUsers(wanted, at_once=True) if offered_per_s is None else SetRate(offered_per_s)
+                self._before_spike = before
             case "hold" | "ramp":
                 pass
             case _:
                 assert_never(step.kind)
-        return self._set_load(step, now_s, wanted, offered_per_s)
-
-    def _set_load(self, step: Step, now_s: float, wanted: int, offered_per_s: float | None) -> Move | CannotGoOn:
-        """The users or the rate of a hold, a ramp or a spike."""
-        if step.offered_per_s is not None:
-            return self._offer(step, now_s, offered_per_s)
-        users = self._users(step)
-        if users is None:
-            return CannotGoOn(NO_KNEE.format(f"for {step.share:.0%} of the knee"))
+        load = self._load(step.load)
+        if isinstance(load, CannotGoOn):
+            return load
         if step.kind == "ramp":
-            self._begin_ramp(_Ramp(wanted, users, now_s, step.hold_s))
-            return SetUsers(users, over_s=step.hold_s)
-        return SetUsers(users, at_once=step.kind == "spike")
+            self._begin_ramp(_Ramp(before, load, now_s, step.hold_s))
+            return Move(load, over_s=step.hold_s)
+        return _at_once(load) if step.kind == "spike" else Move(load)
 
-    def _offer(self, step: Step, now_s: float, before_per_s: float | None) -> SetRate | CannotGoOn:
-        per_s = step.offered_per_s or 0.0
-        if step.share is not None:
-            if self._capacity_per_s is None:
-                return CannotGoOn(NO_CAPACITY.format(step.share))
-            per_s = clamped_rate(step.share * self._capacity_per_s)
-        if step.kind != "ramp":
-            return SetRate(per_s)
-        self._begin_ramp(_Ramp(before_per_s or 0.0, per_s, now_s, step.hold_s, is_rate=True))
-        return SetRate(per_s, over_s=step.hold_s)
+    def _load(self, load: Load | Share) -> Load | CannotGoOn:
+        """The load of a hold, a ramp or a spike."""
+        match load:
+            case Share("knee", share):
+                if self._knee_users is None:
+                    return CannotGoOn(NO_KNEE.format(f"for {share:.0%} of the knee"))
+                return Users(max(1, min(self._max_users, round(share * self._knee_users))))
+            case Share(_, share):
+                if self._capacity_per_s is None:
+                    return CannotGoOn(NO_CAPACITY.format(share))
+                return Rate(clamped_rate(share * self._capacity_per_s))
+            case Users() | Rate():
+                return load
 
     def _begin_ramp(self, ramp: _Ramp) -> None:
         self._ramp = ramp
         self._cursor.spawned(ramp.began_s)
 
-    def ramping(self, now_s: float) -> Move | None:
-        """The users or the rate that a ramp requests at `now_s`; None outside a ramp."""
+    def ramping(self, now_s: float) -> Load | None:
+        """The load that a ramp requests at `now_s`; None outside a ramp."""
         return self._ramp.at(now_s) if self._ramp is not None else None
-
-    def _users(self, step: Step) -> int | None:
-        if step.share is None:
-            return step.users
-        knee_users = self._knee_users
-        return None if knee_users is None else max(1, min(self._max_users, round(step.share * knee_users)))
 
     def _awaits_verdict(self, now_s: float) -> bool:
         """Whether the step that is due begins from a knee or a capacity that is not known yet, while the open level, which may
         show it, has too few settled seconds to count."""
         step, level = self._cursor.coming(now_s), self._timeline.level
-        if step is None or not step.needs_verdict or level is None or level.fold is None:
+        if step is None or step.needs is None or level is None or level.fold is None:
             return False
-        known = self._knee_users if step.offered_per_s is None else self._capacity_per_s
+        known = self._knee_users if step.needs == "knee" else self._capacity_per_s
         return known is None and 0.0 < level.fold.settled.seconds < SECONDS_LEAST
 
     @property
@@ -267,11 +251,16 @@ class PlanDriver:
         return knee.users if knee is not None and knee.kind == "knee" else None
 
 
-class OpenLevel(Protocol):
-    """Opens a level of users, or of an offered rate."""
+def _at_once(load: Load) -> Move:
+    """As fast as possible: users by an unlimited spawn rate. A rate waits for the users that it needs."""
+    return Move(load, at_once=isinstance(load, Users))
 
-    def __call__(self, users: int, by: By, spawn_rate: float, *, ramp: bool = False, offered_per_s: float | None = None) -> None:
-        """At zero users where a rate is offered."""
+
+class OpenLevel(Protocol):
+    """Opens a level."""
+
+    def __call__(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """`spawn_rate`: users a second."""
 
 
 class PlanMoves:
@@ -285,31 +274,19 @@ class PlanMoves:
 
     def carry_out(self, move: Move, generation: int) -> None:
         """A step or the begin of a ramp: a new level."""
-        target = self._requested_load
-        match move:
-            case SetUsers(users, None, at_once):
-                rate = target.move(users, generation, at_once=at_once)
-                if rate is not None:
-                    self._open_level(users, "plan", rate)
-            case SetUsers(users, over_s):
-                if target.offered_per_s is not None:
-                    target.move(target.wanted, generation)
-                change = abs(users - target.wanted)
-                self._open_level(users, "plan", max(change, 1) / (over_s or 1.0), ramp=True)
-            case SetRate(per_s, None):
-                rate = target.move_rate(per_s, generation)
-                if rate is not None:
-                    self._open_level(0, "plan", rate, offered_per_s=per_s)
-            case SetRate(per_s):
-                if target.offered_per_s is None:
-                    target.move_rate(0.0, generation)
-                self._open_level(0, "plan", POOL_SPAWN_RATE, ramp=True, offered_per_s=per_s)
+        target, load = self._requested_load, move.load
+        if move.over_s is None:
+            rate = target.move(load, generation, at_once=move.at_once)
+            if rate is not None:
+                self._open_level(load, "plan", rate)
+            return
+        if type(target.load) is not type(load):
+            target.move(load.zero, generation)
+        change = max(abs(load.users - target.load.users), 1)
+        self._open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
 
-    def ramp(self, move: Move | None, generation: int) -> bool:
-        """Apply the ramp's `move`, if there is one. Returns whether the plan ramps the load now."""
-        match move:
-            case SetUsers(users) if users != self._requested_load.wanted:
-                self._requested_load.move(users, generation)
-            case SetRate(per_s) if per_s != self._requested_load.offered_per_s:
-                self._requested_load.move_rate(per_s, generation, at_once=True)
-        return move is not None
+    def ramp(self, load: Load | None, generation: int) -> bool:
+        """Go to the ramp's `load`, if there is one. Returns whether the plan ramps the load now."""
+        if load is not None and load != self._requested_load.load:
+            self._requested_load.move(load, generation, at_once=isinstance(load, Rate))
+        return load is not None

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
-from ..model.events import Arrivals, By
-from ..model.load import Load
+from ..model.events import By
+from ..model.load import Load, OfferedRate, Rate, Users
+from ..model.offered import Arrivals
 
 POOL_SPAWN_RATE = 1_000.0
 """Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also
@@ -80,24 +81,24 @@ class UsersThread(Protocol):
     def set_users(self, users: int, spawn_rate: float) -> None:
         """Step to `users`; returns at once."""
 
-    def set_rate(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool = False) -> None:
-        """Offer iterations at this rate, to at most `max_users` users, when they have started or `at_once`. Returns at once."""
+    def set_rate(self, offered: OfferedRate) -> None:
+        """Offer iterations at this rate; returns at once."""
 
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users; returns at once."""
 
 
 class RequestedLoad:
-    """The requested user count, or offered rate, and the gate to the load.
+    """The requested load and the gate to the load thread.
 
-    While the gate is shut (the service is not ready, or the log cannot be written), `wanted` changes without effect; it takes
+    While the gate is shut (the service is not ready, or the log cannot be written), `load` changes without effect; it takes
     effect when the gate opens. A step by hand takes effect at once, in the caller's thread, and begins a new generation: steps
     of the previous driver are refused from then on, also those that were decided already.
     """
 
     def __init__(
         self,
-        wanted: int,
+        load: Load,
         spawn_rate: float | None,
         lock: AbstractContextManager[object],
         driver: Driver = Manual(),  # noqa: B008 - frozen
@@ -106,10 +107,7 @@ class RequestedLoad:
         max_users: int = 0,
     ) -> None:
         """`lock`: one that native threads may wait for, whatever gevent has patched. `arrivals`, `max_users`: of rate levels."""
-        self.wanted = wanted
-        """0 while a rate is offered."""
-        self.offered_per_s: float | None = None
-        """None: users are set."""
+        self.load = load
         self.arrivals: Arrivals = arrivals
         self._max_users = max_users
         self.spawn_rate = spawn_rate
@@ -125,19 +123,6 @@ class RequestedLoad:
         """Users a second for all steps from the next one on (clamped to SPAWN_RATE_LEAST..SPAWN_RATE_MOST)."""
         self.spawn_rate = None if rate is None else max(SPAWN_RATE_LEAST, min(rate, SPAWN_RATE_MOST))
 
-    def is_wanted(self, users: int, offered_per_s: float | None) -> bool:
-        """Whether this is the load that is requested now."""
-        if offered_per_s is not None or self.offered_per_s is not None:
-            return offered_per_s == self.offered_per_s
-        return users == self.wanted
-
-    @property
-    def load(self) -> Load:
-        """The users wanted now, or the offered rate with the users that its pool has."""
-        if self.offered_per_s is None or self.thread is None:
-            return Load(self.wanted, self.offered_per_s)
-        return Load(self.thread.users, self.offered_per_s)
-
     # -- drivers
 
     def is_current(self, generation: int) -> bool:
@@ -145,10 +130,10 @@ class RequestedLoad:
         return generation == self.driver.generation
 
     def hand_to(self, driver: Driver) -> int:
-        """Make `driver` the only one that may change the users. Returns its generation. The user count does not change."""
+        """Make `driver` the only one that may change the load. Returns its generation. The load does not change."""
         with self._lock:
             if isinstance(self.driver.kind, Shape):
-                self._go(self.wanted)  # the load follows a shape until it gets a step
+                self._go(self.load)  # the load follows a shape until it gets a step
             return self._change(driver)
 
     def release(self, generation: int, by: By) -> None:
@@ -175,68 +160,55 @@ class RequestedLoad:
         self.driver = Driving(driver, self.driver.generation + 1)
         return self.driver.generation
 
-    # -- changes of the user count
+    # -- changes of the load
 
-    def step(self, users: int, by: By = "user") -> float:
-        """A person or a guard sets `users` and ends the driver. Returns the spawn rate in users per second."""
+    def step(self, load: Load, by: By = "user") -> float:
+        """A person or a guard sets `load` and ends the driver. Returns the spawn rate in users per second."""
         with self._lock:
             self._change(Manual(by))
-            return self._go(users)
+            return self._go(load)
 
-    def step_rate(self, per_s: float) -> float:
-        """A person offers iterations at this rate and ends the driver. Returns the spawn rate of the pool."""
-        with self._lock:
-            self._change(Manual())
-            return self._offer(per_s)
+    def move(self, load: Load, generation: int, *, at_once: bool = False) -> float | None:
+        """Go to `load`, by the driver of this generation. Returns the spawn rate.
 
-    def move_rate(self, per_s: float, generation: int, *, at_once: bool = False) -> float | None:
-        """Offer iterations at this rate, by the driver of this generation. Returns the spawn rate of the pool.
-
-        None, and nothing happens, if another driver has begun. `at_once`: without waiting for the users that the rate needs.
+        None, and nothing happens, if another driver has begun. `at_once`: with an unlimited spawn rate, or without waiting for
+        the users that a rate needs.
         """
         with self._lock:
-            return self._offer(per_s, at_once=at_once) if self.is_current(generation) else None
-
-    def move(self, users: int, generation: int, *, at_once: bool = False) -> float | None:
-        """Go to `users`, by the driver of this generation. Returns the spawn rate, which is unlimited with `at_once`.
-
-        None, and nothing happens, if another driver has begun.
-        """
-        with self._lock:
-            return self._go(users, at_once) if self.is_current(generation) else None
+            return self._go(load, at_once=at_once) if self.is_current(generation) else None
 
     def shape_moved(self, users: int, generation: int) -> bool:
         """The shape has changed the load to `users`. False, without any effect, if another driver has begun."""
         with self._lock:
             if not self.is_current(generation):
                 return False
-            self.wanted, self.offered_per_s = users, None
+            self.load = Users(users)
             return True
 
-    def _offer(self, per_s: float, *, at_once: bool = False) -> float:
-        self.wanted, self.offered_per_s = 0, per_s
-        if self.is_open and self.thread is not None:
-            self.thread.set_rate(per_s, self.arrivals, self._max_users, at_once=at_once)
-        return POOL_SPAWN_RATE
+    def _go(self, load: Load, *, at_once: bool = False) -> float:
+        before, self.load = self.load.users, load
+        return self._send(before, at_once=at_once)
 
-    def _go(self, users: int, at_once: bool = False) -> float:
-        rate = self._difference(self.wanted, users) if at_once else self.rate(self.wanted, users)
-        self.wanted, self.offered_per_s = users, None
-        if self.is_open and self.thread is not None:
-            self.thread.set_users(users, rate)
-        return rate
+    def _send(self, before: int, *, at_once: bool = False) -> float:
+        """Pass the load on if the gate is open. Returns the spawn rate, of a step from `before` users or of a rate's pool."""
+        thread = self.thread if self.is_open else None
+        match self.load:
+            case Users(users):
+                spawn_rate = self._difference(before, users) if at_once else self.rate(before, users)
+                if thread is not None:
+                    thread.set_users(users, spawn_rate)
+                return spawn_rate
+            case Rate(per_s):
+                if thread is not None:
+                    thread.set_rate(OfferedRate(per_s=per_s, arrivals=self.arrivals, max_users=self._max_users, at_once=at_once))
+                return POOL_SPAWN_RATE
 
     # -- the gate
 
     def open(self) -> float:
-        """Open the gate: start the requested users, or offer the requested rate. Returns the spawn rate."""
+        """Open the gate: start the requested load. Returns the spawn rate."""
         self.is_open = True
-        if self.offered_per_s is not None:
-            return self._offer(self.offered_per_s)
-        rate = self.rate(0, self.wanted)
-        if self.thread is not None:
-            self.thread.set_users(self.wanted, rate)
-        return rate
+        return self._send(0)
 
     def open_with_shape(self) -> int:
         """Open the gate and let the locustfile's shape set the users. Returns the shape's generation."""
@@ -247,7 +219,7 @@ class RequestedLoad:
         return generation
 
     def shut(self) -> None:
-        """Close the gate: stop all users at once; `wanted` does not change."""
+        """Close the gate: stop all users at once; `load` does not change."""
         self.is_open = False
         if self.thread is not None:
             self.thread.set_users(0, max(1.0, float(self.thread.users)))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..model.level import Level
+from ..model.load import Rate, Users
 from ..model.timeline import Timeline
 from .render.axis import page
 
@@ -55,7 +56,7 @@ def tick_of(timeline: Timeline, level: Level, load: float | None = None) -> int 
         return None
     if load is None or not level.opened.ramp:
         return next((tick for tick in ticks if timeline.columns["settled"][tick]), ticks[0])
-    loads = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"]
+    loads = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"]
     return min(ticks, key=lambda tick: abs(loads[tick] - load) if loads[tick] == loads[tick] else float("inf"))
 
 
@@ -63,10 +64,10 @@ def stops(timeline: Timeline) -> list[CurveStop]:
     """The points of the capacity curve that the pane draws, by load: those of users or, while a rate is offered, those of
     rates.
     """
-    by_offered_rate = timeline.offered_per_s is not None
+    by_offered_rate = isinstance(timeline.load, Rate)
     found = []
     for level in timeline.levels:
-        if (level.offered_per_s is not None) is not by_offered_rate:
+        if isinstance(level.load, Rate) is not by_offered_rate:
             continue
         for load in _loads(level):
             tick = tick_of(timeline, level, load)
@@ -78,8 +79,8 @@ def stops(timeline: Timeline) -> list[CurveStop]:
 def _loads(level: Level) -> Sequence[float]:
     """The load of a level, or those of a ramp's bins."""
     if not (level.opened.ramp and level.bins):
-        return (float(level.users) if level.offered_per_s is None else level.offered_per_s,)
-    if level.offered_per_s is None:
+        return (float(level.users) if isinstance(level.load, Users) else level.load.per_s,)
+    if isinstance(level.load, Users):
         return [part.users for part in level.bins]
     return [part.figures.offered.offered_per_s for part in level.bins if part.figures.offered is not None]
 

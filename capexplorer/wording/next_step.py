@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..analysis.epoch_view import reported
 from ..model.events import Proposed
+from ..model.load import Users
 from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
 from . import numbers
@@ -88,7 +89,7 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
         reason = timeline.target.reason if timeline.target is not None else None
         waits = f"{WAITS['starting']}: {reason[:_REASON_LONGEST]}" if reason else WAITS["starting"]
         return NextStep("", waits) if state in ("building", "starting") else None
-    if by_rate and timeline.offered_per_s is None and timeline.proposed.proposal != Hold("plan"):
+    if by_rate and isinstance(timeline.load, Users) and timeline.proposed.proposal != Hold("plan"):
         return _at_a_rate(timeline, "+ offers a rate")
     return _step_for(timeline.proposed, timeline, exported=exported)
 
@@ -157,7 +158,7 @@ def under_way(timeline: Timeline) -> str:
     """
     if timeline.level is None:
         return ""
-    load = numbers.counted(timeline.wanted) if timeline.offered_per_s is None else offered_rate(timeline.offered_per_s)
+    load = numbers.counted(timeline.load.users) if isinstance(timeline.load, Users) else offered_rate(timeline.load.per_s)
     proposal = timeline.proposed.proposal if timeline.proposed is not None else None
     if proposal == Hold("rate_search"):
         return f"finding the capacity as an offered rate: {load}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from capexplorer.model.events import By, Drops, OfferedTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import Load, Rate
 from capexplorer.run.drivers.autopilots import RateAutopilotDriver
 
 from .machine import machine
@@ -27,7 +28,7 @@ class VirtualRates(VirtualSession[float]):
     def step(self, load: float, by: By = "user") -> None:
         self.levels.close()
         self.running.offer(load)
-        self.levels.open(0, by, 0.0, offered_per_s=load, arrivals="even" if self.running.even else "poisson")
+        self.levels.open(Rate(load), by, 0.0, arrivals="even" if self.running.even else "poisson")
 
     offer = step
 
@@ -35,13 +36,13 @@ class VirtualRates(VirtualSession[float]):
         """One level whose rate changes evenly, each second, from the current rate to `to_per_s`, as in a plan."""
         from_per_s = self.running.rate_per_s
         self.levels.close()
-        self.levels.open(0, by, 0.0, ramp=True, offered_per_s=to_per_s, arrivals="even" if self.running.even else "poisson")
+        self.levels.open(Rate(to_per_s), by, 0.0, ramp=True, arrivals="even" if self.running.even else "poisson")
         for second in range(seconds):
             self.running.offer(from_per_s + (to_per_s - from_per_s) * (second + 1) / seconds)
             self.second()
 
-    def _open(self, per_s: float) -> None:
-        self.step(per_s, "autopilot")
+    def _open(self, load: Load, spawn_rate: float) -> None:
+        self.step(load.per_s or 0.0, "autopilot")
 
     def _sample(self, began_s: float) -> Sample:
         run, system = self.running, self.running.system
@@ -54,7 +55,7 @@ class VirtualRates(VirtualSession[float]):
         tick = tick_of(self.now_s, run.busy, found, p50_ms=p50_ms, offered=self._offered(ended))
         tracker = self.levels.tracker
         tracker.spawned(began_s)
-        phase, settled = tracker.tick(began_s, self.now_s, tick, offered_per_s=run.rate_per_s)
+        phase, settled = tracker.tick(began_s, self.now_s, tick, Rate(run.rate_per_s))
         slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
         busy_s = (tick.work or 0.0) * system.service_s / (system.trouble.speed if slowed else 1.0)
         return sample_of(

@@ -33,6 +33,7 @@ from capexplorer.model.events import (
     Tick,
 )
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import NO_LOAD
 from capexplorer.model.param import Param
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.autopilots import AutopilotDriver, RateAutopilotDriver
@@ -63,7 +64,7 @@ class VirtualSession(ABC, Generic[Load]):
         self.sink.marks_of_causes = CauseDetector().process
         self.timeline = self.sink.timeline
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
-        self._requested_load = RequestedLoad(0, None, native.allocate_lock())
+        self._requested_load = RequestedLoad(NO_LOAD, None, native.allocate_lock())
         self._requested_load.is_open = True
         self._machine_rng = np.random.default_rng(0)
         self.sink.emit(_header(system, profile or {}))

@@ -8,6 +8,7 @@ from capexplorer.model.columns import row
 from capexplorer.model.events import Drops, LevelOpened, OfferedTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.load import Rate, Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.session import codec
 from capexplorer.session.canonical import canonical
@@ -98,11 +99,10 @@ def test_a_tick_has_columns_of_its_iterations() -> None:
     assert row(second(1.0, None))["offered_per_s"] is None
 
 
-def test_a_timeline_has_the_rate_that_is_offered() -> None:
-    timeline = Timeline([LevelOpened(t_s=0, index=0, users=0, spawn_rate=1, by="user", offered_per_s=0.05)])
-    assert timeline.offered_per_s == 0.05
-    timeline.apply(LevelOpened(t_s=1, index=1, users=5, spawn_rate=1, by="user"))
-    assert timeline.offered_per_s is None
+def test_a_timeline_has_the_load_that_is_requested() -> None:
+    rate = LevelOpened(t_s=0, index=0, users=0, spawn_rate=1, by="user", offered_per_s=0.05)
+    users = LevelOpened(t_s=1, index=1, users=5, spawn_rate=1, by="user")
+    assert (Timeline([rate]).load, Timeline([rate, users]).load) == (Rate(0.05), Users(5))
 
 
 def test_a_second_of_a_rate_level_is_decoded_as_it_was_encoded() -> None:

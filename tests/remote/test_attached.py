@@ -7,7 +7,8 @@ from typing import cast
 
 import pytest
 
-from capexplorer.model.controls import AskControls, Control, SetAutopilot, State, StepTo, StepToRate, Zero
+from capexplorer.model.controls import AskControls, Control, SetAutopilot, State, StepTo, Zero
+from capexplorer.model.load import Rate, Users
 from capexplorer.remote.attached import RemoteControls, RunConnection
 from capexplorer.remote.protocol import Answer, Do, FromRun, Message, Update
 
@@ -34,7 +35,7 @@ class AttachedScreen:
     def __init__(self) -> None:
         self.connection = FakeConnection()
         self.controls = RemoteControls(cast("RunConnection", self.connection))
-        self.arrives(Update(seen=0, state=State(wanted=2)))
+        self.arrives(Update(seen=0, state=State(load=Users(2))))
 
     def arrives(self, *messages: FromRun) -> State:
         """The state after these messages of the run."""
@@ -46,11 +47,11 @@ class AttachedScreen:
 @pytest.mark.parametrize(
     ("control", "expected"),
     [
-        (StepTo(40), State(wanted=40)),
-        (StepToRate(0.5), State(offered_per_s=0.5)),
+        (StepTo(Users(40)), State(load=Users(40))),
+        (StepTo(Rate(0.5)), State(load=Rate(0.5))),
         (Zero(), State()),
-        (SetAutopilot(on=True), State(wanted=2, autopilot=True)),
-        (AskControls(), State(wanted=2)),
+        (SetAutopilot(on=True), State(load=Users(2), autopilot=True)),
+        (AskControls(), State(load=Users(2))),
     ],
 )
 def test_a_control_is_sent_and_its_effect_is_shown_at_once(control: Control, expected: State) -> None:
@@ -62,14 +63,14 @@ def test_a_control_is_sent_and_its_effect_is_shown_at_once(control: Control, exp
 
 def test_steps_that_the_run_has_not_taken_yet_are_added_to_what_it_reports() -> None:
     screen = AttachedScreen()
-    screen.controls.do(StepTo(3))
-    screen.controls.do(StepTo(4))
-    assert screen.arrives(Update(seen=1, state=State(wanted=3, workers=2))) == State(wanted=4, workers=2)
-    assert screen.arrives(Update(seen=2, state=State(wanted=4, workers=2))) == State(wanted=4, workers=2)
+    screen.controls.do(StepTo(Users(3)))
+    screen.controls.do(StepTo(Users(4)))
+    assert screen.arrives(Update(seen=1, state=State(load=Users(3), workers=2))) == State(load=Users(4), workers=2)
+    assert screen.arrives(Update(seen=2, state=State(load=Users(4), workers=2))) == State(load=Users(4), workers=2)
 
 
 def test_a_step_that_the_run_refuses_is_taken_back_and_its_reason_is_a_notice() -> None:
     screen = AttachedScreen()
-    screen.controls.do(StepTo(3))
-    assert screen.arrives(Answer(number=1, wrong="no"), Update(seen=1, state=State(wanted=2))).wanted == 2
+    screen.controls.do(StepTo(Users(3)))
+    assert screen.arrives(Answer(number=1, wrong="no"), Update(seen=1, state=State(load=Users(2)))).load.users == 2
     assert (screen.controls.notices(), screen.controls.notices()) == (["no"], [])

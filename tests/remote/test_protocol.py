@@ -28,12 +28,12 @@ from capexplorer.model.controls import (
     StartPlan,
     State,
     StepTo,
-    StepToRate,
     VerifyKnee,
     WatchPart,
     Zero,
 )
 from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
+from capexplorer.model.load import Rate, Users
 from capexplorer.remote.protocol import (
     FROM_SCREEN_MOST_BYTES,
     PROTOCOL,
@@ -61,8 +61,8 @@ from capexplorer.remote.protocol import (
 BRIEF = RequestBrief(number=3, why="first", method="GET", name="/a", status=503, error="503: busy")
 
 CONTROLS: list[Control] = [
-    StepTo(40),
-    StepToRate(0.5),
+    StepTo(Users(40)),
+    StepTo(Rate(0.5)),
     Zero(),
     NewLevel(),
     SetStep(10),
@@ -95,7 +95,7 @@ MESSAGES_OF_RUNS: list[FromRun] = [
     Answer(number=7, wrong="plan: expected USERS:DURATION"),
     Update(
         seen=3,
-        state=State(wanted=5, workers=2, target_params={"threads": 8, "keep_alive": True}, holder="pts/3", screens=2),
+        state=State(load=Users(5), workers=2, target_params={"threads": 8, "keep_alive": True}, holder="pts/3", screens=2),
     ),
     KeptBriefs(number=17, briefs=(BRIEF,)),
     KeptWhole(number=18, request=KeptRequest(brief=BRIEF, sent_headers=(("Accept", "*/*"),), received=Body(text="busy"))),
@@ -163,7 +163,7 @@ def do(**control: object) -> bytes:
         pytest.param(pack({"type": "format the disk", "number": 1}), id="an unknown type"),
         pytest.param(pack({"type": "hello", "protocol": 1, "role": "root", "name": ""}), id="an unknown role"),
         pytest.param(b"\x91" * 60_000, id="60,000 nested arrays"),
-        pytest.param(encode(Do(number=1, control=StepTo(1))) + b"\x00", id="a byte after the message"),
+        pytest.param(encode(Do(number=1, control=StepTo(Users(1)))) + b"\x00", id="a byte after the message"),
     ],
 )
 def test_bytes_that_are_not_a_valid_message_are_refused(message: bytes) -> None:

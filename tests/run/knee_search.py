@@ -7,6 +7,7 @@ from pathlib import Path
 
 from capexplorer.load import native
 from capexplorer.model.events import Command, LevelOpened
+from capexplorer.model.load import Users
 from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
 from capexplorer.run.current_epoch import CurrentEpoch
@@ -61,7 +62,7 @@ class KneeSearch:
         self.target, self.neighbours = target, neighbours
         self.run, self.requested_load, self.service = (
             RunWithoutLoad(path),
-            RequestedLoad(0, 100.0, native.allocate_lock()),
+            RequestedLoad(Users(0), 100.0, native.allocate_lock()),
             service,
         )
         self.requested_load.is_open = True
@@ -71,7 +72,7 @@ class KneeSearch:
             self.requested_load,
             max_users=max_users,
             emit=self._emit,
-            open_level=lambda users, rate: self.run.step(users, "autopilot"),
+            open_level=lambda load, rate: self.run.step(load.users, "autopilot"),
             finish=self.finished.append,
             growth=lambda: "possible" if self.run.tracker.workers < self.most_workers else "none",
             grow=self._grow,
@@ -81,7 +82,7 @@ class KneeSearch:
         """Add a worker, which is ready at once; at first two, since with workers this process sends no requests."""
         tracker = self.run.tracker
         tracker.workers = max(2, tracker.workers + 1)
-        self.run.step(self.requested_load.wanted, "autopilot")
+        self.run.step(self.requested_load.load.users, "autopilot")
 
     def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
         self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
@@ -101,7 +102,7 @@ class KneeSearch:
 
     def add_second(self) -> None:
         """A second of the service, after which the autopilot may step."""
-        goodput, latency_ms, failures = self.service(self.requested_load.wanted)
+        goodput, latency_ms, failures = self.service(self.requested_load.load.users)
         cpu = 0.1
         if self.most_workers:
             most_per_s = 30 * max(1, self.run.tracker.workers)

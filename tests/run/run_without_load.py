@@ -11,6 +11,7 @@ from session.samples import HEADER
 from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
@@ -45,7 +46,7 @@ class RunWithoutLoad:
     def step(self, users: int, by: By = "user") -> None:
         """Open a level, whose users all run at once."""
         self.close_level()
-        self.sink.emit(self.tracker.open(self.now_s, users, 10.0, by))
+        self.sink.emit(self.tracker.open(self.now_s, Users(users), 10.0, by))
         self.tracker.spawned(self.now_s)
 
     def close_level(self) -> None:
@@ -86,7 +87,7 @@ class RunWithoutLoad:
         counts = RecordedTick(
             t_s=self.now_s, duration_s=1.0, users=users, endpoints=(tick,), all_latency_sum_ms=goodput * latency_ms + failures
         )
-        phase, settled = self.tracker.tick(began_s, self.now_s, counts)
+        phase, settled = self.tracker.tick(began_s, self.now_s, counts, opened.load)
         self.sink.emit(
             Sample(
                 t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=users, wanted=opened.users, phase=phase,

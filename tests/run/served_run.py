@@ -76,7 +76,7 @@ def wait_until_screen_shows(screen: RemoteControls, condition: Callable[[], obje
 
 def shows_users(screen: RemoteControls, users: int) -> bool:
     """Whether the run has reported this number of users to the screen."""
-    return screen.state.wanted == users
+    return screen.state.load.users == users
 
 
 def messages_until_closed(connection: socket.socket) -> list[FromRun]:

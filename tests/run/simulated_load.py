@@ -11,6 +11,7 @@ from capexplorer.load.lag import LagMeter
 from capexplorer.load.load_reports import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
+from capexplorer.model.load import OfferedRate, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.probe.probes import Readings
 
@@ -38,7 +39,7 @@ class SimulatedLoadThread:
         self._thread = thread
         self._followed: deque[int] | None = None
         self._generation = 0
-        self._offered_per_s: float | None = None
+        self._offered: Rate | None = None
         self.on_report: Callable[[Report], None] = lambda report: None
 
     def drain(self, boundary_s: float) -> Drained:
@@ -49,15 +50,15 @@ class SimulatedLoadThread:
 
     def set_users(self, users: int, spawn_rate: float) -> None:
         def step() -> None:
-            self._shape = self._offered_per_s = self.recorder.iterations.offered_per_s = None
+            self._shape = self._offered = self.recorder.iterations.per_s = None
             self._aim(users, spawn_rate)
 
         self._thread.append(step)
 
-    def set_rate(self, offered_per_s: float, arrivals: str, max_users: int, *, at_once: bool = False) -> None:
+    def set_rate(self, offered: OfferedRate) -> None:
         def step() -> None:
             self._shape = None
-            self._offered_per_s = self.recorder.iterations.offered_per_s = offered_per_s
+            self._offered, self.recorder.iterations.per_s = Rate(offered.per_s), offered.per_s
             self._aim(POOL_USERS, 100.0)
 
         self._thread.append(step)
@@ -82,8 +83,8 @@ class SimulatedLoadThread:
         self.users += max(-change, min(change, self._target - self.users))
         if self.users == self._target and not self._spawned:
             self._spawned = True
-            self.on_report(Spawned(self._target, at_s, self._offered_per_s))
-        if self._offered_per_s is not None and self._spawned:
+            self.on_report(Spawned(self._offered or Users(self._target), at_s))
+        if self._offered is not None and self._spawned:
             for outcome, in_flight in (("started", 1), ("finished", 0)):
                 self.recorder.iterations.record((outcome, 0.05, in_flight))
         for _ in range(min(self.users, 7)):

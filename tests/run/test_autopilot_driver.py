@@ -11,6 +11,7 @@ from load.patched import Played, play
 from capexplorer import wording
 from capexplorer.errors import InputError
 from capexplorer.model.events import Mark
+from capexplorer.model.load import Users
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.run.current_epoch import CurrentEpoch
 
@@ -120,7 +121,7 @@ def test_an_autopilot_that_begins_late_in_a_session_finds_the_knee(search: KneeS
     search.run.step(5, "user")
     for _ in range(120):
         search.run.add_second(10, 100.0, 0)
-    search.requested_load.wanted = 5
+    search.requested_load.load = Users(5)
     search.run_autopilot()
     (sentence,) = search.finished
     assert sentence.startswith("autopilot finished: knee 50 [")
@@ -155,7 +156,7 @@ def test_the_autopilot_ends_at_max_users_and_returns_to_the_lowest_level(tmp_pat
 
 def test_a_step_by_hand_ends_the_driver_at_once(search: KneeSearch) -> None:
     search.run_autopilot(seconds=20)
-    search.requested_load.step(search.requested_load.wanted)  # a step by hand takes effect in the thread that steps
+    search.requested_load.step(Users(search.requested_load.load.users))  # a step by hand takes effect in the thread that steps
     search.add_second()
     search.driver.taken_over("user")
     before = search.levels()
@@ -171,7 +172,7 @@ def test_a_step_by_hand_ends_the_driver_at_once(search: KneeSearch) -> None:
 
 def test_a_step_that_was_decided_before_a_step_by_hand_is_dropped(search: KneeSearch) -> None:
     search.begin()
-    search.requested_load.step(search.requested_load.wanted)
+    search.requested_load.step(Users(search.requested_load.load.users))
     search.driver.ticked(CurrentEpoch(search.run.timeline))
     assert search.levels() == []
     assert search.commands() == []

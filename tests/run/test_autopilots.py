@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from capexplorer.load import native
 from capexplorer.model.events import Event, LevelOpened, Proposed, Target
+from capexplorer.model.load import Load, Rate, Users
 from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.run.current_epoch import CurrentEpoch
@@ -17,11 +18,11 @@ class RunAtRate:
     def __init__(self) -> None:
         level = LevelOpened(t_s=2.0, index=0, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0)
         self.timeline = Timeline([Target(t_s=1.0, state="ready"), level])
-        self.load = RequestedLoad(0, None, native.allocate_lock(), max_users=100)
-        self.load.step_rate(20.0)
+        self.load = RequestedLoad(Users(0), None, native.allocate_lock(), max_users=100)
+        self.load.step(Rate(20.0))
         self.load.is_open = True
         self.events: list[Event] = []
-        self.levels: list[tuple[int, float | None]] = []
+        self.levels: list[Load] = []
         self.autopilots = Autopilots(
             self.timeline,
             self.load,
@@ -29,7 +30,7 @@ class RunAtRate:
             max_users=100,
             emit=self.events.append,
             now_s=lambda: 10.0,
-            open_level=lambda users, _, per_s: self.levels.append((users, per_s)),
+            open_level=lambda load, _: self.levels.append(load),
             finish=lambda _: None,
             growth=lambda: "none",
             grow=lambda: None,
@@ -54,8 +55,8 @@ def test_the_autopilot_of_users_begins_while_a_rate_is_offered() -> None:
     run = RunAtRate()
     run.autopilots.begin(run.load.hand_to(Autopilot()), 3)
     run.tick()
-    assert run.levels == [(3, None)]
-    assert run.load.offered_per_s is None
+    assert run.levels == [Users(3)]
+    assert run.load.load == Users(3)
 
 
 def test_the_autopilot_of_rates_publishes_that_it_searches() -> None:

@@ -18,6 +18,7 @@ from capexplorer.model.controls import (
     StartPlan,
     StepTo,
 )
+from capexplorer.model.load import Users
 from capexplorer.remote.protocol import (
     FROM_RUN_MOST_BYTES,
     PROTOCOL,
@@ -88,7 +89,7 @@ def test_a_hello_is_answered_with_a_welcome_and_then_with_the_state() -> None:
 
 
 def test_a_control_is_done_only_for_the_screen_that_has_the_controls_and_the_others_are_told() -> None:
-    run, step = RunWithPeers(), StepTo(40)
+    run, step = RunWithPeers(), StepTo(Users(40))
     peer = run.peer()
     run.send(peer, step)
     assert run.controls.calls == []
@@ -104,10 +105,10 @@ def test_the_state_has_the_number_of_the_last_handled_call() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
     run.received(peer)
-    run.send(peer, StepTo(4), StepTo(9))
+    run.send(peer, StepTo(Users(4)), StepTo(Users(9)))
     (update,) = run.received(peer)
     assert isinstance(update, Update)
-    assert (update.seen, update.state.wanted) == (2, 9)
+    assert (update.seen, update.state.load.users) == (2, 9)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_another_protocol_is_refused_with_both_numbers() -> None:
 def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
     run = RunWithPeers(own=False)
     call_first, hello_twice = run.peer(role=None), run.peer()
-    run.send(call_first, StepTo(40))
+    run.send(call_first, StepTo(Users(40)))
     run.send(hello_twice, Hello(protocol=PROTOCOL, role="steer", name="pts/9"))
     assert refusals(run, call_first) == ["the first message of a connection is a hello"]
     assert refusals(run, hello_twice) == ["a second hello"]
@@ -184,8 +185,8 @@ def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
 def test_calls_after_a_refusal_are_not_carried_out() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
-    peer.receive(frame(b"\x00") + frame(encode(Do(number=1, control=StepTo(40)))), run.now_s)
-    run.send(peer, StepTo(40))
+    peer.receive(frame(b"\x00") + frame(encode(Do(number=1, control=StepTo(Users(40))))), run.now_s)
+    run.send(peer, StepTo(Users(40)))
     assert run.controls.calls == []
 
 
@@ -204,7 +205,7 @@ def test_a_peer_that_reads_nothing_has_one_unread_state_until_it_is_dropped() ->
     unread = len(peer.out)
     while run.now_s < UNREAD_WITHIN_S:
         assert not peer.is_over
-        run.controls.change(wanted=run.controls.state.wanted + 1)
+        run.controls.change(load=Users(run.controls.state.load.users + 1))
         run.now_s += 1.0
         peer.serve(run.now_s)
         assert len(peer.out) <= unread

@@ -21,6 +21,7 @@ from capexplorer.commands.terminals import SERVED
 from capexplorer.errors import InputError
 from capexplorer.model.controls import StepTo
 from capexplorer.model.kept_request import NoRequests
+from capexplorer.model.load import Users
 from capexplorer.remote import run_sockets
 from capexplorer.remote.protocol import PROTOCOL, Hello, Refused, encode, frame
 from capexplorer.run import control_server
@@ -62,8 +63,8 @@ def test_connections_beyond_the_limit_are_refused_and_screens_stay_attached(serv
     many = [served_run.raw_connection() for _ in range(PEERS_MOST)]
     refused = messages_until_closed(many[-1])
     assert refused == [Refused(why=f"{PEERS_MOST} connections are open already")]
-    screen.do(StepTo(4))
-    wait_until(lambda: served_run.controls.calls == [StepTo(4)], "a step of the attached screen")
+    screen.do(StepTo(Users(4)))
+    wait_until(lambda: served_run.controls.calls == [StepTo(Users(4))], "a step of the attached screen")
 
 
 def test_the_thread_does_not_spin_while_no_descriptor_is_left_for_waiting_connections(
@@ -92,21 +93,21 @@ def test_a_connection_that_reads_nothing_does_not_delay_others(served_run: Serve
         silent.sendall(frame(encode(Hello(protocol=PROTOCOL, role="watch", name="silent"))))
         wait_until_screen_shows(screen, lambda: screen.state.screens == 2, "the peer that reads nothing")
         for users in range(10):
-            served_run.controls.change(wanted=users)
+            served_run.controls.change(load=Users(users))
             wait_until_screen_shows(screen, partial(shows_users, screen, users), "each change")
 
 
 def test_a_screen_that_was_dropped_reconnects_and_steers(served_run: ServedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = served_run.attach()
-    screen.do(StepTo(2))
+    screen.do(StepTo(Users(2)))
     wait_until_screen_shows(screen, lambda: screen.state.holds, "the screen has the controls")
     with monkeypatch.context() as no_patience:
         no_patience.setattr(control_server, "UNREAD_WITHIN_S", -1.0)
         wait_until_screen_shows(screen, lambda: not screen.state.connected, "the screen is disconnected")
     wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls on a new connection")
-    screen.do(StepTo(6))
-    wait_until(lambda: served_run.controls.calls == [StepTo(2), StepTo(6)], "the step on the new connection")
-    served_run.controls.change(wanted=9)
+    screen.do(StepTo(Users(6)))
+    wait_until(lambda: served_run.controls.calls == [StepTo(Users(2)), StepTo(Users(6))], "the step on the new connection")
+    served_run.controls.change(load=Users(9))
     wait_until_screen_shows(screen, partial(shows_users, screen, 9), "a step by another screen")
 
 
@@ -119,8 +120,8 @@ def test_a_removed_socket_is_made_again_in_the_other_folder_and_screens_stay_att
     elsewhere = socket_folder.with_name("b") / "s.sock"
     wait_until(elsewhere.exists, "a socket in the other folder")
     wait_until(lambda: run_sockets.find("s", run_sockets.running(), {}) == ("s", elsewhere), "the new socket listens")
-    screen.do(StepTo(6))
-    wait_until(lambda: served_run.controls.calls == [StepTo(6)], "a step of the attached screen")
+    screen.do(StepTo(Users(6)))
+    wait_until(lambda: served_run.controls.calls == [StepTo(Users(6))], "a step of the attached screen")
 
 
 def test_stop_and_attach_report_a_removed_log_in_one_line(served_run: ServedRun, monkeypatch: pytest.MonkeyPatch) -> None:

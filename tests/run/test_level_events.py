@@ -7,6 +7,7 @@ from session.samples import HEADER
 
 from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, OfferedTick
+from capexplorer.model.load import Load, Rate, Users
 from capexplorer.run.event_sink import EventSink
 from capexplorer.run.live_levels import LevelEvents
 
@@ -14,12 +15,12 @@ from capexplorer.run.live_levels import LevelEvents
 class Levels:
     """Levels at 5 users or at 20 iterations a second."""
 
-    def __init__(self, offered_per_s: float | None) -> None:
-        self.offered_per_s, self.now_s = offered_per_s, 0.0
+    def __init__(self, load: Load) -> None:
+        self.load, self.now_s = load, 0.0
         self.sink = EventSink(self._fail)
         self.sink.emit(HEADER)
         self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
-        self.levels.open(5, "plan", 10.0, offered_per_s=offered_per_s)
+        self.levels.open(load, "plan", 10.0)
 
     def settled(self, seconds: int) -> list[bool]:
         """Whether each of so many further seconds counts in the figures of its level."""
@@ -27,12 +28,12 @@ class Levels:
 
     def _second(self) -> bool:
         began_s, self.now_s = self.now_s, self.now_s + 1.0
-        offered = OfferedTick(planned=20, finished=20) if self.offered_per_s is not None else None
+        offered = OfferedTick(planned=20, finished=20) if isinstance(self.load, Rate) else None
         endpoints = (EndpointTick(name="/a", requests=20),)
         tick = RecordedTick(
             t_s=self.now_s, duration_s=1.0, users=5, endpoints=endpoints, all_latency_sum_ms=200.0, offered=offered
         )
-        return self.levels.tracker.tick(began_s, self.now_s, tick, 5, offered_per_s=self.offered_per_s)[1]
+        return self.levels.tracker.tick(began_s, self.now_s, tick, self.load)[1]
 
     def events(self) -> list[Event]:
         return [event for event in self.sink.take() if isinstance(event, LevelOpened | LevelClosed)]
@@ -41,9 +42,9 @@ class Levels:
         raise error
 
 
-@pytest.mark.parametrize("offered_per_s", [None, 20.0], ids=["users", "an offered rate"])
-def test_a_level_whose_load_continues_settles_again(offered_per_s: float | None) -> None:
-    run = Levels(offered_per_s)
+@pytest.mark.parametrize("load", [Users(5), Rate(20.0)], ids=["users", "an offered rate"])
+def test_a_level_whose_load_continues_settles_again(load: Load) -> None:
+    run = Levels(load)
     run.levels.tracker.spawned(0.0)
     assert run.settled(4) == [False, False, True, True]
     run.levels.reopen(load_continues=True)
@@ -53,7 +54,7 @@ def test_a_level_whose_load_continues_settles_again(offered_per_s: float | None)
 
 @pytest.mark.parametrize("load_continues", [False, True])
 def test_a_rate_that_is_not_offered_yet_does_not_settle(load_continues: bool) -> None:
-    run = Levels(20.0)
+    run = Levels(Rate(20.0))
     if not load_continues:
         run.levels.tracker.spawned(0.0)
         run.settled(4)
@@ -62,26 +63,26 @@ def test_a_rate_that_is_not_offered_yet_does_not_settle(load_continues: bool) ->
 
 
 def test_a_level_opened_again_has_the_load_of_the_one_before() -> None:
-    run = Levels(20.0)
+    run = Levels(Rate(20.0))
     run.levels.reopen("worker_lost")
     before, closed, after = run.events()
     assert isinstance(before, LevelOpened)
     assert isinstance(after, LevelOpened)
     assert isinstance(closed, LevelClosed)
     assert closed.void == "worker_lost"
-    assert (after.users, after.offered_per_s, after.by) == (before.users, before.offered_per_s, before.by) == (5, 20.0, "plan")
+    assert (after.load, after.by) == (before.load, before.by) == (Rate(20.0), "plan")
 
 
 def test_a_level_that_ends_before_it_settles_has_the_time_until_then() -> None:
     """Its users wait for 4 s between requests of 10 ms, and two such cycles are left out."""
-    run = Levels(None)
+    run = Levels(Users(5))
     run.levels.tracker.spawned(0.0)
     for ended_s in (1.0, 2.0):
         endpoints = (EndpointTick(name="/a", requests=5),)
         tick = RecordedTick(
             t_s=ended_s, duration_s=1.0, users=5, endpoints=endpoints, all_latency_sum_ms=50.0, waits=5, wait_sum_s=20.0
         )
-        run.levels.tracker.tick(ended_s - 1, ended_s, tick, 5)
+        run.levels.tracker.tick(ended_s - 1, ended_s, tick, Users(5))
         run.now_s = ended_s
     run.levels.close()
     closed = run.events()[-1]

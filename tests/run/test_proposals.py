@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.model.events import Event, Proposed, Verdict
+from capexplorer.model.load import Users
 from capexplorer.model.proposals import AddWorker, Done, GoTo, Hold, Proposal
 from capexplorer.run.current_epoch import CurrentEpoch
 from capexplorer.run.drivers.adviser import Adviser
@@ -111,7 +112,7 @@ def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker
     published: list[Proposal] = []
     search.driver._publish = published.append
     search.run.step(20)
-    search.requested_load.wanted = 20
+    search.requested_load.load = Users(20)
     for _ in range(12):
         search.add_second()
     assert published[-1] == AddWorker()

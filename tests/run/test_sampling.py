@@ -23,6 +23,7 @@ from capexplorer.model.events import (
     Phase,
     Sample,
 )
+from capexplorer.model.load import NO_LOAD, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.probe.probes import Readings
@@ -74,7 +75,7 @@ def test_a_counter_that_decreased_counts_from_its_new_value() -> None:
 class _Measured:
     """Everything that a sampler asks, without a run: the load, the probes, the parts and the pump."""
 
-    here, boundary_s, offered_per_s, wanted = (), 100.0, None, 10
+    here, boundary_s, load = (), 100.0, Users(10)
 
     def __init__(self, drained: Drained) -> None:
         self._drained = drained
@@ -99,7 +100,7 @@ def sample_of(drained: Drained) -> Sample:
     """The sample of a tick from 4.0 to 5.5 s, at a level of 10 users that has been settled for long."""
     measured: Any = _Measured(drained)
     tracker = LevelTracker(Timeline())
-    tracker.open(-60.0, 10, 10.0, "user")
+    tracker.open(-60.0, Users(10), 10.0, "user")
     tracker.spawned(-60.0)
     sampler = TickSampler(measured, measured, measured, measured, measured, tracker, Work(), measured)
     return sampler.sample(4.0, 5.5)
@@ -142,7 +143,7 @@ def test_with_workers_a_sample_has_their_second_and_the_readings_of_the_busiest(
 
 def open_level(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
     """Open a level, and apply the event to the timeline, as a run does."""
-    event = tracker.open(t_s, users, 10.0, by, ramp=ramp)
+    event = tracker.open(t_s, Users(users), 10.0, by, ramp=ramp)
     timeline.apply(event)
     return event
 
@@ -162,7 +163,7 @@ def tick(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requ
         t_s=t_s, duration_s=1.0, users=users, endpoints=endpoints, all_latency_sum_ms=10.0 * requests, waits=requests,
         wait_sum_s=0.1 * requests,
     )  # fmt: skip
-    phase, settled = tracker.tick(t_s - 1, t_s, counts)
+    phase, settled = tracker.tick(t_s - 1, t_s, counts, tracker.opened.load if tracker.opened is not None else NO_LOAD)
     timeline.apply(
         Sample(
             t_s=t_s, duration_s=1.0, level=tracker.index, users=users, wanted=users, phase=phase, settled=settled,
@@ -210,9 +211,9 @@ def test_a_ramp_never_settles_and_has_bins() -> None:
 def test_levels_have_the_epoch_in_which_they_open() -> None:
     timeline = Timeline()
     tracker = LevelTracker(timeline)
-    epochs = [tracker.open(0.0, 1, 1.0, "user").epoch]
+    epochs = [tracker.open(0.0, Users(1), 1.0, "user").epoch]
     tracker.epoch = 1
-    epochs.append(tracker.open(1.0, 1, 1.0, "user").epoch)
+    epochs.append(tracker.open(1.0, Users(1), 1.0, "user").epoch)
     assert epochs == [0, 1]
 
 
@@ -227,7 +228,7 @@ def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_ha
         )
         endpoints = (EndpointTick(name="/a", requests=finished),)
         tick = RecordedTick(t_s=t_s, duration_s=1.0, users=9, endpoints=endpoints, offered=offered)
-        phase, settled = tracker.tick(t_s - 1, t_s, tick, offered_per_s=rate)
+        phase, settled = tracker.tick(t_s - 1, t_s, tick, Rate(rate))
         timeline.apply(
             Sample(t_s=t_s, duration_s=1.0, level=tracker.index, users=9, wanted=0, phase=phase, settled=settled, offered=offered)
         )
@@ -235,7 +236,7 @@ def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_ha
 
     def rate(t_s: float, per_s: float) -> None:
         close_level(tracker, timeline, t_s)
-        timeline.apply(tracker.open(t_s, 0, 1.0, "user", offered_per_s=per_s))
+        timeline.apply(tracker.open(t_s, Rate(per_s), 1.0, "user"))
         tracker.spawned(t_s)
 
     rate(0.0, 40.0)

@@ -8,6 +8,7 @@ import pytest
 from tui.fake_controls import FakeControls
 
 from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, StepTo
+from capexplorer.model.load import Users
 from capexplorer.run.screens import ANSWER_S, ELSEWHERE, RunScreen, Screens
 
 
@@ -68,7 +69,7 @@ def test_a_screen_hands_its_controls_to_the_screen_that_asks(run: ScreensWithClo
 def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
     other.do(AskControls())
-    assert run.own.do(StepTo(4)) is None
+    assert run.own.do(StepTo(Users(4))) is None
     run.now_s += ANSWER_S
     run.screens.hand_over_when_due()
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", None)
@@ -90,7 +91,7 @@ def test_a_screen_without_the_controls_cannot_steer_or_hand_them_over(run: Scree
     other, third = run.join("pts/1"), run.join("pts/2")
     third.do(AskControls())
     other.do(GiveControls())
-    assert other.do(StepTo(4)) == ELSEWHERE
+    assert other.do(StepTo(Users(4))) == ELSEWHERE
     assert run.controls.calls == []
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/2")
 
@@ -141,7 +142,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
     rng, run = random.Random(seed), ScreensWithClock()
     attached: list[RunScreen] = []
     for index in range(200):
-        action = rng.choice(("join", "leave", AskControls(), GiveControls(), StepTo(4), "time"))
+        action = rng.choice(("join", "leave", AskControls(), GiveControls(), StepTo(Users(4)), "time"))
         screen = rng.choice(attached) if attached else None
         if action == "join":
             attached.append(run.join(f"pts/{index}", may_steer=rng.random() < 0.7))
@@ -154,7 +155,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
         elif screen is not None and not isinstance(action, str):
             held, done = screen.state.holds, len(run.controls.calls)
             screen.do(action)
-            assert len(run.controls.calls) - done == (held and action == StepTo(4))
+            assert len(run.controls.calls) - done == (held and action == StepTo(Users(4)))
         holders = [each for each in attached if each.state.holds]
         assert len(holders) == (1 if any(each.may_steer for each in attached) else 0)
         assert all(each.may_steer for each in holders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from capexplorer import wording
+from capexplorer.model.load import Users
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.run.drivers.autopilots import AutopilotDriver
 from capexplorer.steer.requested_load import Autopilot
@@ -15,7 +16,7 @@ from .knee_search import KneeSearch
 def step_by_hand(search: KneeSearch, *steps: tuple[int, int]) -> None:
     """Levels that a person makes, each (users, seconds)."""
     for users, seconds in steps:
-        search.requested_load.step(users)
+        search.requested_load.step(Users(users))
         search.run.step(users)
         for _ in range(seconds):
             search.add_second()
@@ -75,13 +76,13 @@ def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_t
     assert knee.kind == "bend"
     assert knee.evidence.return_agrees is False
     assert search.finished[0].endswith(", contradicted by later levels")
-    assert search.requested_load.wanted == 10
+    assert search.requested_load.load.users == 10
 
 
 def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
     step_by_hand(search, *STEPS_BY_HAND)
     verify_knee(search, seconds=5)
-    search.requested_load.step(20)
+    search.requested_load.step(Users(20))
     search.driver.taken_over("user")
     assert wording.command(search.commands()[-1]) == "verification off: users were changed by hand"
     assert search.finished == []
@@ -95,7 +96,7 @@ def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp
         search.requested_load,
         max_users=52,
         emit=search._emit,
-        open_level=lambda users, rate: search.run.step(users, "autopilot"),
+        open_level=lambda load, rate: search.run.step(load.users, "autopilot"),
         finish=search.finished.append,
     )
     verify_knee(search)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
-from capexplorer.steer.plan import Step, parse
+from capexplorer.model.load import NO_LOAD, Rate, Users
+from capexplorer.steer.plan import Share, Step, parse
 from capexplorer.steer.plan_moves import PlanCursor
 
 
@@ -23,37 +24,37 @@ from capexplorer.steer.plan_moves import PlanCursor
     ],
 )
 def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]) -> None:
-    assert parse(text, "--plan", 2000) == tuple(Step(*step) for step in steps)
+    assert parse(text, "--plan", 2000) == tuple(Step(Users(users), hold_s) for users, hold_s in steps)
 
 
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
-        ("hold 50 30s", [Step(50, 30.0)]),
-        ("hold 50 for 30s", [Step(50, 30.0)]),
-        ("hold 60% knee 24h", [Step(0, 86_400.0, 0.6)]),
-        ("60% of the knee: 24h", [Step(0, 86_400.0, 0.6)]),
-        ("ramp to 200 5m", [Step(200, 300.0, kind="ramp")]),
-        ("ramp 110% knee over 5m", [Step(0, 300.0, 1.1, "ramp")]),
-        ("spike 200 30s", [Step(200, 30.0, kind="spike"), Step(0, 30.0, kind="back")]),
-        ("steps 20..60 by 20 10m", [Step(20, 600.0), Step(40, 600.0), Step(60, 600.0)]),
-        ("steps 60..20 by 20 each 1s", [Step(60, 1.0), Step(40, 1.0), Step(20, 1.0)]),
-        ("steps 1..4 by 2 1s", [Step(1, 1.0), Step(3, 1.0)]),
-        ("rate 200/s 30s", [Step(0, 30.0, offered_per_s=200.0)]),
-        ("200/s:30s, hold 0.5/s for 1m", [Step(0, 30.0, offered_per_s=200.0), Step(0, 60.0, offered_per_s=0.5)]),
-        ("10:30,100:20", [Step(10, 30.0), Step(100, 20.0)]),
-        ("steps 5..5 by 3 1s", [Step(5, 1.0)]),
-        ("rates 50..200 by 75 20s", [Step(0, 20.0, offered_per_s=rate) for rate in (50.0, 125.0, 200.0)]),
-        ("rates 0.3/s..0.1/s by 0.1/s each 1s", [Step(0, 1.0, offered_per_s=rate) for rate in (0.3, 0.2, 0.1)]),
-        ("ramp to 400/s 5m", [Step(0, 300.0, kind="ramp", offered_per_s=400.0)]),
-        ("spike 800/s 10s", [Step(0, 10.0, kind="spike", offered_per_s=800.0), Step(0, 10.0, kind="back")]),
-        ("60% capacity 10s", [Step(0, 10.0, 0.6, offered_per_s=0.0)]),
-        ("rate 60% of the capacity: 10s", [Step(0, 10.0, 0.6, offered_per_s=0.0)]),
-        ("10:1s, verify", [Step(10, 1.0), Step(0, 0.0, kind="verify")]),
-        ("verify the knee", [Step(0, 0.0, kind="verify")]),
-        ("find knee, 60% knee:1s", [Step(0, 0.0, kind="find"), Step(0, 1.0, 0.6)]),
-        ("loop 2 (5:1s, loop 2 (6:2s))", [Step(5, 1.0), Step(6, 2.0), Step(6, 2.0)] * 2),
-        ("\n  5:1s\n  loop 2 (\n 6:2s\n 7:1s\n)\n", [Step(5, 1.0), *[Step(6, 2.0), Step(7, 1.0)] * 2]),
+        ("hold 50 30s", [Step(Users(50), 30.0)]),
+        ("hold 50 for 30s", [Step(Users(50), 30.0)]),
+        ("hold 60% knee 24h", [Step(Share("knee", 0.6), 86_400.0)]),
+        ("60% of the knee: 24h", [Step(Share("knee", 0.6), 86_400.0)]),
+        ("ramp to 200 5m", [Step(Users(200), 300.0, kind="ramp")]),
+        ("ramp 110% knee over 5m", [Step(Share("knee", 1.1), 300.0, "ramp")]),
+        ("spike 200 30s", [Step(Users(200), 30.0, kind="spike"), Step(NO_LOAD, 30.0, "back")]),
+        ("steps 20..60 by 20 10m", [Step(Users(20), 600.0), Step(Users(40), 600.0), Step(Users(60), 600.0)]),
+        ("steps 60..20 by 20 each 1s", [Step(Users(60), 1.0), Step(Users(40), 1.0), Step(Users(20), 1.0)]),
+        ("steps 1..4 by 2 1s", [Step(Users(1), 1.0), Step(Users(3), 1.0)]),
+        ("rate 200/s 30s", [Step(Rate(200.0), 30.0)]),
+        ("200/s:30s, hold 0.5/s for 1m", [Step(Rate(200.0), 30.0), Step(Rate(0.5), 60.0)]),
+        ("10:30,100:20", [Step(Users(10), 30.0), Step(Users(100), 20.0)]),
+        ("steps 5..5 by 3 1s", [Step(Users(5), 1.0)]),
+        ("rates 50..200 by 75 20s", [Step(Rate(rate), 20.0) for rate in (50.0, 125.0, 200.0)]),
+        ("rates 0.3/s..0.1/s by 0.1/s each 1s", [Step(Rate(rate), 1.0) for rate in (0.3, 0.2, 0.1)]),
+        ("ramp to 400/s 5m", [Step(Rate(400.0), 300.0, "ramp")]),
+        ("spike 800/s 10s", [Step(Rate(800.0), 10.0, "spike"), Step(NO_LOAD, 10.0, "back")]),
+        ("60% capacity 10s", [Step(Share("capacity", 0.6), 10.0)]),
+        ("rate 60% of the capacity: 10s", [Step(Share("capacity", 0.6), 10.0)]),
+        ("10:1s, verify", [Step(Users(10), 1.0), Step(NO_LOAD, 0.0, "verify")]),
+        ("verify the knee", [Step(NO_LOAD, 0.0, "verify")]),
+        ("find knee, 60% knee:1s", [Step(NO_LOAD, 0.0, "find"), Step(Share("knee", 0.6), 1.0)]),
+        ("loop 2 (5:1s, loop 2 (6:2s))", [Step(Users(5), 1.0), Step(Users(6), 2.0), Step(Users(6), 2.0)] * 2),
+        ("\n  5:1s\n  loop 2 (\n 6:2s\n 7:1s\n)\n", [Step(Users(5), 1.0), *[Step(Users(6), 2.0), Step(Users(7), 1.0)] * 2]),
     ],
 )
 def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: list[Step]) -> None:
@@ -150,14 +151,14 @@ def test_a_plan_at_its_bounds_is_accepted(text: str) -> None:
 
 
 def test_durations_count_from_the_end_of_spawning() -> None:
-    cursor = PlanCursor((Step(10, 5.0), Step(20, 3.0)))
-    assert cursor.due(0.0) == Step(10, 5.0)
+    cursor = PlanCursor((Step(Users(10), 5.0), Step(Users(20), 3.0)))
+    assert cursor.due(0.0) == Step(Users(10), 5.0)
     assert cursor.due(100.0) is None  # while users are spawned no step is due
     assert cursor.next_s is None
     cursor.spawned(101.0)
     assert cursor.next_s == 106.0
     assert cursor.due(105.9) is None
-    assert cursor.due(106.0) == Step(20, 3.0)
+    assert cursor.due(106.0) == Step(Users(20), 3.0)
     cursor.spawned(107.5)
     assert cursor.due(110.5) is None
     assert cursor.finished
@@ -169,7 +170,7 @@ def test_durations_count_from_the_end_of_spawning() -> None:
     ids=["a long hold is as much longer", "longer than the hold", "a short hold begins again", "by half a second"],
 )
 def test_a_hold_is_extended_by_a_suspension(hold_s: float, suspended_s: float, next_s: float) -> None:
-    cursor = PlanCursor((Step(10, hold_s),))
+    cursor = PlanCursor((Step(Users(10), hold_s),))
     cursor.due(0.0)
     cursor.spawned(1.0)
     cursor.suspended(2.0 + suspended_s, suspended_s)
@@ -177,7 +178,7 @@ def test_a_hold_is_extended_by_a_suspension(hold_s: float, suspended_s: float, n
 
 
 def test_a_new_level_has_time_to_settle_after_a_suspension_near_the_end_of_a_hold() -> None:
-    cursor = PlanCursor((Step(10, 60.0),))
+    cursor = PlanCursor((Step(Users(10), 60.0),))
     cursor.due(0.0)
     cursor.spawned(1.0)
     cursor.suspended(60.5, 0.6)
@@ -185,7 +186,7 @@ def test_a_new_level_has_time_to_settle_after_a_suspension_near_the_end_of_a_hol
 
 
 def test_a_suspension_while_users_spawn_leaves_the_hold_as_it_is() -> None:
-    cursor = PlanCursor((Step(10, 60.0),))
+    cursor = PlanCursor((Step(Users(10), 60.0),))
     cursor.due(0.0)
     cursor.suspended(2.0, 1.0)
     cursor.spawned(3.0)
@@ -193,7 +194,7 @@ def test_a_suspension_while_users_spawn_leaves_the_hold_as_it_is() -> None:
 
 
 def test_reporting_spawning_twice_does_not_extend_a_duration() -> None:
-    cursor = PlanCursor((Step(10, 5.0),))
+    cursor = PlanCursor((Step(Users(10), 5.0),))
     cursor.due(0.0)
     cursor.spawned(1.0)
     cursor.spawned(4.0)
@@ -201,7 +202,7 @@ def test_reporting_spawning_twice_does_not_extend_a_duration() -> None:
 
 
 def test_reports_of_spawning_before_the_first_step_and_after_the_last_are_ignored() -> None:
-    cursor = PlanCursor((Step(1, 1.0),))
+    cursor = PlanCursor((Step(Users(1), 1.0),))
     cursor.spawned(0.0)
     assert cursor.next_s is None
     cursor.due(0.0)
@@ -222,9 +223,9 @@ def test_a_plan_without_steps_has_ended() -> None:
     st.lists(st.floats(0, 10), min_size=8, max_size=8),
 )
 def test_a_plan_lasts_as_long_as_its_holds_and_its_spawning(steps: list[tuple[int, float]], spawning: list[float]) -> None:
-    cursor, now_s = PlanCursor(tuple(Step(*step) for step in steps)), 0.0
-    for index, step in enumerate(steps):
-        assert cursor.due(now_s) == Step(*step)
+    cursor, now_s = PlanCursor(tuple(Step(Users(users), hold_s) for users, hold_s in steps)), 0.0
+    for index, (users, hold_s) in enumerate(steps):
+        assert cursor.due(now_s) == Step(Users(users), hold_s)
         now_s += spawning[index]
         cursor.spawned(now_s)
         assert cursor.next_s is not None

@@ -30,10 +30,10 @@ class DemoControls(FakeControls):
         why_not, t_s = super().do(control), self._maker.t_s
         match control:
             case StepTo() | Zero():
-                users = self.state.wanted
+                users = self.state.load.users
                 self._send(Command(t_s=t_s, name="users", args={"users": users}), *self._maker.open(users))
             case NewLevel():
-                self._send(Command(t_s=t_s, name="new_level"), *self._maker.open(self.state.wanted))
+                self._send(Command(t_s=t_s, name="new_level"), *self._maker.open(self.state.load.users))
             case AddNote(text):
                 self._send(Command(t_s=t_s, name="note", args={"text": text}), Note(t_s=t_s, text=text))
         return why_not

@@ -6,6 +6,7 @@ import msgspec
 from textual.geometry import Size
 from textual.strip import Strip
 
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.pane import Pane
@@ -40,7 +41,9 @@ def pane_text(pane: Pane, timeline: Timeline, size: Size, options: DisplayOption
 
 def status_lines(timeline: Timeline, view: View | None = None, width: int = 78) -> list[str]:
     """The status lines at the newest second."""
-    return [strip.text for strip in status(timeline, view or View(wanted=timeline.wanted, max_users=2_000), Palette(), width)]
+    return [
+        strip.text for strip in status(timeline, view or View(load=Users(timeline.wanted), max_users=2_000), Palette(), width)
+    ]
 
 
 def with_last(timeline: Timeline, **changes: object) -> Timeline:

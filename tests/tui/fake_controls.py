@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from capexplorer.model.controls import ChangeWorkers, Control, RestartTarget, SetSpawnRate, Setup, StartPlan, State, expected
+from capexplorer.model.load import Users
 
 
 class FakeControls:
@@ -13,7 +14,7 @@ class FakeControls:
     def __init__(self, wanted: int = 1, max_users: int = 2_000, *, unattended_s: float = 0.0) -> None:
         plans = {"report": "10:3m,50:3m", "short": "10:20s,50:20s"}
         self.setup = Setup(max_users=max_users, can_restart=True, plans=plans, unattended_s=unattended_s)
-        self.state = State(wanted=wanted, target_params={"server": "waitress", "threads": 8, "keep_alive": True})
+        self.state = State(load=Users(wanted), target_params={"server": "waitress", "threads": 8, "keep_alive": True})
         self.calls: list[Control] = []
 
     def change(self, **state: object) -> None:

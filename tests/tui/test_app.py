@@ -15,11 +15,11 @@ from capexplorer.model.controls import (
     SetSpawnRate,
     SetStep,
     StepTo,
-    StepToRate,
     WatchPart,
     Zero,
 )
 from capexplorer.model.events import Command, Ended, Log, Target
+from capexplorer.model.load import NO_LOAD, Rate, Users
 from capexplorer.tui.app import Ending
 from capexplorer.tui.keybar import rows
 from capexplorer.tui.panes.pane import Pane
@@ -42,12 +42,12 @@ def anyio_backend() -> str:
 
 
 KEYS: list[tuple[list[str], list[Control]]] = [
-    (["+"], [StepTo(2)]),
-    (["="], [StepTo(2)]),
-    (["up"], [StepTo(2)]),
-    (["-"], [StepTo(0)]),
-    (["_"], [StepTo(0)]),
-    (["down"], [StepTo(0)]),
+    (["+"], [StepTo(Users(2))]),
+    (["="], [StepTo(Users(2))]),
+    (["up"], [StepTo(Users(2))]),
+    (["-"], [StepTo(Users(0))]),
+    (["_"], [StepTo(Users(0))]),
+    (["down"], [StepTo(Users(0))]),
     (["]"], [SetStep(2)]),
     (["."], [SetStep(2)]),
     (["]", "]", "["], [SetStep(2), SetStep(5), SetStep(2)]),
@@ -56,7 +56,7 @@ KEYS: list[tuple[list[str], list[Control]]] = [
     (["W", "W", "ctrl+w"], [ChangeWorkers(add=True), ChangeWorkers(add=True), ChangeWorkers(add=False)]),
     (["h", *"db=pid", "space", "7", "enter"], [WatchPart("db=pid 7")]),
     (["x"], [Zero()]),
-    (["g", "2", "enter"], [StepTo(2)]),
+    (["g", "2", "enter"], [StepTo(Users(2))]),
     (["r", "5", "enter"], [SetSpawnRate(5.0)]),
     (["r", "enter"], [SetSpawnRate(None)]),
     (["n", "h", "i", "enter"], [AddNote("hi")]),
@@ -70,7 +70,7 @@ async def test_a_key_is_one_control_even_before_the_first_event() -> None:
         for keys, calls in KEYS:
             await pilot.press("[", "[")  # back to steps of 1
             stage.controls.calls = []
-            stage.controls.change(wanted=1, spawn_rate=None)
+            stage.controls.change(load=Users(1), spawn_rate=None)
             await pilot.press(*keys)
             await until(pilot, lambda calls=calls: stage.controls.calls == calls, (keys, calls, stage.controls.calls))  # type: ignore[misc]
 
@@ -79,7 +79,7 @@ async def test_steps_typed_quickly_add_up_and_show_at_once() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("+", "+", "+", "]", "-")
-        assert stage.controls.state.wanted == 2
+        assert stage.controls.state.load.users == 2
         assert "users 0 → 2" in stage.screen_text()
         assert "step 2" in stage.screen_text()
 
@@ -91,24 +91,24 @@ async def test_one_key_switches_the_step_between_users_and_an_offered_rate() -> 
         assert stage.controls.calls == []
         assert "step 1/s" in stage.screen_text()
         await pilot.press("]", "+", "+", "-", "g", "7", "enter")
-        await until(pilot, lambda: stage.controls.calls[-1] == StepToRate(7.0), stage.controls.calls)
-        assert stage.controls.calls == [SetStep(2), *(StepToRate(rate) for rate in (2.0, 4.0, 2.0, 7.0))]
+        await until(pilot, lambda: stage.controls.calls[-1] == StepTo(Rate(7.0)), stage.controls.calls)
+        assert stage.controls.calls == [SetStep(2), *(StepTo(Rate(rate)) for rate in (2.0, 4.0, 2.0, 7.0))]
         assert "→ 7/s" in stage.screen_text() and "step 2/s" in stage.screen_text()
         await pilot.press("a", "u", "+")
-        assert stage.controls.calls[-2:] == [SetAutopilot(on=True, finds_rate=True), StepTo(2)]
+        assert stage.controls.calls[-2:] == [SetAutopilot(on=True, finds_rate=True), StepTo(Users(2))]
 
 
 async def test_the_unit_of_the_step_follows_a_load_that_a_plan_changes() -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("u", "u")
-        stage.controls.change(offered_per_s=40.0)  # a plan's rate level
+        stage.controls.change(load=Rate(40.0))  # a plan's rate level
         await pilot.press("]")
         assert "step 2/s" in stage.screen_text()
-        stage.controls.change(offered_per_s=None, wanted=0)  # its end
+        stage.controls.change(load=NO_LOAD)  # its end
         await pilot.press("]")
         assert "step 5/s" in stage.screen_text()
-        stage.controls.change(wanted=8)
+        stage.controls.change(load=Users(8))
         await pilot.press("]")
         assert "step 10 " in stage.screen_text() and "step 10/s" not in stage.screen_text()
 
@@ -136,7 +136,7 @@ async def test_a_step_beyond_the_limit_goes_to_the_limit_with_a_message() -> Non
     stage = Stage(wanted=9, max_users=10)
     async with stage.run() as pilot:
         await pilot.press("]", "+")
-        assert stage.controls.state.wanted == 10
+        assert stage.controls.state.load.users == 10
         assert "the limit is 10 users" in stage.screen_text()
 
 
@@ -240,7 +240,7 @@ async def test_help_lists_every_key_and_closes() -> None:
         for text in ("settling", "Grey figure", *(part for row in rows("live") for part in row)):
             assert text in shown
         await pilot.press("escape", "+")
-        assert stage.controls.calls == [StepTo(2)]
+        assert stage.controls.calls == [StepTo(Users(2))]
 
 
 async def test_the_palette_does_what_keys_do() -> None:
@@ -275,7 +275,7 @@ async def test_a_dead_target_is_reported_with_its_last_output_and_load_can_still
         assert "target died (exit code 3): ended by itself; press t to restart it" in text
         assert "MemoryError" in text
         await pilot.press("-")
-        assert stage.controls.calls == [StepTo(79)]
+        assert stage.controls.calls == [StepTo(Users(79))]
 
 
 async def test_a_log_that_cannot_be_written_is_reported() -> None:

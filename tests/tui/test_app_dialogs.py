@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from textual.widgets import Input, Static
 
 from capexplorer.model.controls import AddNote, EndRun, RestartTarget, StartPlan, StepTo
+from capexplorer.model.load import Users
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
@@ -35,7 +36,7 @@ async def test_more_than_50_users_and_twice_the_highest_so_far_need_a_confirmati
     async with stage.run() as pilot:
         for wanted, typed, asks in [(1, "50", False), (1, "51", True), (26, "52", False), (26, "53", True)]:
             stage.controls.calls = []
-            stage.controls.change(wanted=wanted)
+            stage.controls.change(load=Users(wanted))
             await pilot.press("g", *typed, "enter")
             if asks:
                 await until(pilot, lambda: isinstance(stage.app.screen, Confirm), typed)
@@ -44,7 +45,7 @@ async def test_more_than_50_users_and_twice_the_highest_so_far_need_a_confirmati
                 await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the question closed")
             else:
                 await until(pilot, lambda: stage.controls.calls, typed)
-                assert stage.controls.calls == [StepTo(int(typed))]
+                assert stage.controls.calls == [StepTo(Users(int(typed)))]
                 assert len(stage.app.screen_stack) == 1
 
 
@@ -57,14 +58,14 @@ async def test_more_than_twice_the_highest_needs_a_confirmation() -> None:
         await pilot.press("escape")
         assert stage.controls.calls == []
         await pilot.press("g", "1", "6", "1", "enter", "y")
-        assert stage.controls.calls == [StepTo(161)]
+        assert stage.controls.calls == [StepTo(Users(161))]
 
 
 async def test_twice_the_highest_needs_no_confirmation() -> None:
     stage = Stage(session(), wanted=80)
     async with stage.run() as pilot:
         await pilot.press("g", "1", "6", "0", "enter")
-        assert stage.controls.calls == [StepTo(160)]
+        assert stage.controls.calls == [StepTo(Users(160))]
 
 
 BAD_INPUT = [
@@ -161,7 +162,7 @@ async def test_quitting_can_be_cancelled(no: str) -> None:
     stage = Stage()
     async with stage.run() as pilot:
         await pilot.press("q", no, "+")
-        assert stage.controls.calls == [StepTo(2)]
+        assert stage.controls.calls == [StepTo(Users(2))]
 
 
 async def test_quitting_does_not_ask_without_load() -> None:
@@ -179,7 +180,7 @@ async def test_ctrl_c_quits_from_a_question_too() -> None:
         assert isinstance(stage.app.screen, Quit)
         assert len(stage.app.screen_stack) == 2  # in place of the dialog of the note
         await pilot.press("escape", "+")
-        assert stage.controls.calls == [StepTo(2)]
+        assert stage.controls.calls == [StepTo(Users(2))]
 
 
 DIALOGS = ["g", "p", "r", "n", "t", "e", "q", "question_mark", "ctrl+p"]

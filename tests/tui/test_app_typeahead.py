@@ -11,6 +11,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from capexplorer.model.controls import AddNote, RestartTarget, StepTo
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
@@ -49,7 +50,7 @@ async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tu
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         burst(app, "g", "4", "0", "enter")
-        await until(pilot, lambda: StepTo(40) in controls.calls)
+        await until(pilot, lambda: StepTo(Users(40)) in controls.calls)
 
 
 async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters() -> None:
@@ -71,7 +72,7 @@ async def test_keys_after_the_one_that_closes_a_prompt_are_not_lost() -> None:
         await pilot.pause()
         for wanted in range(2, 10):
             burst(app, "n", "h", "i", "enter", "plus")
-            while controls.state.wanted != wanted:
+            while controls.state.load.users != wanted:
                 await pilot.pause(0.02)
         assert [call for call in controls.calls if isinstance(call, AddNote)] == [AddNote("hi")] * 8
 
@@ -82,11 +83,11 @@ async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         burst(app, "n", "h", "i", "enter", "g", "1", "2", "enter", "plus")
-        await until(pilot, lambda: StepTo(13) in controls.calls)
+        await until(pilot, lambda: StepTo(Users(13)) in controls.calls)
         assert [call for call in controls.calls if isinstance(call, AddNote | StepTo)] == [
             AddNote("hi"),
-            StepTo(12),
-            StepTo(13),
+            StepTo(Users(12)),
+            StepTo(Users(13)),
         ]
 
 
@@ -105,7 +106,7 @@ async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
 
         app._check_bindings = slow_check  # type: ignore[method-assign]
         burst(app, "enter", "g", "1", "2", "enter")
-        await until(pilot, lambda: StepTo(12) in controls.calls)
+        await until(pilot, lambda: StepTo(Users(12)) in controls.calls)
         assert AddNote("hi") in controls.calls
 
 
@@ -121,7 +122,7 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
         burst(app, "enter", "t")
         app.set_timer(0.5, stalled.set)  # the prompt closes half a second late
         await until(pilot, lambda: isinstance(app.screen, TargetForm))
-        assert StepTo(90) in controls.calls
+        assert StepTo(Users(90)) in controls.calls
 
 
 async def test_a_key_that_is_held_down_moves_each_time_and_waiting_keys_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.model.controls import AddNote, AskControls, Control, EndRun, GiveControls, State, StepToRate
+from capexplorer.model.controls import AddNote, AskControls, Control, EndRun, GiveControls, State, StepTo
+from capexplorer.model.load import Rate, Users
 from capexplorer.tui.actions import controls_text
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.actions.steering_attached import AttachedRunActions
@@ -64,8 +65,8 @@ def test_the_status_names_a_screen_that_only_watches(state: State, controls_show
 
 
 def test_the_line_of_the_controls_is_shown_only_if_it_has_a_text() -> None:
-    assert banner(View(wanted=1), Palette(), 80) == []
-    (line,) = banner(View(wanted=1, controls="pts/3 has the controls; c asks for them"), Palette(), 80)
+    assert banner(View(load=Users(1)), Palette(), 80) == []
+    (line,) = banner(View(load=Users(1), controls="pts/3 has the controls; c asks for them"), Palette(), 80)
     assert line.text.startswith(" CONTROLS  pts/3 has the controls; c asks for them ")
     assert line.cell_length == 80
 
@@ -73,7 +74,7 @@ def test_the_line_of_the_controls_is_shown_only_if_it_has_a_text() -> None:
 def controls_of(state: State = HERE, *, wanted: int = 10) -> FakeControls:
     """The controls of a run under load, as the screen with this state sees them."""
     controls = FakeControls(unattended_s=300.0)
-    controls.state = replace(state, wanted=wanted)
+    controls.state = replace(state, load=Users(wanted))
     return controls
 
 
@@ -197,7 +198,7 @@ async def test_the_question_before_quitting_and_the_unit_of_steps_say_1_iteratio
         await pilot.pause()
         shown = "\n".join(strip.text for strip in screen.screen._compositor.render_strips())
         assert "+ offers 1 iteration a second" in shown
-        controls.do(StepToRate(1.0))
+        controls.do(StepTo(Rate(1.0)))
         assert (screen.actions.quit_question or "").startswith("The load of 1 iteration a second will stop.")
 
 

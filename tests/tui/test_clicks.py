@@ -6,6 +6,7 @@ import pytest
 from textual.widgets import Static
 
 from capexplorer.model.controls import StepTo
+from capexplorer.model.load import Users
 from capexplorer.tui.keybar import clickable
 from capexplorer.tui.screens.detail_screens import EndpointScreen, EndpointsScreen
 from capexplorer.tui.screens.help import Help
@@ -50,9 +51,9 @@ async def test_a_click_on_the_key_bar_presses_the_key() -> None:
     async with stage.run(NARROW) as pilot:
         bar = stage.screen_text().splitlines()[-1]
         await pilot.click(offset=(bar.index("+/-"), NARROW[1] - 1))
-        await until(pilot, lambda: stage.controls.calls == [StepTo(11)], "one user more")
+        await until(pilot, lambda: stage.controls.calls == [StepTo(Users(11))], "one user more")
         await pilot.click(offset=(bar.index("+/-") + 2, NARROW[1] - 1))
-        await until(pilot, lambda: stage.controls.calls[1:] == [StepTo(10)], "one user less")
+        await until(pilot, lambda: stage.controls.calls[1:] == [StepTo(Users(10))], "one user less")
         await pilot.click(offset=(bar.index("? help") + 3, NARROW[1] - 1))
         await until(pilot, lambda: isinstance(stage.app.screen, Help), "the help")
 

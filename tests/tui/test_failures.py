@@ -9,6 +9,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
+from capexplorer.model.load import Users
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
@@ -217,7 +218,7 @@ async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int,
 def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
     def lines(events: list[Event]) -> list[str]:
         timeline = Timeline(events)
-        return [strip.text for strip in status(timeline, View(wanted=timeline.wanted), Palette(), 78)]
+        return [strip.text for strip in status(timeline, View(load=Users(timeline.wanted)), Palette(), 78)]
 
     assert len(lines(session())) == 2
     assert len(lines([*session(), cause("not_saturated", 10.0, 10, kind="bottleneck")])) == 2
@@ -247,7 +248,7 @@ def test_a_narrow_status_line_cuts_nothing() -> None:
     late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=143.2)
     ports = PortsReading(capacity=2_000, used=600, exhausted_in_s=101.0)
     timeline.apply(msgspec.structs.replace(timeline.last, ports=ports, generator=late))
-    line = status(timeline, View(wanted=0), Palette(), 78)[1].text
+    line = status(timeline, View(load=Users(0)), Palette(), 78)[1].text
     assert "ports full in 1 min 41 s" in line and line.endswith("lag p99 143 ms !")
 
 
@@ -274,7 +275,7 @@ def test_ports_have_a_warning_before_they_run_out_and_an_error_afterwards(
     timeline.apply(msgspec.structs.replace(timeline.last, ports=reading))
     for mark in marks:
         timeline.apply(mark)
-    line = status(timeline, View(wanted=0), Palette(), 118)[1]
+    line = status(timeline, View(load=Users(0)), Palette(), 118)[1]
     row = next(
         strip
         for strip in ResourcesPane().draw(timeline, len(timeline) - 1, DisplayOptions(), Size(78, 18))

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from capexplorer.model.controls import StepTo
 from capexplorer.model.events import Header, LevelOpened, Mark, Sample
 from capexplorer.model.findings import Recovered
+from capexplorer.model.load import Users
 from capexplorer.model.readings import HostReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import Recovery
@@ -262,7 +263,7 @@ async def test_during_inspection_new_seconds_do_not_move_the_cursor_and_arrows_d
         assert stage.controls.calls == []
         assert stage.app.explorer.inspecting.tick is not None
         await pilot.press("+", "escape", "up")
-        assert stage.controls.calls == [StepTo(11), StepTo(12)]
+        assert stage.controls.calls == [StepTo(Users(11)), StepTo(Users(12))]
         assert "INSPECT" not in stage.screen_text()
 
 

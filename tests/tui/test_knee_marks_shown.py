@@ -9,6 +9,7 @@ from textual.geometry import Size
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.findings import Bend, Recovered
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing, Recovery
 from capexplorer.tui.display_options import Palette
@@ -93,7 +94,7 @@ def status_with(width: int, knee: KneeVerdict | None, *more: Event, message: str
     """The status of a session of 5 and 60 users with this knee in its verdict, and with more events after it."""
     verdict = Verdict(t_s=40.0, capacity=CapacityVerdict(knee=knee, curve=CURVE))
     timeline = Timeline([*session(((5, 20), (60, 20))), verdict, *more])
-    return status_lines(timeline, View(wanted=60, max_users=2_000, message=message), width)
+    return status_lines(timeline, View(load=Users(60), max_users=2_000, message=message), width)
 
 
 def test_the_status_line_shows_the_knee_its_limit_and_that_it_is_provisional() -> None:

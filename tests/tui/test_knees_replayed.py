@@ -9,6 +9,7 @@ from textual.geometry import Size
 from timeline_digest import digest
 
 from capexplorer.model.events import Event, Mark
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.canonical import canonical
@@ -44,7 +45,7 @@ def screen_text(timeline: Timeline) -> str:
     """The capacity curve, the journal, the throughput chart and the status at the end of a timeline."""
     options, size = DisplayOptions(window_s=None, large=True), Size(118, 30)
     panes = [pane.draw(timeline, len(timeline) - 1, options, size) for pane in (CurvePane(), JournalPane(), ThroughputPane())]
-    panes.append(status(timeline, View(wanted=timeline.wanted), Palette(), 118))
+    panes.append(status(timeline, View(load=Users(timeline.wanted)), Palette(), 118))
     return "\n".join(strip.text for pane in panes for strip in pane)
 
 

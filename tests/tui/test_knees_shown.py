@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from capexplorer.model.events import LevelOpened, Mark, Verdict
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
 from capexplorer.tui.display_options import DisplayOptions, Palette
@@ -238,7 +239,7 @@ def test_any_verdict_is_drawn_at_any_size(verdict: Verdict, width: int, height: 
     second = sample(1.0, 0, 20, 20, "settled", 30, 20.0, 0, random.Random(1))
     timeline = Timeline([header(), opened, second, verdict])
     fitting_strips(CurvePane(), timeline, Size(width, height), DisplayOptions(large=large))
-    status(timeline, View(wanted=20), Palette(), max(width, 40))
+    status(timeline, View(load=Users(20)), Palette(), max(width, 40))
 
 
 def test_equal_events_are_drawn_equally() -> None:

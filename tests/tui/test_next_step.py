@@ -6,6 +6,7 @@ import pytest
 
 from capexplorer.model.controls import ChangeWorkers, Control, NewLevel, SetAutopilot, StepTo
 from capexplorer.model.events import LevelOpened, Proposed
+from capexplorer.model.load import Users
 from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
@@ -18,7 +19,7 @@ from .stage import NARROW, WIDE, Stage
 pytestmark = pytest.mark.anyio
 
 STEP_TO_94 = GoTo(94, "double", {"efficiency": 0.97}, least_s=8.0, most_s=20.0)
-CALLS_OF_STEP_TO_94 = [StepTo(94)]
+CALLS_OF_STEP_TO_94 = [StepTo(Users(94))]
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ async def test_a_screen_without_the_controls_names_no_key_that_has_no_effect(
     has_controls: bool, proposal: Proposal, line: str
 ) -> None:
     timeline = Timeline([*session(), Proposed(t_s=60.0, proposal=proposal)])
-    view = View(wanted=80, max_users=2000, has_controls=has_controls)
+    view = View(load=Users(80), max_users=2000, has_controls=has_controls)
     assert [strip.text.rstrip() for strip in next_step(timeline, view, Palette(), 120)] == [line]
 
 

@@ -10,6 +10,7 @@ import pytest
 from textual.geometry import Size
 
 from capexplorer.model.events import Event
+from capexplorer.model.load import Rate
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
@@ -87,7 +88,7 @@ def test_the_latency_chart_has_the_time_from_plan_and_the_service_time(size: Siz
 
 
 def test_the_status_shows_offered_achieved_in_flight_and_dropped_rates() -> None:
-    view = View(wanted=0, max_users=500, step=10, unit="rate", offered_per_s=150.0)
+    view = View(load=Rate(150.0), max_users=500, step=10, unit="rate")
     first, second = status_with(view, WIDE_STATUS)[:2]
     for each in ("offered 150/s", "achieved ", "in flight ", "dropped 0.00/s", "step 10/s"):
         assert each in first
@@ -96,7 +97,7 @@ def test_the_status_shows_offered_achieved_in_flight_and_dropped_rates() -> None
 
 
 def test_the_narrow_status_keeps_the_offered_rate_requests_in_flight_and_the_capacity() -> None:
-    view = View(wanted=0, max_users=500, step=10, unit="rate", offered_per_s=150.0)
+    view = View(load=Rate(150.0), max_users=500, step=10, unit="rate")
     first, second = status_with(view, NARROW_STATUS)[:2]
     assert "offered 150/s" in first
     assert "in flight" in first
@@ -109,7 +110,7 @@ def test_a_screen_that_only_watches_shows_the_offered_rate() -> None:
 
 
 def test_a_requested_rate_is_shown_with_an_arrow_until_it_is_offered() -> None:
-    assert "offered → 200/s" in status_with(View(wanted=0, max_users=500, unit="rate", offered_per_s=200.0), WIDE_STATUS)[0]
+    assert "offered → 200/s" in status_with(View(load=Rate(200.0), max_users=500, unit="rate"), WIDE_STATUS)[0]
 
 
 @pytest.mark.anyio

@@ -14,6 +14,7 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.status import Group, accuracy, alarms, group_line, verdict
@@ -46,7 +47,7 @@ def test_the_status_names_every_client_class_in_use() -> None:
 
 @pytest.mark.parametrize("width", [78, 118, 40])
 def test_status_lines_have_the_width_of_the_terminal_and_keep_current_and_requested_users(width: int) -> None:
-    view = View(wanted=1_900, max_users=2_000, step=500, paused=True, spawn_rate=12.5)
+    view = View(load=Users(1_900), max_users=2_000, step=500, paused=True, spawn_rate=12.5)
     lines = status_lines(Timeline(session()), view, width)
     assert [line for line in lines if cell_len(line) != width] == []
     assert "users 80 → 1,900" in lines[0]
@@ -67,7 +68,7 @@ def test_a_level_of_a_rate_that_begins_has_its_rate_and_not_the_users_of_the_poo
 def test_the_reason_of_the_autopilot_s_step_is_cut_at_a_clause() -> None:
     step = Command(t_s=5.0, name="users", by="autopilot", args={"users": 58, "before": 48, "why": "double", "efficiency": 0.97})
     timeline = Timeline([*session([(50, 9)]), step])
-    view = View(wanted=58, autopilot=True)
+    view = View(load=Users(58), autopilot=True)
     whole = next(line for line in status_lines(timeline, view, 200) if "AUTOPILOT" in line).strip()
     for width in (40, 60, 70):
         line = next(line for line in status_lines(timeline, view, width) if "AUTOPILOT" in line).strip()
@@ -134,5 +135,5 @@ def test_in_a_narrow_line_the_loop_lag_is_left_out_before_the_knee() -> None:
 
 def test_the_line_of_an_ended_session_has_its_whole_reason_at_80_columns() -> None:
     reason = "autopilot finished: knee 40 [33–50] at 39.6/s, verified"
-    [line] = alarms(Timeline([*session(), Ended(t_s=70.0, reason=reason)]), View(wanted=1), Palette(), 79)
+    [line] = alarms(Timeline([*session(), Ended(t_s=70.0, reason=reason)]), View(load=Users(1)), Palette(), 79)
     assert line.text.rstrip() == f"■ session ended: {reason}"

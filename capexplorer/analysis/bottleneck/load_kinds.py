@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...model.load import Load, NamedLoad
+from ...model.load import NamedLoad, Rate
 from ...model.rate_verdicts import RateCapacity, RateVerdict
 from ...model.verdicts import KneeVerdict
 from ..epoch.epoch import Epoch
@@ -32,7 +32,7 @@ class JudgedLoadKind:
 
     def named(self, load: float) -> NamedLoad:
         """A load of this kind as the fields of a mark."""
-        return Load(0, load).named if self.is_rate else NamedLoad(users=load, offered_per_s=None)
+        return Rate(load).named if self.is_rate else NamedLoad(users=load, offered_per_s=None)
 
 
 def load_kinds(epoch: Epoch) -> Iterator[JudgedLoadKind]:

@@ -23,7 +23,7 @@ from ...model.events import (
     Target,
 )
 from ...model.figures import LevelFigures
-from ...model.load import Load, load_of
+from ...model.load import NO_LOAD, Load
 from .catalogue import ENTRIES
 from .conditions import current_conditions
 from .episode import Episodes
@@ -72,7 +72,7 @@ class CauseDetector:
         self._outside_requests_ms = 0.0
         self._usual = NOT_KNOWN
         self._epoch = 0
-        self._load = Load(0)
+        self._load: Load = NO_LOAD
 
     def process(self, event: Event) -> tuple[Mark, ...]:
         """Process one event; returns the marks to publish now."""
@@ -124,7 +124,7 @@ class CauseDetector:
             self._episodes.end(before)
 
     def _sample(self, sample: Sample) -> None:
-        self._load = load_of(sample)
+        self._load = sample.load
         self._recent.add(sample)
         before = self._target_deaths.death_id
         self._target_deaths.watch(sample)
@@ -150,7 +150,9 @@ class CauseDetector:
             ):
                 lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
                 self._waiting.append(
-                    Symptom(found, sample.t_s, load_of(sample), failure.signature, endpoint, failure.count, hidden, lasted_s)
+                    Symptom(
+                        found, sample.t_s, sample.load, sample.users, failure.signature, endpoint, failure.count, hidden, lasted_s
+                    )
                 )
             return
         if self._target_deaths.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
@@ -160,7 +162,7 @@ class CauseDetector:
             found,
             Occurrence(
                 t_s=sample.t_s,
-                load=load_of(sample),
+                load=sample.load,
                 count=failure.count,
                 counted="retried" if hidden else "failures",
                 endpoint=endpoint,
@@ -217,7 +219,7 @@ class CauseDetector:
     def _load_at(self, t_s: float) -> Load:
         """Load at a moment, by the latest tick in the three seconds before it."""
         ticks = [tick for tick in self._recent.since(t_s - 3.0) if tick.t_s <= t_s + 0.001]
-        return load_of(ticks[-1]) if ticks else self._load
+        return ticks[-1].load if ticks else self._load
 
     def _belongs_to_death(self, symptom: Symptom) -> bool:
         """Whether the target's death explains a symptom. If so, count it for that death, or let it wait until its cause is

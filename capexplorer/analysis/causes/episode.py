@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from ...model.events import Mark
 from ...model.findings import Cause, Readings
 from ...model.grades import SEVERITIES, Confidence, Severity
-from ...model.load import Load
+from ...model.load import NO_LOAD, Load
 from .catalogue import ENTRIES, invalidates_run
 from .occurrence import Counted, Occurrence
 from .target_log import Logged
@@ -52,7 +52,8 @@ class Episode:
         self._stays_open = False
         """Whether it is the death of the target: then it stays open until the target is ready again."""
         self._confidence: Confidence = "high"
-        self._load = self._last_load = Load(0)
+        self._load: Load = NO_LOAD
+        self._last_load: Load = NO_LOAD
         self._first_s = self._since_s = 0.0
         self._count = self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()

@@ -9,7 +9,7 @@ from typing import Literal
 from ...model.events import FailureTick, Sample
 from ...model.findings import Readings
 from ...model.grades import Confidence, Severity
-from ...model.load import Load, load_of
+from ...model.load import Load
 from .confirmation import Proof
 from .resolve import Resolved, Symptom
 from .target_log import Logged
@@ -48,7 +48,7 @@ def second_of(sample: Sample, found: Proof) -> Occurrence:
     """A harmful state that readings show in the second of a sample."""
     return Occurrence(
         t_s=sample.t_s,
-        load=load_of(sample),
+        load=sample.load,
         counted="seconds",
         example=str(found.readings.get("blocked_at", "")),
         readings=found.readings,

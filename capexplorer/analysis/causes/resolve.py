@@ -65,6 +65,8 @@ class Symptom:
     id: str
     t_s: float
     load: Load
+    users: int
+    """That ran, those of a rate's pool included."""
     signature: FailureSignature
     endpoint: str
     count: int
@@ -166,7 +168,7 @@ def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolve
         return Resolved(
             confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
         )
-    if "ports_used" in found.unread and symptom.load.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
+    if "ports_used" in found.unread and symptom.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
         return Resolved(confirmation.TIME_WAIT, {}, found.unread, residual=True, confidence="low")
     return Resolved("unknown", found.readings, found.unread, residual=True, confidence="low")
 

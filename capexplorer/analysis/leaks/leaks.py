@@ -17,7 +17,6 @@ import numpy as np
 from ...model.events import Mark
 from ...model.findings import Leak
 from ...model.grades import CONFIDENCES, Confidence
-from ...model.load import named_load
 from ...model.timeline import Timeline
 from ..causes import catalogue
 from ..statistics import Series
@@ -179,7 +178,7 @@ def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGr
         state="open" if is_open else "closed",
         finding=_finding(timeline, epoch, kind, found),
         epoch=epoch,
-        **named_load(last.load.levels[0]),
+        **last.load.levels[0].load.named,
         severity=catalogue.ENTRIES[kind.id].severity,
         confidence=_confidence(kind, found),
     )

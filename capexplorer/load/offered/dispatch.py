@@ -73,7 +73,7 @@ class Dispatch:
 
     def __init__(self, record: Callable[[Entry], None], wake: Callable[[IdleUser], None]) -> None:
         """`wake`: lets an idle user run its iteration soon."""
-        self.offered_per_s = 0.0
+        self.per_s = 0.0
         self.max_users = 0
         self.shares: Mapping[str, float] = {}
         """The share of each user class among the arrivals; one that is missing has all."""
@@ -120,7 +120,7 @@ class Dispatch:
             self._record("started", late_s)
             idle_user.iteration = iteration
             self._wake(idle_user)
-        elif self._queued < max(QUEUE_LEAST, self.offered_per_s * QUEUE_S) and late_s < LATE_MOST_S:
+        elif self._queued < max(QUEUE_LEAST, self.per_s * QUEUE_S) and late_s < LATE_MOST_S:
             self._queues.setdefault(kind, deque()).append(iteration)
             self._queued += 1
             self._record("queued", late_s)
@@ -135,7 +135,7 @@ class Dispatch:
         own = users.get(kind, 0)
         if sum(users.values()) < self.max_users or self.running.get(kind, 0) < own:  # none of the class is idle
             return "starting"
-        needed = self.offered_per_s * self.shares.get(kind, 1.0) * self._tasks.get(kind, _NO_TASKS).least_s  # Little's law
+        needed = self.per_s * self.shares.get(kind, 1.0) * self._tasks.get(kind, _NO_TASKS).least_s  # Little's law
         return "max_users" if own < needed < math.inf else "target"
 
     # -- users

@@ -26,7 +26,7 @@ class Ledger:
     """`record` in the load thread, `drain` in the recorder's."""
 
     def __init__(self) -> None:
-        self.offered_per_s: float | None = None
+        self.per_s: float | None = None
         """The rate of the schedule; None: no rate is offered. Set in the load thread."""
         self._entries: deque[Entry] = deque()
         self.record = self._entries.append
@@ -34,9 +34,9 @@ class Ledger:
 
     def drain(self) -> OfferedTick | None:
         """The iterations since the last call; None if no rate is offered and no iteration is or was in flight."""
-        offered_per_s = self.offered_per_s
+        per_s = self.per_s
         entries = [self._entries.popleft() for _ in range(len(self._entries))]
-        if offered_per_s is None and not entries and not self._queued and not self._running:
+        if per_s is None and not entries and not self._queued and not self._running:
             return None
         counts = Counter(what for what, _, _ in entries)
         started = counts["started"] + counts["dequeued"]
@@ -47,7 +47,7 @@ class Ledger:
         histogram = LatencyHistogram()
         histogram.record_us([value * 1000 for value in from_plan_ms])
         return OfferedTick(
-            offered_per_s=offered_per_s or 0.0,
+            offered_per_s=per_s or 0.0,
             planned=sum(counts[what] for what in _ARRIVALS),
             started=started,
             finished=counts["finished"],

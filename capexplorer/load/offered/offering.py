@@ -23,7 +23,7 @@ from gevent.hub import Waiter, get_hub
 from locust.exception import StopUser
 from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST_STATE_WAITING
 
-from ...model.offered import Arrivals
+from ...model.load import OfferedRate
 from .dispatch import Dispatch, IdleUser, Iteration, current_iteration
 from .ledger import Ledger
 from .pool import LOOK_EVERY_S, Pool
@@ -132,28 +132,19 @@ class Offering:
 
     # -- by the engine
 
-    def offer(
-        self,
-        offered_per_s: float,
-        arrivals: Arrivals,
-        max_users: int,
-        *,
-        at_once: bool,
-        shares: Mapping[str, float],
-        began: Callable[[], None],
-    ) -> None:
+    def offer(self, offered: OfferedRate, *, shares: Mapping[str, float], began: Callable[[], None]) -> None:
         """Offer iterations at this rate once its users have started, or `at_once`. `shares`: the share of each user class.
         `began` is called when the schedule has the rate.
         """
         assert self.pool is not None  # an engine that offers has one
         self._turn += 1
-        self.dispatch.max_users, self.dispatch.shares = max_users, shares
+        self.dispatch.max_users, self.dispatch.shares = offered.max_users, shares
         self._kinds = list(shares), list(accumulate(shares.values()))
-        self.pool.aim(offered_per_s)
+        self.pool.aim(offered.per_s)
         if not self.is_on:
             self._open()
             self.pool.begin()
-        gevent.spawn(self._begin, self._turn, offered_per_s, arrivals, at_once, began)
+        gevent.spawn(self._begin, self._turn, offered, began)
 
     def _open(self) -> None:
         self.is_on = True
@@ -161,23 +152,23 @@ class Offering:
             get_hub().loop.run_callback(waiter.switch, None)
         gevent.spawn(self._grow)
 
-    def _begin(self, turn: int, offered_per_s: float, arrivals: Arrivals, at_once: bool, began: Callable[[], None]) -> None:
+    def _begin(self, turn: int, offered: OfferedRate, began: Callable[[], None]) -> None:
         assert self.pool is not None
-        until_s = time.monotonic() + (0.0 if at_once else PREPARE_MOST_S)
+        until_s = time.monotonic() + (0.0 if offered.at_once else PREPARE_MOST_S)
         while time.monotonic() < until_s and not self.pool.is_ready and turn == self._turn:
             gevent.sleep(LOOK_EVERY_S)
         if turn != self._turn:
             return
         now_s = time.monotonic()
-        self.dispatch.offered_per_s = self._ledger.offered_per_s = offered_per_s
-        if self._schedule is None or self._schedule.arrivals != arrivals:
-            self._schedule = ArrivalSchedule(offered_per_s, arrivals, now_s, self._random)
+        self.dispatch.per_s = self._ledger.per_s = offered.per_s
+        if self._schedule is None or self._schedule.arrivals != offered.arrivals:
+            self._schedule = ArrivalSchedule(offered.per_s, offered.arrivals, now_s, self._random)
             self._ring()
             self._alarm = Alarm()
             gevent.spawn(self._run, self._schedule, self._alarm)
         else:
             self._plan_due(self._schedule, now_s)
-            self._schedule.change(offered_per_s, now_s)
+            self._schedule.change(offered.per_s, now_s)
             self._ring()
         began()
 
@@ -193,7 +184,7 @@ class Offering:
             return
         self._turn += 1
         self.is_on, self._schedule = False, None
-        self._ledger.offered_per_s, self.dispatch.offered_per_s = None, 0.0
+        self._ledger.per_s, self.dispatch.per_s = None, 0.0
         self._ring()
         if self.pool is not None:
             self.pool.end()

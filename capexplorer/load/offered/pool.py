@@ -50,9 +50,9 @@ class Pool:
         self._spare: dict[str, int] = {}
         dispatch.users = users.wanted
 
-    def aim(self, offered_per_s: float) -> None:
+    def aim(self, per_s: float) -> None:
         """Keep as many idle users as this rate needs."""
-        per_class = {kind: share * offered_per_s for kind, share in self._users.shares().items()}
+        per_class = {kind: share * per_s for kind, share in self._users.shares().items()}
         self._spare = {kind: math.ceil(rate * SPARE_S) for kind, rate in per_class.items()}
 
     def end(self) -> None:

@@ -17,8 +17,8 @@ from ...model.offered import Arrivals
 class ArrivalSchedule:
     """Times are seconds of one clock. `due` gives each arrival once."""
 
-    def __init__(self, offered_per_s: float, arrivals: Arrivals, began_s: float, random: Random) -> None:
-        self.offered_per_s = offered_per_s
+    def __init__(self, per_s: float, arrivals: Arrivals, began_s: float, random: Random) -> None:
+        self.per_s = per_s
         self.arrivals = arrivals
         self._random = random
         self._at_s = began_s
@@ -33,7 +33,7 @@ class ArrivalSchedule:
     @property
     def next_s(self) -> float:
         """When the next iteration is due; infinite at rate 0."""
-        return self._at_s + self._left / self.offered_per_s if self.offered_per_s > 0 else math.inf
+        return self._at_s + self._left / self.per_s if self.per_s > 0 else math.inf
 
     def due(self, now_s: float) -> Iterator[float]:
         """The moments planned up to now."""
@@ -41,11 +41,11 @@ class ArrivalSchedule:
             self._at_s, self._left = self.next_s, self._gap()
             yield self._at_s
 
-    def change(self, offered_per_s: float, at_s: float) -> None:
+    def change(self, per_s: float, at_s: float) -> None:
         """Change the rate at `at_s`. All arrivals due by then must have been taken."""
-        self._left -= max(0.0, at_s - self._at_s) * self.offered_per_s
+        self._left -= max(0.0, at_s - self._at_s) * self.per_s
         self._left = max(self._left, 0.0)
-        self._at_s, self.offered_per_s = max(at_s, self._at_s), offered_per_s
+        self._at_s, self.per_s = max(at_s, self._at_s), per_s
 
     def skip_to(self, at_s: float) -> None:
         """Plan no arrival before `at_s`: the process was suspended until then."""

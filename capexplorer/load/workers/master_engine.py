@@ -19,7 +19,7 @@ from zmq.error import ZMQError
 
 from ...errors import InputError
 from ...model.kept_request import PlacedRequest
-from ...model.offered import Arrivals
+from ...model.load import OfferedRate
 from ..bounded_waits import STALLED_S, Stalled
 from ..engine import Drained, EngineContext
 from ..load_reports import SecondReported
@@ -76,8 +76,8 @@ class MasterEngine:
         """(workers, `time.monotonic` since when they make the load), passed in the same way."""
         self._gathering, self._merging = Gathering(), Merging()
         self._replaced: dict[str, int] = {}
-        self._offered: tuple[float, Arrivals, int] | None = None
-        """(rate per second, arrivals, most users) of the present offer; None: no rate is offered."""
+        self._offered: OfferedRate | None = None
+        """None: no rate is offered."""
         self._merged_rate = MergedRate()
 
     # -- in the load thread
@@ -108,15 +108,15 @@ class MasterEngine:
         self._step = (users, spawn_rate, classes)
         self._redispatch()
 
-    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+    def offer(self, offered: OfferedRate) -> None:
         """Split the rate among the workers, which have pools of their own. The first users are dispatched, so that a test
         begins.
         """
-        is_new, self._offered = self._offered is None, (offered_per_s, arrivals, max_users)
-        self.registry.offer(offered_per_s, arrivals, max_users, at_once=at_once)
+        is_new, self._offered = self._offered is None, offered
+        self.registry.offer(offered)
         if is_new:
-            first = max(len(self.registry.workers), min(FIRST_MOST, math.ceil(offered_per_s * SPARE_S)), self._step[0])
-            self._step = (min(first, max_users), BEGIN_PER_S, None)
+            first = max(len(self.registry.workers), min(FIRST_MOST, math.ceil(offered.per_s * SPARE_S)), self._step[0])
+            self._step = (min(first, offered.max_users), BEGIN_PER_S, None)
             self._redispatch(offers=False)
 
     def begin_level(self, index: int) -> None:
@@ -131,7 +131,7 @@ class MasterEngine:
     def _redispatch(self, *, offers: bool = True) -> None:
         """Dispatch the latest step, and with `offers` also the offered rate."""
         if offers and self._offered is not None:
-            self.registry.offer(*self._offered, at_once=False)
+            self.registry.offer(msgspec.structs.replace(self._offered, at_once=False))
         with self._turn:
             if self._dispatching is not None:
                 self._dispatching.kill()

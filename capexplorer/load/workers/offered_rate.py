@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ...model.histogram import merged
-from ...model.offered import NO_DROPS, Arrivals, Drops, OfferedTick
+from ...model.load import OfferedRate
+from ...model.offered import NO_DROPS, Drops, OfferedTick
 
 RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"
 """Kinds of messages: offer this rate; the worker's schedule has the rate; end the rate."""
@@ -22,17 +24,15 @@ class WorkerRate(msgspec.Struct, frozen=True, kw_only=True):
 
     turn: int
     """Number of the message, which the answer repeats."""
-    offered_per_s: float
-    arrivals: Arrivals
-    max_users: int
-    at_once: bool = False
+    offered: OfferedRate
 
 
 def split(whole: WorkerRate, workers: int) -> list[WorkerRate]:
     """One part for each worker: equal rates, and shares of the users that add up, at least one each."""
-    shares = [whole.max_users * (at + 1) // workers - whole.max_users * at // workers for at in range(workers)]
-    per_s = whole.offered_per_s / workers
-    return [msgspec.structs.replace(whole, offered_per_s=per_s, max_users=max(1, share)) for share in shares]
+    per_s, most = whole.offered.per_s / workers, whole.offered.max_users
+    shares = [most * (at + 1) // workers - most * at // workers for at in range(workers)]
+    parts = [replace(whole.offered, per_s=per_s, max_users=max(1, share)) for share in shares]
+    return [WorkerRate(turn=whole.turn, offered=part) for part in parts]
 
 
 def to_message(rate: WorkerRate) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import STATE_INIT, STATE_RUNNING, WorkerRunner
 
-from ...model.offered import Arrivals
+from ...model.load import OfferedRate
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import EngineContext
 from ..in_process import InProcessEngine
@@ -180,19 +180,12 @@ class WorkerEngine(InProcessEngine):
         users, rate = WorkerUsers(runner), offered_rate.from_message(data)
         if offering.pool is None:
             offering.pool = Pool(offering.dispatch, users, self._context.errors)
-        offering.offer(
-            rate.offered_per_s,
-            rate.arrivals,
-            rate.max_users,
-            at_once=rate.at_once,
-            shares=users.shares(),
-            began=lambda: runner.send_message(offered_rate.RATE_BEGAN, rate.turn),
-        )
+        offering.offer(rate.offered, shares=users.shares(), began=lambda: runner.send_message(offered_rate.RATE_BEGAN, rate.turn))
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Do nothing: a worker's users follow the master's steps."""
 
-    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+    def offer(self, offered: OfferedRate) -> None:
         """Do nothing: a worker's rate is its share of the master's."""
 
 

@@ -16,7 +16,7 @@ from locust.rpc import Message
 
 from ...errors import InputError
 from ...model import outside
-from ...model.offered import Arrivals
+from ...model.load import OfferedRate, Rate
 from ..load_reports import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import job as jobs
 from . import message_kinds, offered_rate, plain
@@ -226,15 +226,12 @@ class WorkerRegistry:
                 self._remove(client_id, "left")
                 self._send(client_id, "quit")
 
-    def offer(self, offered_per_s: float, arrivals: Arrivals, max_users: int, *, at_once: bool) -> None:
+    def offer(self, offered: OfferedRate) -> None:
         """Split a rate among the workers. `Spawned` is reported when the schedules of all of them have it. Plain Locust workers
         get no part of it.
         """
         self._rate_turn += 1
-        whole = WorkerRate(
-            turn=self._rate_turn, offered_per_s=offered_per_s, arrivals=arrivals, max_users=max_users, at_once=at_once
-        )
-        self._rate = whole
+        self._rate = whole = WorkerRate(turn=self._rate_turn, offered=offered)
         own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
         for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
             self._send(client_id, offered_rate.RATE, to_message(rate))
@@ -253,8 +250,7 @@ class WorkerRegistry:
 
     def _report_rate_if_begun(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
-            users = int(self.master.user_count) if self.master is not None else 0
-            self._report(Spawned(users, time.monotonic(), self._rate.offered_per_s))
+            self._report(Spawned(Rate(self._rate.offered.per_s), time.monotonic()))
 
     def align_seconds(self, boundary_s: float) -> None:
         """Set the boundaries between ticks: this moment (`time.monotonic`) and every whole second from it."""

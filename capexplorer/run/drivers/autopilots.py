@@ -10,13 +10,14 @@ from typing import Literal
 
 from ... import wording
 from ...model.events import By, Command, Event, Sample
+from ...model.load import Load, Rate, Users
 from ...model.offered import RATE_MOST_PER_S
 from ...model.param import Param
 from ...model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
 from ...model.rate_verdicts import RateCapacity
 from ...model.timeline import Timeline
 from ...steer.rate_search import End, Offer, RateInput, RateSearch
-from ...steer.requested_load import POOL_SPAWN_RATE, RequestedLoad
+from ...steer.requested_load import RequestedLoad
 from ..current_epoch import CurrentEpoch
 from ..proposals_published import PublishedProposals
 from .adviser import Adviser, Growth
@@ -32,7 +33,7 @@ EmitCommand = Callable[[Literal["users", "autopilot"], Mapping[str, Param | None
 
 
 class AutopilotDriver:
-    """Off until `begin`. `open_level(users, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
+    """Off until `begin`. `open_level(load, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class AutopilotDriver:
         *,
         max_users: int,
         emit: EmitCommand,
-        open_level: Callable[[int, float], None],
+        open_level: Callable[[Load, float], None],
         finish: Callable[[str], None],
         growth: Callable[[], Growth] = lambda: "none",
         grow: Callable[[], None] = lambda: None,
@@ -106,17 +107,17 @@ class AutopilotDriver:
 
     def _step(self, step: GoTo) -> bool:
         """False if another driver has begun: the step is refused."""
-        users, before = min(step.users, self._max_users), self._requested_load.wanted
+        users, before = min(step.users, self._max_users), self._requested_load.load.users
         level = self._timeline.level
         if users == before and not step.opens_new_level and level is not None and level.closed is None:
             self.adviser.took(step)
             return True
-        rate = self._requested_load.move(users, self._generation)
+        rate = self._requested_load.move(Users(users), self._generation)
         if rate is None:
             return False
         self.adviser.took(step)
         self._emit("users", {"users": users, "before": before, "why": step.why, **step.figures})
-        self._open_level(users, rate)
+        self._open_level(Users(users), rate)
         return True
 
     def _end(self, how: str, ending: Done | GiveUp) -> None:
@@ -147,7 +148,7 @@ LATEST_S = 3.0
 
 
 class RateAutopilotDriver:
-    """Off until `begin`. `open_level(per_s)` opens a level; `finish(reason)` is called when the search ends."""
+    """Off until `begin`. `open_level(load, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
 
     def __init__(
         self,
@@ -155,7 +156,7 @@ class RateAutopilotDriver:
         requested_load: RequestedLoad,
         *,
         emit: Callable[[Literal["rate", "autopilot"], Mapping[str, Param | None]], None],
-        open_level: Callable[[float], None],
+        open_level: Callable[[Load, float], None],
         finish: Callable[[str], None],
     ) -> None:
         self._timeline, self._requested_load = timeline, requested_load
@@ -170,7 +171,7 @@ class RateAutopilotDriver:
 
     def begin(self, generation: int) -> None:
         """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._search = RateSearch(self._requested_load.offered_per_s or FIRST_PER_S)
+        self._search = RateSearch(self._requested_load.load.per_s or FIRST_PER_S)
         self._generation = generation
 
     def end(self) -> None:
@@ -197,13 +198,14 @@ class RateAutopilotDriver:
 
     def _offer(self, per_s: float, why: str) -> bool:
         """False if another driver has begun: the step is refused."""
-        before = self._requested_load.offered_per_s
+        before = self._requested_load.load.per_s
         if per_s == before:
             return self.is_on
-        if self._requested_load.move_rate(per_s, self._generation) is None:
+        rate = self._requested_load.move(Rate(per_s), self._generation)
+        if rate is None:
             return False
         self._emit("rate", {"per_s": per_s, "before": before, "why": why})
-        self._open_level(per_s)
+        self._open_level(Rate(per_s), rate)
         return True
 
     def _ended(self, how: str, why: str, capacity: RateCapacity | None) -> None:
@@ -217,13 +219,13 @@ class RateAutopilotDriver:
         self._finish(wording.autopilot(args))
 
     def _input(self, current: CurrentEpoch) -> RateInput:
-        timeline, per_s = self._timeline, self._requested_load.offered_per_s
+        timeline, load = self._timeline, self._requested_load.load
         level, verdict = timeline.level, current.epoch.verdict
         rates = verdict.rates if verdict is not None else None
         levels = rates.levels if rates is not None else ()
-        is_open = level is not None and level.offered_per_s == per_s and level.closed is None
+        is_open = level is not None and level.load == load and level.closed is None
         return RateInput(
-            per_s=per_s if is_open else None,
+            per_s=load.per_s if is_open else None,
             open_s=timeline.last_s - level.started_s if level is not None else 0.0,
             settled_s=level.figures.settled_seconds if level is not None else 0.0,
             in_flight=self._in_flight(),
@@ -256,13 +258,13 @@ class Autopilots:
         max_users: int,
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
-        open_level: Callable[[int, float, float | None], None],
+        open_level: Callable[[Load, float], None],
         finish: Callable[[str], None],
         growth: Callable[[], Growth],
         grow: Callable[[], None],
         judge: Callable[[], None] = lambda: None,
     ) -> None:
-        """`first_users`: where the first search begins. `open_level` takes users, users started per second, and the offered rate.
+        """`first_users`: where the first search begins. `open_level` takes the load and the users started per second.
 
         `finish(reason)` is called when a search ends. `growth`, `grow`: see `AutopilotDriver`; `judge`: see `PublishedProposals`.
         """
@@ -277,7 +279,7 @@ class Autopilots:
             requested_load,
             max_users=max_users,
             emit=command,
-            open_level=lambda users, spawn_rate: open_level(users, spawn_rate, None),
+            open_level=open_level,
             finish=finish,
             growth=growth,
             grow=grow,
@@ -288,7 +290,7 @@ class Autopilots:
             timeline,
             requested_load,
             emit=command,
-            open_level=lambda per_s: open_level(0, POOL_SPAWN_RATE, per_s),
+            open_level=open_level,
             finish=finish,
         )
 
@@ -325,7 +327,7 @@ class Autopilots:
         is_free = not self._by_users.is_on
         if is_free and planned is not None:
             self._proposals.show(planned)
-        elif is_free and self._requested_load.offered_per_s is not None:
+        elif is_free and isinstance(self._requested_load.load, Rate):
             self._proposals.show(Hold("rate_search" if self._by_rate.is_on else "rate"))
         else:
             self._by_users.ticked(current)

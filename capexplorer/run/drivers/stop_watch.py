@@ -13,7 +13,6 @@ from ...analysis.stop_rules import METRIC_PREFIX, TriggeredRule, triggered_rules
 from ...model.events import Mark
 from ...model.findings import StopRule
 from ...model.level import Level
-from ...model.load import named_load
 from ...model.readings import HostReading
 from ...model.timeline import Timeline
 from ...profile import StopRules
@@ -72,7 +71,7 @@ class StopWatch:
             state="open",
             finding=StopRule(rule=found.rule, limit=found.limit, measured=found.measured, level=index, ended=ended),
             epoch=level.opened.epoch,
-            **named_load(level),
+            **level.load.named,
             severity="error" if ended else "warning",
         )
 

@@ -26,11 +26,11 @@ from ...model.controls import (
     StartPlan,
     State,
     StepTo,
-    StepToRate,
     VerifyKnee,
     WatchPart,
     Zero,
 )
+from ...model.load import Rate, Users
 from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
 from ...model.proposals import GoTo, Proposal
 from ...model.watched import parsed_part
@@ -131,10 +131,11 @@ class LoadSteps:
         """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
         the load, or of the last load if there is none now."""
         state = self.controls.state
-        if state.offered_per_s is not None:
-            self._last = "rate"
-        elif state.wanted:
-            self._last = "users"
+        match state.load:
+            case Rate():
+                self._last = "rate"
+            case Users(users) if users:
+                self._last = "users"
         chosen, unit_of_load = self._chosen or (self._last, self._last)
         return chosen if unit_of_load == self._last else self._last
 
@@ -166,8 +167,8 @@ class LoadSteps:
 
     @property
     def _wanted(self) -> float:
-        state = self.controls.state
-        return state.wanted if self.unit == "users" else state.offered_per_s or 0.0
+        load = self.controls.state.load
+        return load.users if self.unit == "users" else load.per_s or 0.0
 
     def go_to(self, load: float) -> StepAnswer:
         """Set this many users, or this rate."""
@@ -188,23 +189,23 @@ class LoadSteps:
 
     def _users(self, users: int) -> StepAnswer:
         state, most = self.controls.state, self.controls.setup.max_users
-        if state.autopilot and min(users, most) == state.wanted:
+        if state.autopilot and min(users, most) == state.load.users:
             self.controls.do(SetAutopilot(on=False))  # a step that changes nothing ends the driver as well
-        if users == state.wanted and state.offered_per_s is None:
+        if state.load == Users(users):
             return StepAnswer("there are no users" if users == 0 else f"already at {users:,} users")
         limit = StepAnswer(f"the limit is {most:,} users (guards.max_users)", alarm=True)
-        if state.wanted >= most and users > state.wanted:
+        if state.load.users >= most and users > state.load.users:
             return limit
-        answer = self._answer_to(StepTo(min(users, most)))
+        answer = self._answer_to(StepTo(Users(min(users, most))))
         return limit if users > most else answer
 
     def _rate(self, per_s: float) -> StepAnswer:
         state = self.controls.state
-        if state.autopilot and per_s == state.offered_per_s:
+        if state.autopilot and state.load == Rate(per_s):
             self.controls.do(SetAutopilot(on=False))
-        if per_s == (state.offered_per_s or 0.0):
+        if per_s == (state.load.per_s or 0.0):
             return StepAnswer("no rate is offered" if per_s == 0 else f"{quantities.offered_rate(per_s)} is offered already")
-        return self._answer_to(StepToRate(per_s) if per_s else Zero())
+        return self._answer_to(StepTo(Rate(per_s)) if per_s else Zero())
 
     def _answer_to(self, control: Control) -> StepAnswer:
         why_not = self.controls.do(control)
@@ -266,11 +267,10 @@ class LiveRunActions:
         """The load after the last key, whose events arrive later."""
         state, setup = self.state, self.controls.setup
         return View(
-            wanted=state.wanted,
+            load=state.load,
             max_users=setup.max_users,
             step=self.steps.size,
             unit=self.steps.unit,
-            offered_per_s=state.offered_per_s,
             spawn_rate=state.spawn_rate,
             can_restart=setup.can_restart,
             autopilot=state.autopilot,
@@ -292,9 +292,9 @@ class LiveRunActions:
     def quit_question(self) -> str | None:
         """A sentence that quitting ends the load; None without requested load, even while users end their last task."""
         state = self.state
-        if self._screen.timeline.ended is not None or not (state.wanted or state.offered_per_s):
+        if self._screen.timeline.ended is not None or state.load.is_zero:
             return None
-        load = counted(state.wanted) if state.offered_per_s is None else iterations(state.offered_per_s)
+        load = counted(state.load.users) if isinstance(state.load, Users) else iterations(state.load.per_s)
         ends = f"The load of {load} will stop. The session is saved."
         return ends if state.holds else f"{state.holder} has the controls. {ends}"
 
@@ -331,14 +331,14 @@ class LiveRunActions:
             self._screen.act(PERFORMED[step.key])
         elif self.state.autopilot:
             self._screen.show_message("the autopilot takes the next step")
-        elif step is None or step.key != "Enter" or self.state.wanted != timeline.wanted:
+        elif step is None or step.key != "Enter" or self.state.load.users != timeline.wanted:
             self._screen.show_message("nothing to do yet: wait for the next step")
         elif self._may_steer():
             self._take(proposed)
 
     def _take(self, proposed: Proposal | None) -> None:
-        if isinstance(proposed, GoTo) and proposed.users != self.state.wanted:
-            self._do(StepTo(proposed.users))
+        if isinstance(proposed, GoTo) and proposed.users != self.state.load.users:
+            self._do(StepTo(Users(proposed.users)))
         else:
             self._do(NewLevel())
 
@@ -364,9 +364,9 @@ class LiveRunActions:
 
     def _go(self, load: float) -> None:
         steps, levels = self.steps, self._screen.timeline.levels
-        highest: float = max(self.state.wanted, *(level.users for level in levels), 0)
+        highest: float = max(self.state.load.users, *(level.users for level in levels), 0)
         if steps.unit == "rate":
-            highest = max(self.state.offered_per_s or 0, *(level.offered_per_s or 0 for level in levels), 0)
+            highest = max(self.state.load.per_s or 0, *(level.load.per_s or 0 for level in levels), 0)
         if load <= max(UNASKED[steps.unit], 2 * highest):
             return self._say(steps.go_to(load))
         question = f"This is more than twice the highest so far ({highest:,g})."

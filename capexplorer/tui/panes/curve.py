@@ -19,6 +19,7 @@ from ...model.figures import LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.level_use import level_uses
+from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ...model.verdicts import CurveFit, KneeVerdict, UslFit
 from ...report.rows import Kind, bin_kind, off_curve
@@ -308,14 +309,14 @@ class CurvePane(ChartPane):
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the chart, with a title that names its axes."""
-        self.retitle(*(self.TITLES if timeline.offered_per_s is None else self.RATE_TITLES))
+        self.retitle(*(self.TITLES if isinstance(timeline.load, Users) else self.RATE_TITLES))
         super().show(timeline, cursor, options)
 
     def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """The levels up to the cursor, with their present figures and the present verdict on them."""
-        if timeline.offered_per_s is not None:
+        if isinstance(timeline.load, Rate):
             return rate_chart(timeline, options, size) or "no settled level yet"
-        levels = [level for level in timeline.levels if level.offered_per_s is None]
+        levels = [level for level in timeline.levels if isinstance(level.load, Users)]
         points = level_points(timeline, levels, cursor)
         if not points:
             return _missing(levels)

@@ -12,6 +12,7 @@ from textual.strip import Strip
 from ...model.columns import EndpointKey
 from ...model.figures import LevelEndpoint
 from ...model.level import Level
+from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ...wording.numbers import counted
 from ...wording.quantities import latency_title, offered_rate, rate_cell
@@ -197,7 +198,7 @@ class EndpointCurve(EndpointPane):
         inspected = inspected_point(timeline, points, options.inspected)
         read = inspected or points[-1]
         loads = [point.load for point in points]
-        by_offered_rate = timeline.offered_per_s is not None
+        by_offered_rate = isinstance(timeline.load, Rate)
         right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height), latency_tick)
         chart = Chart(
             x=count_axis(max(loads) * 1.05, max(size.width // 8, 2)),
@@ -235,7 +236,7 @@ def inspected_point(timeline: Timeline, points: Sequence[EndpointPoint], tick: i
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    load = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"][tick]
+    load = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"][tick]
     of_level = (point for point in points if point.level == level.opened.index)
     return min(of_level, key=lambda point: abs(point.load - load), default=None)
 
@@ -250,9 +251,9 @@ def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint
     for level in timeline.levels:
         if last is None or level.opened.epoch != last.opened.epoch:
             continue
-        if (level.offered_per_s is None) is not (last.offered_per_s is None):
+        if type(level.load) is not type(last.load):
             continue
-        load = level.users if level.offered_per_s is None else level.offered_per_s
+        load = level.users if isinstance(level.load, Users) else level.load.per_s
         measured = [(part.users, part.figures, part.endpoints) for part in level.bins]
         for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
             found = _figures_of(endpoint, endpoints)

@@ -14,6 +14,7 @@ from ...model.events import LevelOpened
 from ...model.figures import LevelFigures
 from ...model.latency_seconds import BUCKETS, EDGES_MS
 from ...model.level_use import level_uses
+from ...model.load import Rate, Users
 from ...model.percentiles import Latency
 from ...model.timeline import Timeline
 from ...report.rows import off_curve
@@ -144,7 +145,7 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     values = [value for point in points for value in _values(point.latency)]
     if not values:
         return "no settled level yet"
-    palette, by_offered_rate = options.palette, timeline.offered_per_s is not None
+    palette, by_offered_rate = options.palette, isinstance(timeline.load, Rate)
     inspected = _inspected_point(timeline, points, options.inspected)
     baseline = baseline_curve.latencies(options.baseline, by_offered_rate=by_offered_rate)
     values += [value for _, latency in baseline for value in latency.values()]
@@ -172,10 +173,10 @@ def _levels_axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> A
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
     """The points in the order of the session."""
-    by_offered_rate, uses = timeline.offered_per_s is not None, level_uses(timeline)
+    by_offered_rate, uses = isinstance(timeline.load, Rate), level_uses(timeline)
     epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
     for level in timeline.levels:
-        if (level.offered_per_s is not None) is not by_offered_rate:
+        if isinstance(level.load, Rate) is not by_offered_rate:
             continue
         parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
         kind = off_curve(uses[level.opened.index])
@@ -187,7 +188,7 @@ def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
 
 
 def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:
-    if opened.offered_per_s is None or figures.offered is None:
+    if isinstance(opened.load, Users) or figures.offered is None:
         return users
     return figures.offered.offered_per_s
 
@@ -205,7 +206,7 @@ def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: i
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    column = timeline.columns["users" if level.offered_per_s is None else "offered_per_s"]
+    column = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"]
     own = [point for point in points if point.level == level.opened.index]
     return min(own, key=lambda point: abs(point.load - column[tick]) if column[tick] == column[tick] else 0.0, default=None)
 
@@ -268,7 +269,7 @@ class LatencyPane(ChartPane):
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title names the form and the scale."""
-        by_offered_rate = timeline.offered_per_s is not None
+        by_offered_rate = isinstance(timeline.load, Rate)
         before, behind = (RATE_TITLES if by_offered_rate else TITLES)[options.latency_form]
         titles = [latency_title(before, "  ") + each for each in behind]
         is_log = options.log_latency and options.latency_form != "heatmap"

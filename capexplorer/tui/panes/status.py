@@ -15,6 +15,7 @@ from textual.widget import Widget
 from ... import wording
 from ...model.clients import clients_of
 from ...model.events import Command, TargetState, Verdict
+from ...model.load import NO_LOAD, Rate, Users
 from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
 from ...wording import quantities
@@ -99,21 +100,21 @@ def state_color(state: TargetState, palette: Palette) -> str:
 
 def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     """The users, or the offered rate and its iterations; and the step size."""
-    groups = users(timeline, view, palette) if view.offered_per_s is None else offered(timeline, view, palette)
+    groups = users(timeline, view, palette) if isinstance(view.load, Users) else offered(timeline, view.load, palette)
     if view.can_steer:
-        unit = "/s" if view.unit == "rate" else " users" if view.offered_per_s is not None else ""
-        rank = 1 if view.offered_per_s is None else 2
+        unit = "/s" if view.unit == "rate" else "" if isinstance(view.load, Users) else " users"
+        rank = 1 if isinstance(view.load, Users) else 2
         groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=rank, right=True))
     return groups
 
 
-def offered(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
+def offered(timeline: Timeline, requested: Rate, palette: Palette) -> list[Group]:
     """`offered 200/s   achieved 187/s   in flight 45   dropped 3/s   pool 60 users`, of the last second."""
     muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
     now = timeline.last.offered if timeline.last is not None else None
-    pieces = [("offered ", muted), (quantities.offered_rate(view.offered_per_s or 0.0), bold)]
-    if now is None or now.offered_per_s != view.offered_per_s:
-        pieces[1] = (f"→ {quantities.offered_rate(view.offered_per_s or 0.0)}", Style(color=palette.accent, bold=True))
+    pieces = [("offered ", muted), (quantities.offered_rate(requested.per_s), bold)]
+    if now is None or now.offered_per_s != requested.per_s:
+        pieces[1] = (f"→ {quantities.offered_rate(requested.per_s)}", Style(color=palette.accent, bold=True))
     groups = [Group(tuple(pieces), right=True)]
     if now is None or timeline.last is None:
         return groups
@@ -134,8 +135,8 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
     now = timeline.last.users if timeline.last else 0
     pieces = [("users ", muted), (f"{now:,}", bold)]
-    if now != view.wanted:
-        pieces += [(" → ", Style(color=palette.accent)), (f"{view.wanted:,}", Style(color=palette.accent, bold=True))]
+    if now != view.load.users:
+        pieces += [(" → ", Style(color=palette.accent)), (f"{view.load.users:,}", Style(color=palette.accent, bold=True))]
     groups = [Group(tuple(pieces), right=True)]
     if view.max_users is not None:
         groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
@@ -168,9 +169,9 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
         counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
         return f"{counted}ended", Style(color=palette.muted)
     if current is None or last is None or timeline.phase in (None, "spawning"):
-        if current is not None and current.offered_per_s is not None:  # its users are a pool, of any size
+        if current is not None and isinstance(current.load, Rate):  # its users are a pool, of any size
             verb = "ramp to" if current.opened.ramp else "starting"
-            return f"{verb} {quantities.offered_rate(current.offered_per_s)}", Style(color=palette.warning)
+            return f"{verb} {quantities.offered_rate(current.load.per_s)}", Style(color=palette.warning)
         of = f" {last.users:,} of {current.users:,}" if current and last else ""
         if current and last and last.users > current.users:
             return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
@@ -189,7 +190,7 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     """`knee 47 [43–52] at 122/s, queueing, provisional`, with shorter forms for narrow terminals."""
     current = timeline.level
     verdict = wording.reported(timeline).get(current.opened.epoch) if current is not None else None
-    if current is not None and current.offered_per_s is not None:
+    if current is not None and isinstance(current.load, Rate):
         return _rate(verdict, palette)
     found = verdict.capacity.knee if verdict is not None else None
     if found is None:
@@ -365,7 +366,7 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
     """On a live screen, from a plan's end until the next step: that it ended, and the keys to continue."""
     last = next((each for each in reversed(timeline.journal[-JOURNAL_BACK:]) if _sets_load(each)), None)
     live = view.can_steer and timeline.ended is None
-    if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.wanted != timeline.wanted:
+    if not live or not isinstance(last, Command) or last.args.get("why") != "finished" or view.load.users != timeline.wanted:
         return []
     what, _, words = wording.plan(last.args).partition(": ")
     badge = _badge(what.upper(), palette.accent, palette)
@@ -417,7 +418,7 @@ class StatusArea(Widget):
 
     def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id)
-        self.timeline, self.view, self.palette = Timeline(), View(wanted=0), Palette()
+        self.timeline, self.view, self.palette = Timeline(), View(load=NO_LOAD), Palette()
         self._strips: list[Strip] = []
 
     def show(self, timeline: Timeline, view: View, palette: Palette) -> None:

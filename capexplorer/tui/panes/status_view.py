@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...model.events import Command
+from ...model.load import Load, Users
 from ...model.timeline import Timeline
 
 JOURNAL_BACK = 200
@@ -16,15 +17,13 @@ JOURNAL_BACK = 200
 class View:
     """The screen's own state, in addition to the timeline."""
 
-    wanted: int
-    """Requested users after the last key."""
+    load: Load
+    """Requested after the last key."""
     max_users: int | None = None
     """The most users that may be set; None: this screen cannot set the load."""
     step: int = 1
     unit: Literal["users", "rate"] = "users"
     """Unit of the step."""
-    offered_per_s: float | None = None
-    """Requested rate after the last key; None: users are set."""
     spawn_rate: float | None = None
     paused: bool = False
     message: str = ""
@@ -58,10 +57,9 @@ class View:
 def watched(timeline: Timeline) -> View:
     """The view of a session that this screen does not steer, from the session's own events."""
     return View(
-        wanted=timeline.wanted,
+        load=timeline.load,
         step=timeline.step_size,
-        unit="users" if timeline.offered_per_s is None else "rate",
-        offered_per_s=timeline.offered_per_s,
+        unit="users" if isinstance(timeline.load, Users) else "rate",
         autopilot=_autopilot_steps(timeline),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from capexplorer.errors import InputError
-from capexplorer.steer.plan import Step, parse
+from capexplorer.steer.plan import Share, Step, parse
 from capexplorer.steer.plan_moves import PlanCursor
 
 from .cases import Result, run_cases
@@ -111,7 +111,9 @@ def _parsed(text: str) -> tuple[Step, ...] | None:
         assert line.startswith(f"{WHERE}: ") and line.isprintable() and len(line) <= LONGEST_LINE, line[:400]
         return None
     assert 1 <= len(steps) <= STEPS_MOST
-    assert all(0 <= step.users <= MAX_USERS and 0 <= step.hold_s < math.inf for step in steps)
+    assert all(
+        (isinstance(step.load, Share) or 0 <= step.load.users <= MAX_USERS) and 0 <= step.hold_s < math.inf for step in steps
+    )
     assert math.fsum(step.hold_s for step in steps) <= DAYS_MOST * 86_400
     return steps
 
@@ -127,8 +129,10 @@ def _lasts_s(steps: tuple[Step, ...]) -> float:
 
 
 def _figures(step: Step) -> tuple[int, float | None, float, str, float | None]:
-    share = None if step.share is None else round(step.share, 9)
-    return step.users, share, round(step.hold_s, 6), step.kind, step.offered_per_s
+    load, hold_s = step.load, round(step.hold_s, 6)
+    if isinstance(load, Share):
+        return 0, round(load.share, 9), hold_s, step.kind, 0.0 if load.of == "capacity" else None
+    return load.users, None, hold_s, step.kind, load.per_s
 
 
 def _expected(step: Expected) -> tuple[int, float | None, float, str, float | None]:

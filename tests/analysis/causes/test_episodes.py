@@ -9,7 +9,7 @@ from capexplorer import wording
 from capexplorer.analysis.causes.episode import Episodes
 from capexplorer.analysis.causes.occurrence import Occurrence
 from capexplorer.model.events import Ended, Event, Header, HostFacts, LevelOpened, Target, TargetFacts
-from capexplorer.model.load import Load
+from capexplorer.model.load import Users
 
 from ..seconds import (
     ERROR_500,
@@ -77,10 +77,10 @@ def test_advice_on_a_limit_set_by_the_session_names_the_sessions_option() -> Non
 
 
 def test_churn_that_ends_in_exhausted_ports_has_the_ports_as_its_alternative_cause() -> None:
-    episodes, seen = Episodes(), Occurrence(t_s=1.0, load=Load(10))
+    episodes, seen = Episodes(), Occurrence(t_s=1.0, load=Users(10))
     for id_ in ("connection_churn", "server_error", PORTS_IN_TIME_WAIT):
         episodes.add(id_, 0, seen)
-    reported = {mark.id: mark.finding.figures()["competing"] for mark in episodes.marks_to_publish(1.0, Load(10))}
+    reported = {mark.id: mark.finding.figures()["competing"] for mark in episodes.marks_to_publish(1.0, Users(10))}
     assert reported == {"connection_churn": [], "server_error": [PORTS_IN_TIME_WAIT], PORTS_IN_TIME_WAIT: []}
 
 

@@ -20,10 +20,10 @@ class Rig:
     def __init__(self, users: int = 0, max_users: int = 100, rate: float = 10.0, lost: str = "") -> None:
         """`lost`: the kind of report whose first one does not arrive."""
         self.ledger = Ledger()
-        self.ledger.offered_per_s = rate
+        self.ledger.per_s = rate
         self.lost = lost
         self.dispatch = Dispatch(self.report, lambda idle_user: self.woken.append(idle_user))
-        self.dispatch.offered_per_s, self.dispatch.max_users = rate, max_users
+        self.dispatch.per_s, self.dispatch.max_users = rate, max_users
         self.dispatch.users = lambda: self.users
         self.users, self.now_s = Counter[str](), 0.0
         self.woken: list[IdleUser] = []
@@ -191,7 +191,7 @@ def test_the_end_of_a_rate_drops_queued_iterations() -> None:
     rig = Rig(users=1)
     rig.arrive(3)
     assert rig.dispatch.clear() == []
-    rig.ledger.offered_per_s = None
+    rig.ledger.per_s = None
     tick = rig.tick()
     assert (tick.dropped, tick.running, tick.offered_per_s) == (Drops(stopped=2), 1, 0.0)
     rig.dispatch.ended(rig.running.pop(), 1.0)

@@ -12,6 +12,7 @@ from locust.exception import StopUser
 
 from capexplorer.load import native
 from capexplorer.load.load_thread import LoadThread
+from capexplorer.model.load import Users
 from capexplorer.steer.requested_load import RequestedLoad
 
 from .rig import Rig, user_class
@@ -71,14 +72,14 @@ def to_zero_and_back() -> dict[str, Any]:
 def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> dict[str, Any]:
     """The step before asked for 3 of 30 users at one a second: the step to 0 must end those that still run."""
     rig = Rig(user_class("U"))
-    requested_load = RequestedLoad(0, None, native.allocate_lock())
+    requested_load = RequestedLoad(Users(0), None, native.allocate_lock())
     requested_load.thread, requested_load.is_open = rig.host, True
-    requested_load.step(30)
+    requested_load.step(Users(30))
     up = rig.reaches(30)
     requested_load.spawn_rate = 1.0
-    requested_load.step(3)
+    requested_load.step(Users(3))
     rig.until(lambda: rig.host.users < 30)
-    rate = requested_load.step(0)
+    rate = requested_load.step(Users(0))
     down = rig.reaches(0)
     rig.host.stop()
     return {"30 users run": up, "rate": rate, "no user runs": down}

@@ -15,6 +15,7 @@ from locust.exception import StopUser
 
 from capexplorer.load.connections import closes
 from capexplorer.load.lean.session import LeanSession
+from capexplorer.model.load import OfferedRate
 from capexplorer.users import LeanHttpUser
 
 from ..servers import established
@@ -159,7 +160,7 @@ def of_a_pool_that_users_share(url: str) -> list[int]:
 def after_an_offered_rate(url: str) -> list[int]:
     """The pool of a rate, and the users that go on after it."""
     rig = Rig(_user(locust.FastHttpUser, url, "/exhausted"))  # takes 50 ms
-    rig.host.set_rate(50.0, "even", 20)
+    rig.host.set_rate(OfferedRate(per_s=50.0, arrivals="even", max_users=20))
     rig.until(lambda: established(url) >= 2)
     rig.host.set_users(1, 100.0)
     rig.until(lambda: rig.host.users == 1 and established(url) == 1)

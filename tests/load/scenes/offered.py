@@ -25,6 +25,7 @@ from capexplorer.load.workers.offered_rate import WorkerRate, to_message
 from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import Drops, OfferedTick
+from capexplorer.model.load import OfferedRate, Rate
 
 TIMEOUT_S = 60.0
 
@@ -67,8 +68,8 @@ class _Rig:
         return done()
 
     def offer(self, per_s: float, max_users: int = 100) -> bool:
-        self.host.set_rate(per_s, "even", max_users)
-        return self.until(lambda: any(isinstance(each, Spawned) and each.offered_per_s == per_s for each in self.reports))
+        self.host.set_rate(OfferedRate(per_s=per_s, arrivals="even", max_users=max_users))
+        return self.until(lambda: any(isinstance(each, Spawned) and each.load == Rate(per_s) for each in self.reports))
 
     def end(self) -> dict[str, Any]:
         """Stops the host; what holds at the end of every scene."""
@@ -197,7 +198,7 @@ def a_rate_ends_while_its_pool_grows() -> bool:
         shares=lambda: {"U": 1.0}, wanted=lambda: {"U": sum(chunks)}, begin=lambda users: None, can_grow=lambda: True, add=add
     )
     offering.pool = Pool(offering.dispatch, users, UserErrors())
-    offering.offer(400.0, "even", 1_000, at_once=False, shares=users.shares(), began=lambda: None)
+    offering.offer(OfferedRate(per_s=400.0, arrivals="even", max_users=1_000), shares=users.shares(), began=lambda: None)
     gevent.sleep(0.1)
     return chunks == [CHUNK]
 
@@ -209,7 +210,7 @@ def a_rate_comes_before_a_worker_has_joined() -> bool:
     context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
-    engine._offer(runner, to_message(WorkerRate(turn=1, offered_per_s=5.0, arrivals="even", max_users=2)))
+    engine._offer(runner, to_message(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
     is_on = offering.is_on
     engine._offer(runner, None)
     return is_on and not offering.is_on

@@ -12,6 +12,7 @@ from capexplorer.load import native
 from capexplorer.load.load_reports import Report, Spawned
 from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.workload import Workload
+from capexplorer.model.load import Users
 
 TIMEOUT_S = 60.0
 
@@ -50,4 +51,4 @@ class Rig:
         return self.until(lambda: self.host.users == users)
 
     def spawned(self, users: int) -> int:
-        return sum(isinstance(each, Spawned) and each.users == users for each in self.reports)
+        return sum(isinstance(each, Spawned) and each.load == Users(users) for each in self.reports)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from capexplorer.load.workers.offered_rate import MergedRate, WorkerRate, from_message, split, to_message
 from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import OfferedRate
 
-WHOLE = WorkerRate(turn=3, offered_per_s=200.0, arrivals="poisson", max_users=10)
+WHOLE = WorkerRate(turn=3, offered=OfferedRate(per_s=200.0, arrivals="poisson", max_users=10))
 
 
 def tick(*from_plan_ms: float, **more: object) -> OfferedTick:
@@ -21,13 +22,13 @@ def tick(*from_plan_ms: float, **more: object) -> OfferedTick:
 
 def test_each_worker_gets_an_equal_part_of_the_rate_and_a_part_of_the_users() -> None:
     parts = split(WHOLE, 3)
-    assert [each.max_users for each in parts] == [3, 3, 4]
-    assert sum(each.offered_per_s for each in parts) == 200.0
-    assert {(each.turn, each.arrivals) for each in parts} == {(3, "poisson")}
+    assert [each.offered.max_users for each in parts] == [3, 3, 4]
+    assert sum(each.offered.per_s for each in parts) == 200.0
+    assert {(each.turn, each.offered.arrivals) for each in parts} == {(3, "poisson")}
 
 
 def test_a_worker_has_at_least_one_user() -> None:
-    assert [each.max_users for each in split(WHOLE, 20)] == [1] * 20
+    assert [each.offered.max_users for each in split(WHOLE, 20)] == [1] * 20
 
 
 def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:

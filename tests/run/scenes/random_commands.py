@@ -14,6 +14,7 @@ from typing import Any
 
 from capexplorer.load import native
 from capexplorer.load.workload import Workload
+from capexplorer.model import load
 from capexplorer.model.controls import (
     ChangeWorkers,
     EndRun,
@@ -23,7 +24,6 @@ from capexplorer.model.controls import (
     SetAutopilot,
     StartPlan,
     StepTo,
-    StepToRate,
     WatchPart,
     Zero,
 )
@@ -117,10 +117,10 @@ class _RandomSession:
         assert self.live.controls.do(control) is None
 
     def _step_users(self) -> None:
-        self._do(StepTo(self.live.controls.state.wanted + self.random.choice((-3, 1, 2, 10))))
+        self._do(StepTo(load.Users(self.live.controls.state.load.users + self.random.choice((-3, 1, 2, 10)))))
 
     def _step_rate(self) -> None:
-        self._do(StepToRate((self.live.controls.state.offered_per_s or 0.0) + self.random.choice((-20.0, 5.0, 30.0))))
+        self._do(StepTo(load.Rate((self.live.controls.state.load.per_s or 0.0) + self.random.choice((-20.0, 5.0, 30.0)))))
 
     def _go_to_zero(self) -> None:
         self._do(Zero())
@@ -232,7 +232,7 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
                 {"name": each.name, "by": each.by, "on": each.args.get("on"), "why": each.args.get("why")}
                 for each in commands[-2:]
             ],
-            "users 10 s later": live.controls.state.wanted,
+            "users 10 s later": live.controls.state.load.users,
         }
     return observed
 
@@ -245,8 +245,8 @@ def controls_refused(folder: str) -> dict[str, Any]:
     live.take()
     wrong = (StartPlan("4:"), StartPlan("400:3s"), ChangeWorkers(add=False), WatchPart("db"))
     answers = [live.controls.do(control) for control in wrong]
-    live.controls.do(StepTo(50))
+    live.controls.do(StepTo(load.Users(50)))
     session.settle()
     commands = [[event.name, event.args] for event in live.take() if isinstance(event, Command)]
     live.session_run.sink.close()
-    return {"answers": answers, "commands": commands, "users": live.controls.state.wanted}
+    return {"answers": answers, "commands": commands, "users": live.controls.state.load.users}

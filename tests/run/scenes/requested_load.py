@@ -13,7 +13,7 @@ import msgspec
 
 from capexplorer.load import native
 from capexplorer.load.user_code import UserError, UserErrors
-from capexplorer.model.load import Load
+from capexplorer.model.load import Rate, Users
 from capexplorer.run.header import VERSIONED, versions
 from capexplorer.run.user_error_marks import UserErrorMarks, cause_of
 from capexplorer.steer.requested_load import RequestedLoad
@@ -24,7 +24,8 @@ def spawn_rates() -> dict[str, dict[str, float]]:
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
     return {
         str(given): {
-            f"{before} to {users}": RequestedLoad(0, given, native.allocate_lock()).rate(before, users) for before, users in steps
+            f"{before} to {users}": RequestedLoad(Users(0), given, native.allocate_lock()).rate(before, users)
+            for before, users in steps
         }
         for given in (None, 5.0)
     }
@@ -35,15 +36,15 @@ def step_at_once_from_a_pool() -> list[float | None]:
     host: Any = SimpleNamespace(users=800, set_users=lambda users, rate: None)
     rates = []
     for at_once in (True, False):
-        requested_load = RequestedLoad(0, None, native.allocate_lock())
-        requested_load.thread, requested_load.is_open, requested_load.offered_per_s = host, True, 200.0
-        rates.append(requested_load.move(10, requested_load.driver.generation, at_once=at_once))
+        requested_load = RequestedLoad(Users(0), None, native.allocate_lock())
+        requested_load.thread, requested_load.is_open, requested_load.load = host, True, Rate(200.0)
+        rates.append(requested_load.move(Users(10), requested_load.driver.generation, at_once=at_once))
     return rates
 
 
 def clamped_rates() -> list[float | None]:
     """The spawn rates that result from setting one that is too low, too high, valid, and none."""
-    requested_load, rates = RequestedLoad(0, 5.0, native.allocate_lock()), []
+    requested_load, rates = RequestedLoad(Users(0), 5.0, native.allocate_lock()), []
     for rate in (1e-9, 1e300, 7.0, None):
         requested_load.set_spawn_rate(rate)
         rates.append(requested_load.spawn_rate)
@@ -52,14 +53,14 @@ def clamped_rates() -> list[float | None]:
 
 def step_before_opening() -> dict[str, Any]:
     """The gate of the load is opened after a step, and shut again."""
-    requested_load = RequestedLoad(5, None, native.allocate_lock())
+    requested_load = RequestedLoad(Users(5), None, native.allocate_lock())
     observed: dict[str, Any] = {
-        "spawn rate of the step": requested_load.step(8),
+        "spawn rate of the step": requested_load.step(Users(8)),
         "spawn rate of the opening": requested_load.open(),
         "open after opening": requested_load.is_open,
     }
     requested_load.shut()
-    return {**observed, "users after shutting": requested_load.wanted, "open after shutting": requested_load.is_open}
+    return {**observed, "users after shutting": requested_load.load.users, "open after shutting": requested_load.is_open}
 
 
 def marks_of_user_errors() -> list[Any]:
@@ -75,7 +76,7 @@ def marks_of_user_errors() -> list[Any]:
         host.errors.waiting.extend([error] * exceptions)
         host.replaced = replaced
         t_s = 10.0 * len(marks) if len(marks) != 4 else 31.0
-        found = list(errors.marks(host, t_s, epoch=1, load=Load(10), all_changes=len(marks) == 7))
+        found = list(errors.marks(host, t_s, epoch=1, load=Users(10), all_changes=len(marks) == 7))
         marks.append(msgspec.to_builtins(found[0]) if found else None)
     assert host.errors.waiting == deque([])
     return marks
@@ -92,7 +93,7 @@ def marks_of_a_name_that_does_not_resolve() -> list[Any]:
     host.errors.waiting.extend(
         [UserError("gaierror", "[Errno -2] Name or service not known", ""), UserError("KeyError", "'x'", "")]
     )
-    return [[mark.key, mark.severity] for mark in UserErrorMarks().marks(host, 20.0, epoch=1, load=Load(10))]
+    return [[mark.key, mark.severity] for mark in UserErrorMarks().marks(host, 20.0, epoch=1, load=Users(10))]
 
 
 def header_versions() -> dict[str, Any]:
