@@ -105,7 +105,9 @@ def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadThre
     load_thread.start()
     own_events = options.locustfile is None
     users_url = options.users_url(run.service.url)
-    run.drive(load_thread, load_thread.load(lambda: _workload(options, run.service.url), users_url, own_events=own_events))
+    run.drive(
+        load_thread, load_thread.make_workload(lambda: _workload(options, run.service.url), users_url, own_events=own_events)
+    )
     return load_thread
 
 

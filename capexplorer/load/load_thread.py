@@ -207,13 +207,13 @@ class LoadThread(HubThread):
         super().start()
         self.call(self._prepare)
 
-    def load(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
+    def make_workload(self, make: Callable[[], Workload], url: str | None, *, own_events: bool) -> Workload:
         """Make the user classes in the load thread. Raises what `make` raises (InputError).
 
         `own_events`: use new event hooks instead of `locust.events`, with which locustfiles register listeners and profiles do
         not.
         """
-        return self.call(lambda: self._load(make, url, own_events))
+        return self.call(lambda: self._make_workload(make, url, own_events))
 
     @property
     def users(self) -> int:
@@ -272,7 +272,7 @@ class LoadThread(HubThread):
     def _is_user(self, greenlet: Any) -> bool:
         return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets
 
-    def _load(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
+    def _make_workload(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
         workload = make()
         self._make_environment = partial(self._environment_of, workload, url, own_events)
         environment = self._environment = self._make_environment()

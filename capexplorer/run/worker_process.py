@@ -99,7 +99,7 @@ class WorkerProcess:
         if job.users is not None:
             redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run
         self._load_thread.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
-        self._load_thread.load(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
+        self._load_thread.make_workload(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
         gc.set_threshold(700, 10, 10)
 

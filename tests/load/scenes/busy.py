@@ -132,7 +132,7 @@ class _Run:
     def __init__(self, *kinds: type[User]) -> None:
         self.host = LoadThread(lambda report: None)
         self.host.start()
-        self.host.load(lambda: Workload(kinds), None, own_events=True)
+        self.host.make_workload(lambda: Workload(kinds), None, own_events=True)
         self.counted: dict[str, int] = {}
         self.warmup: dict[str, int] = {}
         self.activity = ActivitySums()

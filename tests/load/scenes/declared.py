@@ -32,7 +32,7 @@ def _run(
     """The ticks of users of a profile until `enough` (20 s at most)."""
     host = LoadThread(lambda report: None)
     host.start()
-    host.load(lambda: workload.from_profile(declared, url, groups), url, own_events=True)
+    host.make_workload(lambda: workload.from_profile(declared, url, groups), url, own_events=True)
     host.set_users(count, 100.0)
     ticks: list[RecordedTick] = []
     deadline_s = time.monotonic() + 20

@@ -51,7 +51,7 @@ class _Rig:
         options = MasterOptions(accepts_plain=plain, here="here")
         self.host = LoadThread(self.reports.append, engine=partial(MasterEngine, options=options, job=JOB_GIVEN))
         self.host.start()
-        self.host.load(lambda: Workload((_Someone,)), None, own_events=True)
+        self.host.make_workload(lambda: Workload((_Someone,)), None, own_events=True)
         self.engine: Any = self.host.engine
 
     def of(self, kind: type) -> list[Any]:
@@ -185,7 +185,7 @@ def workers_take_over_the_users_of_this_process() -> list[Any]:
     reports: list[Report] = []
     host = LoadThread(reports.append)
     host.start()
-    host.load(lambda: Workload((_Someone,)), None, own_events=True)
+    host.make_workload(lambda: Workload((_Someone,)), None, own_events=True)
     rig = _Rig.__new__(_Rig)
     rig.reports, rig.host = reports, host
     host.set_users(4, 100.0)
@@ -209,7 +209,7 @@ def workers_cannot_take_over_where_they_cannot_join() -> list[Any]:
     reports: list[Report] = []
     host = LoadThread(reports.append)
     host.start()
-    host.load(lambda: Workload((_Someone,)), None, own_events=True)
+    host.make_workload(lambda: Workload((_Someone,)), None, own_events=True)
     taken = _Rig()
     found: list[Any] = []
     for port in (taken.engine.port, 0):

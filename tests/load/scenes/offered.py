@@ -50,7 +50,7 @@ class _Rig:
         self.is_conserved = True
         self.host = LoadThread(self.reports.append)
         self.host.start()
-        self.host.load(lambda: Workload(classes), None, own_events=True)
+        self.host.make_workload(lambda: Workload(classes), None, own_events=True)
 
     def tick(self) -> OfferedTick | None:
         tick = self.host.drain(time.monotonic()).tick.offered

@@ -39,7 +39,7 @@ class Rig:
         self.reports: list[Report] = []
         self.host = LoadThread(self.reports.append)
         self.host.start()
-        self.host.load(lambda: Workload(classes, shape), None, own_events=own_events)
+        self.host.make_workload(lambda: Workload(classes, shape), None, own_events=own_events)
 
     def until(self, done: Callable[[], bool]) -> bool:
         deadline_s = time.monotonic() + TIMEOUT_S
