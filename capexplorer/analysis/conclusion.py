@@ -46,6 +46,7 @@ from ..model.findings import Bottleneck, Cause, Leak
 from ..model.grades import Severity
 from ..model.level import Level
 from ..model.level_use import are_warm, counted_ratio
+from ..model.load import Rate
 from ..model.rate_verdicts import RateCapacity
 from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
@@ -153,8 +154,8 @@ def stalled(view: EpochView, changed: ServiceChanged | None) -> ShortStall | Non
     if not found:
         return None
     longest, level = max(found, key=lambda each: each[0].seconds)
-    users = None if level.offered_per_s is not None else float(level.users)
-    return ShortStall(longest.at_s, longest.seconds, len(found), users, level.offered_per_s)
+    users = None if isinstance(level.load, Rate) else float(level.users)
+    return ShortStall(longest.at_s, longest.seconds, len(found), users, level.load.per_s)
 
 
 def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
@@ -232,7 +233,7 @@ def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
     used, worst = max((_most_disturbed(level) for level in levels), key=lambda found: found[0])
     cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
     users = tuple(sorted({float(level.users) for level in left_out if level.users}))
-    rates = tuple(sorted({level.offered_per_s for level in left_out if level.offered_per_s}))
+    rates = tuple(sorted({level.load.per_s for level in left_out if level.load.per_s}))
     return CpuUsedByOthers(used, cores, tuple(worst.other_processes), users, rates)
 
 
@@ -246,9 +247,7 @@ def _ends_early(view: EpochView, level: Level) -> bool:
     """Whether the bins of a ramp that describe the service end well below its last rate."""
     verdicts = view.rates.levels if view.rates is not None and level.opened.ramp else ()
     used = next((each for each in verdicts if each.level == level.opened.index), None)
-    return used is not None and (
-        used.why not in (None, "recovery") or used.offered_per_s < RAMP_TOP * (level.offered_per_s or 0.0)
-    )
+    return used is not None and (used.why not in (None, "recovery") or used.offered_per_s < RAMP_TOP * (level.load.per_s or 0.0))
 
 
 def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegrades, ...]:

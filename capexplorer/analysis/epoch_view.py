@@ -186,7 +186,7 @@ class EpochView:
         clean = self.clean(invalidating)
         lasting = [mark for mark in invalidating if not is_past(mark, clean)]
         most = max((level.users for level in clean if level.users), default=None)
-        most_per_s = max((level.offered_per_s for level in clean if level.offered_per_s), default=None)
+        most_per_s = max((level.load.per_s for level in clean if level.load.per_s), default=None)
         return InvalidLevels(min(lasting, key=since_s), most, most_per_s) if lasting else None
 
     @property
@@ -291,7 +291,7 @@ def is_past(mark: Mark, clean: Sequence[Level]) -> bool:
     """Whether the cause has ended and a later level with at least as much load did not have it."""
     later = (level for level in clean if level.started_s >= last_s(mark))
     if mark.offered_per_s is not None:
-        return mark.state == "closed" and any((level.offered_per_s or 0.0) >= mark.offered_per_s for level in later)
+        return mark.state == "closed" and any((level.load.per_s or 0.0) >= mark.offered_per_s for level in later)
     return mark.state == "closed" and any(level.users >= (mark.users or 0) for level in later if level.users)
 
 

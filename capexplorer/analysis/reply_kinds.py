@@ -16,6 +16,7 @@ from ..model.figures import LevelEndpoint
 from ..model.findings import RepliesChanged
 from ..model.histogram import counts_between
 from ..model.level import Level
+from ..model.load import Rate, Users
 from ..model.timeline import Timeline
 
 FASTER_TIMES = 5.0
@@ -55,8 +56,8 @@ def marks(timeline: Timeline, epoch: int) -> Iterator[Mark]:
     """At most one mark: about the endpoint with the greatest share of such replies."""
     closed = [level for level in timeline.levels if level.opened.epoch == epoch and level.closed is not None and level.has_load]
     settled = [level for level in closed if level.figures.settled and not level.opened.ramp]
-    at_rates = [level for level in settled if level.offered_per_s is not None]
-    at_users = [level for level in settled if level.offered_per_s is None]
+    at_rates = [level for level in settled if isinstance(level.load, Rate)]
+    at_users = [level for level in settled if isinstance(level.load, Users)]
     found = [each for levels in (at_users, at_rates) for each in _found(sorted(levels, key=_load))]
     if not found:
         return
@@ -66,7 +67,7 @@ def marks(timeline: Timeline, epoch: int) -> Iterator[Mark]:
 
 
 def _load(level: Level) -> float:
-    return level.users if level.offered_per_s is None else level.offered_per_s
+    return level.load.amount
 
 
 def _found(levels: Sequence[Level]) -> Iterator[tuple[_Seen, RepliesChanged]]:

@@ -26,7 +26,7 @@ from ..model.figures import LevelBin, LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.limits import LEAST_GENERATOR_OPEN_FILES
-from ..model.load import Users
+from ..model.load import Rate, Users
 from ..model.offered import OfferedFigures
 from ..model.sources import EventSource
 from ..model.timeline import Timeline
@@ -180,14 +180,14 @@ def _contradicts(mark: Mark, timeline: Timeline) -> bool:
 def level_line(closed: LevelClosed) -> str:
     """One level in one line."""
     figures = closed.figures
-    if closed.bins and closed.offered_per_s is not None:
-        return f"ramp to {offered_rate(closed.offered_per_s)} offered: {_most_finished(closed.bins)}"
+    if closed.bins and isinstance(closed.load, Rate):
+        return f"ramp to {offered_rate(closed.load.per_s)} offered: {_most_finished(closed.bins)}"
     if closed.bins:
         return f"ramp to {closed.users} users: {_most(closed.bins)}"
     load = (
         f"level {closed.users:>5} users"
-        if closed.offered_per_s is None
-        else f"level {offered_rate(closed.offered_per_s):>7} offered"
+        if isinstance(closed.load, Users)
+        else f"level {offered_rate(closed.load.per_s):>7} offered"
     )
     if closed.void is not None:
         return f"{load}: {wording.VOID[closed.void]}"

@@ -283,6 +283,11 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     bins: tuple[LevelBin, ...] = ()
     """The seconds of a ramp by user count or offered rate, at most 24 bins; its `figures` have no rates."""
 
+    @property
+    def load(self) -> Load:
+        """As in `LevelOpened`."""
+        return logged_load(self.users, self.offered_per_s)
+
 
 # -- part ----------------------------------------------------------------------------------------------------------------------
 # A watched part was found, changed, or can no longer be read.

@@ -11,7 +11,7 @@ from .events import LevelClosed, LevelOpened, Sample
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .histogram import LatencyHistogram, merged
 from .level_fold import LevelFold, RampFold
-from .load import Load
+from .load import Load, Users
 
 Void = Literal["worker_lost"]
 """Reason why a level has no figures."""
@@ -77,11 +77,6 @@ class Level:
         return self.opened.users
 
     @property
-    def offered_per_s(self) -> float | None:
-        """The offered rate, by which a rate level is named; None: a level of users."""
-        return self.opened.offered_per_s
-
-    @property
     def has_load(self) -> bool:
         """Whether users or a rate above 0 were requested, so that requests are expected."""
         return not self.load.is_zero
@@ -135,7 +130,7 @@ class Level:
         """Latencies of successes in its settled seconds; at an offered rate times from plan. Empty in logs without histograms."""
         fold = self.fold
         if fold is not None:
-            return fold.merged.histogram() if self.offered_per_s is None else fold.merged.offered.histogram
+            return fold.merged.histogram() if isinstance(self.load, Users) else fold.merged.offered.histogram
         return histogram_of(self.figures, self.endpoints)
 
     @property

@@ -94,7 +94,7 @@ class RampFold:
     @classmethod
     def of(cls, opened: LevelOpened, columns: Columns | None = None) -> RampFold:
         """For a ramp of users, or of an offered rate."""
-        return cls(columns, "users" if opened.offered_per_s is None else "offered_per_s")
+        return cls(columns, opened.load.column)
 
     def add(self, sample: Sample, tick: int | None = None) -> None:
         """Add one tick, unless the process was suspended in it. `tick`: as of a LevelFold."""

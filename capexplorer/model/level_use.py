@@ -53,7 +53,7 @@ def level_use(level: Level, verdict: Verdict | None) -> LevelUse:
 def _whys(level: Level, index: int, verdict: Verdict) -> Iterator[Why]:
     rates = verdict.rates
     regimes = [each for each in (*verdict.regimes, *(rates.regimes if rates is not None else ())) if index in each.levels]
-    load = level.offered_per_s or float(level.users)
+    load = level.load.amount
     if len(regimes) > 1:
         yield "changed"
     if any(not each.judged and not _may_be_load(each, load) for each in regimes):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, TypedDict
+from typing import Annotated, ClassVar, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,8 @@ class Users(msgspec.Struct, frozen=True, tag="users"):
 
     users: Annotated[int, Meta(ge=0, le=1_000_000_000)]
     per_s: ClassVar[None] = None
+    column: ClassVar[Literal["users"]] = "users"
+    """Of the seconds, with the load at each."""
 
     @property
     def zero(self) -> Users:
@@ -32,6 +34,11 @@ class Users(msgspec.Struct, frozen=True, tag="users"):
     def is_zero(self) -> bool:
         """Whether nothing is requested."""
         return self.users == 0
+
+    @property
+    def amount(self) -> float:
+        """Their number."""
+        return float(self.users)
 
     @property
     def named(self) -> NamedLoad:
@@ -48,6 +55,8 @@ class Rate(msgspec.Struct, frozen=True, tag="rate"):
 
     per_s: Annotated[float, Meta(ge=0, le=1e9)]
     users: ClassVar[int] = 0
+    column: ClassVar[Literal["offered_per_s"]] = "offered_per_s"
+    """Of the seconds, with the load at each."""
 
     @property
     def zero(self) -> Rate:
@@ -58,6 +67,11 @@ class Rate(msgspec.Struct, frozen=True, tag="rate"):
     def is_zero(self) -> bool:
         """Whether nothing is offered."""
         return self.per_s == 0
+
+    @property
+    def amount(self) -> float:
+        """Iterations a second."""
+        return self.per_s
 
     @property
     def named(self) -> NamedLoad:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ..model.events import Drops, LevelOpened
+from ..model.load import Users
 from ..model.offered import OfferedFigures
 from ..model.percentiles import Latency
 
@@ -23,10 +24,10 @@ COLUMNS = (
 
 def offered(opened: LevelOpened, found: OfferedFigures | None) -> dict[str, Any] | None:
     """The iterations of a rate level over its settled seconds; only its rate if it has none. None: a level of users."""
-    if opened.offered_per_s is None:
+    if isinstance(opened.load, Users):
         return None
     shown: dict[str, Any] = {
-        "offered_per_s": _rounded(found.offered_per_s if found is not None else opened.offered_per_s),
+        "offered_per_s": _rounded(found.offered_per_s if found is not None else opened.load.per_s),
         "arrivals": opened.arrivals,
     }
     if found is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .. import wording
 from ..model.clients import clients_of
 from ..model.events import Header, Verdict
+from ..model.load import Rate
 from ..model.rate_verdicts import RateObjective, RateVerdict
 from ..model.timeline import Timeline
 from ..model.verdicts import SloVerdict
@@ -44,7 +45,7 @@ def _users(header: Header, timeline: Timeline) -> list[str]:
     users: Mapping[str, Any] = header.profile.get("users") or {}
     clients = " and ".join(clients_of(header))
     by, locustfile = f" ({clients})" if clients else "", users.get("locustfile")
-    at_rates = [level.offered_per_s is not None for level in timeline.levels]
+    at_rates = [isinstance(level.load, Rate) for level in timeline.levels]
     found, waits = [], _waits(users.get("wait_s"))
     if locustfile:
         found.append(f"The users are those of {locustfile}{by}.")
@@ -145,7 +146,7 @@ def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> 
     """`; at 30/s p95 from plan was 239 ms`: of the nearest rate below that was served in full; empty if there is none."""
     served = {each.level for each in rates.levels if each.state == "kept" and each.why in (None, "recovery")}
     measured = [
-        (level.offered_per_s, offered.from_plan_ms.p95)
+        (level.load.per_s, offered.from_plan_ms.p95)
         for level in timeline.levels
         if level.opened.index in served and not level.opened.ramp and (offered := level.figures.offered) is not None
     ]

@@ -6,6 +6,7 @@ from .. import wording
 from ..model.figures import LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
+from ..model.load import Users
 from ..model.offered import OfferedFigures
 from ..model.rate_verdicts import RateLevelVerdict
 from ..model.timeline import Timeline
@@ -32,7 +33,7 @@ def lines(timeline: Timeline) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     verdicts = wording.reported(timeline)
     for level in timeline.levels:
-        if level.offered_per_s is None:
+        if isinstance(level.load, Users):
             continue
         verdict = verdicts.get(level.opened.epoch)
         judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
@@ -45,7 +46,7 @@ def _rows_of(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ..
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
     words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else numbers.MISSING
-    return [_line(level.figures, level.figures.offered, words, level.offered_per_s)]
+    return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
 
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:

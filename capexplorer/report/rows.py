@@ -13,6 +13,7 @@ from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level, Void
 from ..model.level_use import LevelUse, level_uses
+from ..model.load import Rate, Users
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation
 
@@ -95,7 +96,7 @@ class ReportedLevel:
 
 def offered_rate(opened: LevelOpened, figures: LevelFigures) -> float | None:
     """The rate of a level of offered rates, in iterations a second; of a bin of a ramp its mean. None: a level of users."""
-    return figures.offered.offered_per_s if opened.ramp and figures.offered is not None else opened.offered_per_s
+    return figures.offered.offered_per_s if opened.ramp and figures.offered is not None else opened.load.per_s
 
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
@@ -106,7 +107,7 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     """The rows of levels of users. Levels of offered rates have a table of their own (`rate_table`)."""
-    return [row for row in level_rows(timeline) if row.opened.offered_per_s is None]
+    return [row for row in level_rows(timeline) if isinstance(row.opened.load, Users)]
 
 
 def off_curve(use: LevelUse) -> OffCurve | None:
@@ -122,7 +123,7 @@ def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[
                 level.opened,
                 level.started_s,
                 level.users,
-                "rate" if level.offered_per_s is not None else off_curve or "step",
+                "rate" if isinstance(level.load, Rate) else off_curve or "step",
                 level.settled_s,
                 ended_s,
                 level.figures,
@@ -154,7 +155,7 @@ def bin_kind(kind: OffCurve | None) -> Kind:
 
 def bin_users(level: Level, part: LevelBin) -> float:
     """Users of a ramp's bin; 0 for a ramp of rates, since its pool does not measure the load."""
-    return part.users if level.offered_per_s is None else 0.0
+    return part.users if isinstance(level.load, Users) else 0.0
 
 
 def epochs(rows: list[ReportedLevel]) -> list[int]:

@@ -17,6 +17,7 @@ from ..model.events import Header, Mark, Note, Reanalysed, Verdict
 from ..model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
 from ..model.level import Level
 from ..model.level_use import level_uses
+from ..model.load import Rate, Users
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
 from ..model.timeline import Timeline
@@ -75,7 +76,7 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     for level in timeline.levels:
         use, degraded = uses[level.opened.index], first.get(level.opened.epoch, ())
         kind = "ramp" if level.opened.ramp else "recovery" if "recovery" in use.whys else "step"
-        kind = "rate" if kind != "ramp" and level.offered_per_s is not None else kind
+        kind = "rate" if kind != "ramp" and isinstance(level.load, Rate) else kind
         for part in level.bins if level.opened.ramp else (level,):
             judged = {"held": use.is_disturbed, "service_state": _STATES.get(use.why or "")}
             entries.append(_entry(level, part, timeline.last_s, kind, degraded) | judged | _parts(part.figures))
@@ -90,7 +91,7 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
 
 def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: Degradations) -> dict[str, Any]:
     """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
-    users, figures = part.users if level.offered_per_s is None else 0.0, part.figures
+    users, figures = part.users if isinstance(level.load, Users) else 0.0, part.figures
     opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
     return {
         "index": opened.index,

@@ -56,7 +56,7 @@ def tick_of(timeline: Timeline, level: Level, load: float | None = None) -> int 
         return None
     if load is None or not level.opened.ramp:
         return next((tick for tick in ticks if timeline.columns["settled"][tick]), ticks[0])
-    loads = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"]
+    loads = timeline.columns[level.load.column]
     return min(ticks, key=lambda tick: abs(loads[tick] - load) if loads[tick] == loads[tick] else float("inf"))
 
 
@@ -79,7 +79,7 @@ def stops(timeline: Timeline) -> list[CurveStop]:
 def _loads(level: Level) -> Sequence[float]:
     """The load of a level, or those of a ramp's bins."""
     if not (level.opened.ramp and level.bins):
-        return (float(level.users) if isinstance(level.load, Users) else level.load.per_s,)
+        return (level.load.amount,)
     if isinstance(level.load, Users):
         return [part.users for part in level.bins]
     return [part.figures.offered.offered_per_s for part in level.bins if part.figures.offered is not None]

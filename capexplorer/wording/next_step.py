@@ -10,10 +10,9 @@ from ..model.events import Proposed
 from ..model.load import Users
 from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
 from ..model.timeline import Timeline
-from . import numbers
+from . import numbers, quantities
 from .autopilot_and_plan import TROUBLES, VERIFICATION_ENDS, VERIFYING, found
 from .knee_sentences import short_knee
-from .quantities import offered_rate
 from .rate_sentences import short_rate_capacity
 
 LINEAR = 0.93
@@ -100,7 +99,7 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
     if proposed.proposal == Hold("rate"):
         return _at_a_rate(timeline)
     if taken and level is not None and _changed_s(timeline) > proposed.t_s:
-        load = numbers.counted(level.users) if level.offered_per_s is None else offered_rate(level.offered_per_s)
+        load = quantities.requested(level.load)
         return NextStep("", f"changing to {load}")
     match proposed.proposal:
         case GoTo() as step:
@@ -158,7 +157,7 @@ def under_way(timeline: Timeline) -> str:
     """
     if timeline.level is None:
         return ""
-    load = numbers.counted(timeline.load.users) if isinstance(timeline.load, Users) else offered_rate(timeline.load.per_s)
+    load = quantities.requested(timeline.load)
     proposal = timeline.proposed.proposal if timeline.proposed is not None else None
     if proposal == Hold("rate_search"):
         return f"finding the capacity as an offered rate: {load}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from ..model.load import Load, Users
 from . import units
 from .numbers import MISSING, count, counted, number, significant, three_digits, users_of_level, with_error
 
@@ -140,6 +141,11 @@ def byte_rate(per_s: float | None) -> str:
 def offered_rate(per_s: float) -> str:
     """An offered rate, which is a setting, with the digits that distinguish levels: `80/s`, `141.4/s`, `1,250/s`."""
     return f"{per_s:,.0f}/s" if abs(per_s) >= 999.95 else f"{per_s:.4g}/s"
+
+
+def requested(load: Load) -> str:
+    """The load of a level: `47 users`, `80/s`."""
+    return counted(load.users) if isinstance(load, Users) else offered_rate(load.per_s)
 
 
 def load(users: float | None, offered_per_s: float | None) -> str:

@@ -107,7 +107,7 @@ def _explorations(service: Service, first_seed: int, count: int) -> tuple[str, .
         errors.append(abs(found.per_s / CAPACITY - 1) if found is not None else np.inf)
         covered += found is not None and _holds(found)
         lasted_s.append(session.now_s)
-        most_per_s = max(most_per_s, *(level.offered_per_s or 0.0 for level in session.timeline.levels))
+        most_per_s = max(most_per_s, *(level.load.per_s or 0.0 for level in session.timeline.levels))
     shares = [f"{np.mean(np.array(errors) <= bound):.0%}" for bound in (0.05, 0.10)]
     return (*shares, f"{covered / count:.0%}", f"{np.median(lasted_s):.0f}", f"{max(lasted_s):.0f}", f"{most_per_s:g}/s")
 

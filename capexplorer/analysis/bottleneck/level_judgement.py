@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.findings import Readings
+from ...model.load import Users
 from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
@@ -406,6 +407,6 @@ def _nothing_limits(
 
 def _may_be_at_limit(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
     """Whether an offered rate lies within the interval of the capacity, or above it."""
-    if level.level.offered_per_s is None or knee is None or knee.users is None or knee.kind == "no_knee":
+    if isinstance(level.level.load, Users) or knee is None or knee.users is None or knee.kind == "no_knee":
         return False
     return level.users >= (knee.users if knee.users_low is None else knee.users_low)

@@ -14,6 +14,7 @@ from ...addresses import is_loopback
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
 from ...model.level import Level
+from ...model.load import Rate
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
@@ -57,7 +58,7 @@ class MeasuredLevel:
     @property
     def users(self) -> float:
         """The load: users of the level; for a bin of a ramp their mean; at an offered rate iterations a second."""
-        is_own = self.level.opened.ramp or self.level.offered_per_s is not None
+        is_own = self.level.opened.ramp or isinstance(self.level.load, Rate)
         return self.rates.users if is_own else float(self.level.users)
 
     def seconds(self, timeline: Timeline) -> list[int]:

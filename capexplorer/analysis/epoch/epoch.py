@@ -17,6 +17,7 @@ from typing import Any
 from ...model.events import Verdict
 from ...model.level import Level
 from ...model.level_use import counted_ratio
+from ...model.load import Users
 from ...model.rate_verdicts import RateVerdict
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, SloVerdict
@@ -136,7 +137,7 @@ class Epoch(MeasuredEpoch):
 
     def ladder_of(self, level: Level) -> MeasuredEpoch:
         """The ladder that a level is on: of users, or of offered rates."""
-        return self if level.offered_per_s is None else self.rate_ladder
+        return self if isinstance(level.load, Users) else self.rate_ladder
 
     def _objectives(self) -> tuple[SloVerdict, ...]:
         free = [level for level in self.fit if not level.disturbed]
@@ -166,7 +167,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     verdict in seconds of the session, if not now.
     """
     given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
-    own = tuple(level for level in given if level.offered_per_s is None)
+    own = tuple(level for level in given if isinstance(level.load, Users))
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
     counted = [level for level in counted if level.opened.index not in partial]

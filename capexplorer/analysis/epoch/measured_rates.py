@@ -13,6 +13,7 @@ import numpy as np
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
+from ...model.load import Rate
 from ...model.offered import OfferedFigures
 from ...model.slice import Slice
 from ...model.timeline import Timeline
@@ -76,7 +77,7 @@ def backlog_above(levels: Iterable[Level], rate_per_s: float, in_flight: int) ->
     `levels`: those before, of one epoch. `in_flight`: at the start of this rate. The measure is the nearest rate that is not
     higher, since a higher one may have been overload; without one, the level with the shortest time from plan.
     """
-    settled = (level for level in levels if level.offered_per_s and not level.opened.ramp and level.figures.settled)
+    settled = (level for level in levels if level.load.per_s and not level.opened.ramp and level.figures.settled)
     known = [level.figures.offered for level in settled if level.figures.offered and level.figures.offered.offered_per_s > 0]
     needed_s = [(each.offered_per_s, each.in_flight_mean / each.offered_per_s) for each in known]
     below = [each for each in needed_s if each[0] <= (1 + SAME_RATE) * rate_per_s]
@@ -144,7 +145,7 @@ class RateLadder(MeasuredEpoch):
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
     """The ladder of those `levels` that offered a constant rate and settled, and of the bins of ramps that ended."""
-    own = tuple(level for level in levels if level.offered_per_s is not None)
+    own = tuple(level for level in levels if isinstance(level.load, Rate))
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...model.level import Level
+from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ..knee.limit import FAILURES_MORE
 from ..ladder import LadderLevel, LevelPart, Measured, parts
@@ -40,7 +41,7 @@ LIMITED = 429
 
 def is_limited(timeline: Timeline, level: Level) -> bool:
     """Whether nearly all failed requests of a level of users got a 429."""
-    return level.offered_per_s is None and refused_status(timeline, level) == LIMITED
+    return isinstance(level.load, Users) and refused_status(timeline, level) == LIMITED
 
 
 def without_burst(found: Sequence[LevelPart], level: Level) -> list[LevelPart]:
@@ -209,7 +210,7 @@ def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFa
         figures = part_figures(timeline, level, ticks[first:last])
         users = figures.users_mean or float(level.users)
         began_inside = first > 0 or failing is not None
-        after_queue = first > 0 and level.offered_per_s is not None and queue_filled(timeline, level, ticks[first])
+        after_queue = first > 0 and isinstance(level.load, Rate) and queue_filled(timeline, level, ticks[first])
         found.append(LevelPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
     return found
 
@@ -274,13 +275,13 @@ def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
     known = _known.get(level)
     if known is None or known.seconds != len(ticks):
         # at an offered rate failures begin with the queue, which fills up long after the step
-        may_settle = level.opened.since_s is None and level.offered_per_s is None
+        may_settle = level.opened.since_s is None and isinstance(level.load, Users)
         failing = settling_failures(timeline, level, ticks) if may_settle else None
         goodput = np.asarray(searched_series(timeline, level, ticks)[0], float)
         at = _sure_changes(timeline, level, ticks, goodput) if failing is None else []
         is_whole = not at and failing is None
         doubtful = _doubtful(goodput) if is_whole else ()
-        slow_last = slow_last_seconds(goodput) if is_whole and level.offered_per_s is None else 0
+        slow_last = slow_last_seconds(goodput) if is_whole and isinstance(level.load, Users) else 0
         known = _known[level] = LevelChanges(len(ticks), at, doubtful, failing, slow_last)
     return known
 
@@ -289,7 +290,7 @@ def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodpu
     """Indices of certain changes: first of failures, then jumps of goodput in each part between them."""
     if len(ticks) < 2 * SIDE_LEAST:
         return []
-    names = ("requests", "failures", *(() if level.offered_per_s is None else ("in_flight",)))
+    names = ("requests", "failures", *(() if isinstance(level.load, Users) else ("in_flight",)))
     at = failing_changes(*(np.array([timeline.columns[name][tick] for tick in ticks]) for name in names))
     if np.isnan(goodput).any():
         return at

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
+from ...model.load import Rate
 from ..knee.crossing import LINEAR_LIKELY
 from ..ladder import LadderLevel, Measured, pooled
 from ..rates.rate_level import SAME_RATE
@@ -303,7 +304,7 @@ def _is_slower(each: Measured, others: Sequence[Measured]) -> bool:
     """Whether a level of an offered rate takes SLOWER times the slowest mean response of the others that do not fail."""
     clean = [other.figures.response_ms for other in others if failure_ratio_of(other.ladder_level) < FAILING]
     usual_ms, response_ms = [value for value in clean if value is not None], each.figures.response_ms
-    return each.level.offered_per_s is not None and bool(usual_ms) and (response_ms or 0.0) > SLOWER * max(usual_ms)
+    return isinstance(each.level.load, Rate) and bool(usual_ms) and (response_ms or 0.0) > SLOWER * max(usual_ms)
 
 
 def serves_as_many(each: Measured, failing: Measured) -> bool:
@@ -312,7 +313,7 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
     At an offered rate only the last part of a level can show it, if it is long enough: a queue takes time to fill. So no bin of a
     ramp can.
     """
-    by_offered_rate, part = each.level.offered_per_s is not None, each.part
+    by_offered_rate, part = isinstance(each.level.load, Rate), each.part
     if by_offered_rate and (
         each.ladder_level.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S
     ):

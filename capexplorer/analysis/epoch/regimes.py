@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...model.intervals import ONE_SIDED_95
+from ...model.load import Rate
 from ..knee.crossing import LINEAR_ERRORS, LINEAR_LIKELY
 from ..knee.curve_gates import overloaded_from
 from ..ladder import LadderLevel, Measured, pooled
@@ -78,7 +79,7 @@ def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> B
     if abs(now.users - last.users) <= USERS_SAME * last.users:
         return "goodput" if differs(now.goodput_rps, last.goodput_rps * now.users / last.users, error_of(now, last)) else None
     if now.users < last.users:
-        may_be_above = each.level.offered_per_s is not None
+        may_be_above = isinstance(each.level.load, Rate)
         return _at_step_down(found, levels, now, may_be_above=may_be_above)
     if was_served_better(levels, now):
         return "goodput"
@@ -209,7 +210,7 @@ def _follows_overload(one: Measured, current: Regime) -> bool:
     """Whether a level of an offered rate failed after a higher rate had failed, whose backlog outlasts the step down."""
     above = (before.ladder_level for before in current.measured if before.ladder_level.users > one.ladder_level.users)
     failed = any(before.started_s < one.ladder_level.started_s and failure_ratio_of(before) >= FAILING for before in above)
-    return one.level.offered_per_s is not None and failed
+    return isinstance(one.level.load, Rate) and failed
 
 
 def _succeeds_less(before: LadderLevel, now: LadderLevel) -> bool:
@@ -282,7 +283,7 @@ def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Me
 def _may_be_queueing(part: Measured) -> bool:
     """Whether a queue may explain the goodput of a part of a level of a rate: requests fail in it, or a queue had filled."""
     fails = failure_ratio_of(part.ladder_level) >= FAILING
-    return part.level.offered_per_s is not None and (part.part.after_queue or fails)
+    return isinstance(part.level.load, Rate) and (part.part.after_queue or fails)
 
 
 def _begin_or_resume(found: list[Regime], each: Measured, began: Began) -> None:
@@ -300,6 +301,6 @@ def _has_less_load(each: Measured, current: Regime) -> bool:
     """Whether a level has less load than all levels of a regime; at an offered rate, than the first of them, whose backlog may
     outlast further steps down.
     """
-    if each.level.offered_per_s is not None:
+    if isinstance(each.level.load, Rate):
         return current.levels[0].users > each.ladder_level.users
     return all(level.users > each.ladder_level.users for level in current.levels)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ...model.level import Level
+from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
 from ..rates.level_state import GROWTH_ERRORS, LOST_LEAST
@@ -280,7 +281,7 @@ def searched_series(timeline: Timeline, level: Level, ticks: Sequence[int]) -> S
 
     At an offered rate goodput is finished iterations, at most the offered rate: more is the rest of an earlier backlog.
     """
-    offered_per_s = level.offered_per_s
+    offered_per_s = level.load.per_s
     if offered_per_s is None:
         return goodput_and_latency(timeline, ticks)
     columns = timeline.columns
@@ -316,7 +317,7 @@ def _first(timeline: Timeline, level: Level, ticks: Sequence[int], values: Searc
     goodput, latency_ms = values
     if any(value != value for value in goodput):
         return None  # work was not measured at all
-    by_offered_rate = level.offered_per_s is not None
+    by_offered_rate = isinstance(level.load, Rate)
     known = latency_ms if any(value == value for value in latency_ms) else ()
     found = shifts(goodput, known, latency_strength_least=QUEUE_STATISTIC_LEAST if by_offered_rate else None)
     if not found:

@@ -107,7 +107,7 @@ def first_endpoint(levels: Sequence[Level], capacity: CapacityVerdict) -> Endpoi
 
 def first_endpoint_at_rates(levels: Sequence[Level]) -> EndpointDegradation | None:
     """The same of levels of offered rates; low load is the lowest of their rates."""
-    loads = [(level.offered_per_s or 0.0, level) for level in levels]
+    loads = [(level.load.amount, level) for level in levels]
     return _first(loads, {min((per_s for per_s, _ in loads), default=0.0)}, at_rates=True)
 
 

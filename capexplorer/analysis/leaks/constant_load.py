@@ -49,7 +49,7 @@ def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
     """Stretches of one epoch, in the order they ran. A restart of the target ends a stretch."""
     starts = restarts_s(timeline)
     own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
-    for _, group in groupby(own, key=lambda each: (each.users, each.offered_per_s, sum(t <= each.started_s for t in starts))):
+    for _, group in groupby(own, key=lambda each: (each.load, sum(t <= each.started_s for t in starts))):
         load = ConstantLoad(tuple(group))
         if load.levels[0].has_load and load.seconds:
             yield load

@@ -34,7 +34,7 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
     judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
     longest: dict[float, Level] = {}
     for level in timeline.levels:
-        per_s = level.offered_per_s
+        per_s = level.load.per_s
         if per_s is None or level.opened.epoch != epoch or not _counts(level, judged.get(level.opened.index)):
             continue
         before = longest.get(per_s)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...model.intervals import Z95
+from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...wording.quantities import offered_rate
 from ..display_options import DisplayOptions, Palette
@@ -95,8 +96,8 @@ def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
     level = timeline.level if tick is None else timeline.level_at(tick)
     if level is None:
         return "no level yet"
-    by_offered_rate = level.offered_per_s is not None
-    load = level.offered_per_s if level.offered_per_s is not None else float(level.users)
+    by_offered_rate = isinstance(level.load, Rate)
+    load = level.load.amount
     baseline_figures = dict(_figures(baseline, by_offered_rate=by_offered_rate)).get(load)
     named = offered_rate(load) if by_offered_rate else f"{level.users:,} users"
     if baseline_figures is None:

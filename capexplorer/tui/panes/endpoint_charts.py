@@ -12,7 +12,7 @@ from textual.strip import Strip
 from ...model.columns import EndpointKey
 from ...model.figures import LevelEndpoint
 from ...model.level import Level
-from ...model.load import Rate, Users
+from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...wording.numbers import counted
 from ...wording.quantities import latency_title, offered_rate, rate_cell
@@ -236,7 +236,7 @@ def inspected_point(timeline: Timeline, points: Sequence[EndpointPoint], tick: i
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    load = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"][tick]
+    load = timeline.columns[level.load.column][tick]
     of_level = (point for point in points if point.level == level.opened.index)
     return min(of_level, key=lambda point: abs(point.load - load), default=None)
 
@@ -253,7 +253,7 @@ def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint
             continue
         if type(level.load) is not type(last.load):
             continue
-        load = level.users if isinstance(level.load, Users) else level.load.per_s
+        load = level.load.amount
         measured = [(part.users, part.figures, part.endpoints) for part in level.bins]
         for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
             found = _figures_of(endpoint, endpoints)

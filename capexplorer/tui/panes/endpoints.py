@@ -13,11 +13,11 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import EndpointTick
 from ...model.level import Level
+from ...model.load import Rate
 from ...model.merged import tick_latency
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities
-from ...wording.numbers import counted
 from ...wording.quantities import latency_title
 from ..display_options import DisplayOptions, Palette
 from ..render import text
@@ -76,7 +76,7 @@ def _settled(level: Level) -> tuple[str, list[Row]]:
 
 
 def _named(level: Level) -> str:
-    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
+    load = quantities.requested(level.load)
     return f"level {level.opened.index}, {load}"
 
 
@@ -84,7 +84,7 @@ def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
     """The endpoint of the level's epoch that degrades first, at levels of users or of offered rates, as this level is."""
     level = timeline.level
     verdict = None if level is None else wording.reported(timeline).get(level.opened.epoch)
-    return None if level is None or verdict is None else verdict.first_to_degrade(at_rates=level.offered_per_s is not None)
+    return None if level is None or verdict is None else verdict.first_to_degrade(at_rates=isinstance(level.load, Rate))
 
 
 def settled_rows(level: Level) -> list[Row]:

@@ -14,9 +14,9 @@ from textual.widget import Widget
 from ... import wording
 from ...model.events import Mark, Note, Target
 from ...model.intervals import Z95
+from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
-from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
 from ..render import text
 from ..render.text import Piece
@@ -77,7 +77,7 @@ def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: i
     events = [*_failures(timeline, tick, palette), *_events(timeline, tick, cursor, options)]
     cells = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
     found = [*_values(timeline, tick, palette), *((text.shorten_end(words, cells), style) for words, style in events)]
-    by_offered_rate = any(level.offered_per_s is not None for level in timeline.levels)
+    by_offered_rate = any(isinstance(level.load, Rate) for level in timeline.levels)
     most = 3 + (width < NARROW) + (by_offered_rate and width < MIDDLE)
     lines = _flowed(found, width, most)
     return [text.line(head, width), *(text.line(line, width) for line in lines), *[Strip.blank(width)] * (most - len(lines))]
@@ -108,7 +108,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
     if level is None:
         yield "no level"
         return
-    load = counted(level.users) if level.offered_per_s is None else quantities.offered_rate(level.offered_per_s)
+    load = quantities.requested(level.load)
     phase = "settled" if timeline.columns["settled"][tick] else "not settled"
     figures = level.figures
     yield f"level {level.opened.index}"
@@ -117,7 +117,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
         error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
         yield f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}"
         latency = figures.latency_ms
-        called = "" if level.offered_per_s is None else "service time "
+        called = "" if isinstance(level.load, Users) else "service time "
         yield called + quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
         yield f"{text.percent(figures.failure_ratio)} failed"
         yield f"settled {text.span(figures.settled_seconds)}"

@@ -206,7 +206,7 @@ def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: i
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    column = timeline.columns["users" if isinstance(level.load, Users) else "offered_per_s"]
+    column = timeline.columns[level.load.column]
     own = [point for point in points if point.level == level.opened.index]
     return min(own, key=lambda point: abs(point.load - column[tick]) if column[tick] == column[tick] else 0.0, default=None)
 

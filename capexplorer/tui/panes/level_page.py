@@ -22,6 +22,7 @@ from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
 from ...model.level_use import level_use
+from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ...model.verdicts import Why
 from ...wording import numbers, quantities
@@ -150,11 +151,11 @@ def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
         return None
-    by_offered_rate = level.offered_per_s is not None
+    by_offered_rate = isinstance(level.load, Rate)
     if not (level.opened.ramp and level.bins):
-        load = quantities.offered_rate(level.offered_per_s or 0.0) if by_offered_rate else counted(level.users)
+        load = quantities.requested(level.load)
         return LevelPart(level, load, level.figures, level.endpoints, level.histogram)
-    load_now = timeline.columns["offered_per_s" if by_offered_rate else "users"][tick]
+    load_now = timeline.columns[level.load.column][tick]
     loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
     place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
     part = level.bins[place]
@@ -282,4 +283,4 @@ def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> It
 
 def _names(mark: Mark, level: Level) -> bool:
     """Whether the mark is about the users of this level."""
-    return mark.users == level.users and level.offered_per_s is None and mark.epoch == level.opened.epoch
+    return mark.users == level.users and isinstance(level.load, Users) and mark.epoch == level.opened.epoch

@@ -14,6 +14,7 @@ from textual.geometry import Size
 from ... import wording
 from ...model.intervals import Z95
 from ...model.level import Level
+from ...model.load import Users
 from ...model.rate_verdicts import RateCapacity, RateVerdict
 from ...model.timeline import Timeline
 from ...wording import quantities
@@ -59,7 +60,7 @@ def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart
     capacity, palette = verdict.capacity if verdict is not None else None, options.palette
     notes = _notes(timeline.levels[-1], verdict, palette)
     baseline_lines, baseline_points = baseline_curve.goodput(options, by_offered_rate=True)
-    most_x = max(*(point.x for point in (*points, *baseline_points)), timeline.levels[-1].offered_per_s or 0.0)
+    most_x = max(*(point.x for point in (*points, *baseline_points)), timeline.levels[-1].load.per_s or 0.0)
     x = linear_axis(most_x * 1.05, max(size.width // 8, 2))
     most_y = max(point.y for point in (*points, *baseline_points))
     return Chart(
@@ -77,7 +78,7 @@ def rate_chart(timeline: Timeline, options: DisplayOptions, size: Size) -> Chart
 
 
 def _points(level: Level, current: bool, verdict: RateVerdict | None, epoch: int, options: DisplayOptions) -> list[Point]:
-    if level.offered_per_s is None:
+    if isinstance(level.load, Users):
         return []
     parts = [part.figures for part in level.bins] if level.opened.ramp else [level.figures]
     known = {each.level: each for each in verdict.levels} if verdict is not None and level.opened.epoch == epoch else {}

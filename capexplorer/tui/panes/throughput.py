@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...wording import quantities
 from ..display_options import DisplayOptions, Palette
@@ -103,7 +104,7 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
 
 def _ramps(shown: TimePage) -> bool:
     """Whether a ramp of rates is among the levels."""
-    return any(level.opened.ramp and level.offered_per_s is not None for level in shown.timeline.levels)
+    return any(level.opened.ramp and isinstance(level.load, Rate) for level in shown.timeline.levels)
 
 
 def work_name(timeline: Timeline) -> str:

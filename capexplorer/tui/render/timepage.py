@@ -18,6 +18,7 @@ from ... import wording
 from ...model.events import Command, Mark, Note, Target
 from ...model.findings import MarkKind
 from ...model.level import Level
+from ...model.load import Users
 from ...model.timeline import Timeline
 from ...report.listed_findings import marked_s
 from ...wording.quantities import offered_rate
@@ -144,21 +145,21 @@ def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:
     return tuple(
         Boundary(level.started_s, "", palette.warning, solid=True)
         if level.opened.by == "shift"
-        else Boundary(level.started_s, str(level.users) if level.offered_per_s is None else offered_rate(level.offered_per_s))
+        else Boundary(level.started_s, str(level.users) if isinstance(level.load, Users) else offered_rate(level.load.per_s))
         for level in levels
     )
 
 
 def staircase(shown: TimePage) -> tuple[array[float], array[float]]:
     """Requested users as a step function (times, users) up to the last second; NaN at levels of rates."""
-    return _steps(shown, lambda level: level.users if level.offered_per_s is None else math.nan)
+    return _steps(shown, lambda level: level.users if isinstance(level.load, Users) else math.nan)
 
 
 def offered_staircase(shown: TimePage) -> tuple[array[float], array[float]]:
     """Offered rates as a step function (times, rates per second); NaN at levels of users, and at ramps, whose rate is drawn for
     each second instead.
     """
-    return _steps(shown, lambda level: math.nan if level.offered_per_s is None or level.opened.ramp else level.offered_per_s)
+    return _steps(shown, lambda level: math.nan if isinstance(level.load, Users) or level.opened.ramp else level.load.per_s)
 
 
 def _steps(shown: TimePage, load: Callable[[Level], float]) -> tuple[array[float], array[float]]:
