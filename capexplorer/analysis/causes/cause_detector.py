@@ -185,7 +185,7 @@ class CauseDetector:
     # -- symptoms
 
     def _settle(self, now_s: float, *, at_last: bool = False) -> None:
-        """Resolve waiting symptoms. One that has waited long enough gets its residual cause. `at_last`: wait no longer."""
+        """Resolve waiting symptoms. One that has waited long enough gets a cause without confirmation; `at_last`: all do."""
         self._decide_death(now_s, at_last)
         waiting, self._waiting = self._waiting, []
         resolved: dict[tuple[object, ...], Resolved] = {}
@@ -197,7 +197,7 @@ class CauseDetector:
             if found is None:
                 found = resolved[key] = resolve(symptom, self._recent, self._host)
             wait_s = FAILURES_WAIT_S if found.open else READINGS_WAIT_S
-            if found.residual and not at_last and now_s - symptom.t_s < wait_s:
+            if found.unconfirmed and not at_last and now_s - symptom.t_s < wait_s:
                 self._waiting.append(symptom)
             else:
                 self._add(found.id, occurrence_of(symptom, found, self._classes.example(symptom.signature)))

@@ -1,8 +1,8 @@
 """Finds the cause of a symptom (such as a broken connection or a timeout) from the readings around it (docs/causes.md).
 
 Tested in this order: limits of the generator and its host, the end of the target, its limits, kernel queues, the network. The
-first cause that is confirmed is the result, the others are listed as competing. If none is confirmed, the result is the residual
-cause of the symptom, or `unknown`.
+first cause that is confirmed is the result, the others are listed as competing. If none is confirmed, the result is what the
+symptom itself says, or `unknown`.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Resolved:
     competing: tuple[str, ...] = ()
     severity: Severity | None = None
     confidence: Confidence = "high"
-    residual: bool = False
-    """Whether nothing is confirmed yet: the readings of the next tick may confirm a cause."""
+    unconfirmed: bool = False
+    """Whether no reading confirms it yet: the readings of the next tick may confirm a cause."""
     open: bool = False
     """Whether the next few seconds decide, by whether more connections break."""
 
@@ -151,7 +151,7 @@ def _confirmed(proofs: Sequence[Proof]) -> Resolved | None:
 def _unknown(proofs: Sequence[Proof]) -> Resolved:
     readings = {name: value for each in proofs for name, value in each.readings.items()}
     unread = tuple(dict.fromkeys(name for each in proofs for name in each.unread))
-    return Resolved("unknown", readings, unread, residual=True, confidence="low")
+    return Resolved("unknown", readings, unread, unconfirmed=True, confidence="low")
 
 
 def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolved:
@@ -169,8 +169,8 @@ def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolve
             confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
         )
     if "ports_used" in found.unread and symptom.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
-        return Resolved(confirmation.TIME_WAIT, {}, found.unread, residual=True, confidence="low")
-    return Resolved("unknown", found.readings, found.unread, residual=True, confidence="low")
+        return Resolved(confirmation.TIME_WAIT, {}, found.unread, unconfirmed=True, confidence="low")
+    return Resolved("unknown", found.readings, found.unread, unconfirmed=True, confidence="low")
 
 
 def _dns_failure(ticks: Ticks, host: HostFacts) -> Resolved:
@@ -184,7 +184,7 @@ def _fds_reported_by_target(ticks: Ticks, host: HostFacts) -> Resolved:
     found = confirmation.target_fds(ticks, host)
     if found.holds:
         return Resolved(found.id, found.readings)
-    return Resolved(FAILED_TASK, found.readings, found.unread, residual=True)
+    return Resolved(FAILED_TASK, found.readings, found.unread, unconfirmed=True)
 
 
 def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
@@ -221,7 +221,7 @@ def _ways_ended(ending: Sequence[TargetReading]) -> Counter[str]:
 
 
 def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
-    """The residual cause of a broken connection: refused, reset, or a race with the server's keep-alive timeout."""
+    """What a broken connection says by itself: refused, reset, or a race with the server's keep-alive timeout."""
     if symptom.id == "connection_refused":
         return _refused(ticks)
     readings: Readings = {}
@@ -233,23 +233,23 @@ def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
         else:
             readings[name] = grown
     if symptom.id == "incomplete_response":
-        return Resolved(symptom.id, readings, tuple(unread), residual=True)
+        return Resolved(symptom.id, readings, tuple(unread), unconfirmed=True)
     race = _race(symptom, recent)
     if race == "yes":
-        return Resolved("keepalive_race", readings, tuple(unread), residual=True, severity="info" if symptom.hidden else None)
+        return Resolved("keepalive_race", readings, tuple(unread), unconfirmed=True, severity="info" if symptom.hidden else None)
     if race == "perhaps":
         competing = ("keepalive_race",)
-        return Resolved("connection_reset", readings, tuple(unread), competing, confidence="medium", residual=True, open=True)
-    return Resolved("connection_reset", readings, tuple(unread), residual=True)
+        return Resolved("connection_reset", readings, tuple(unread), competing, confidence="medium", unconfirmed=True, open=True)
+    return Resolved("connection_reset", readings, tuple(unread), unconfirmed=True)
 
 
 def _refused(ticks: Ticks) -> Resolved:
     targets = [target for tick in ticks for target in tick.targets]
     if not targets:
-        return Resolved("connection_refused", unavailable=("listening",), residual=True)
+        return Resolved("connection_refused", unavailable=("listening",), unconfirmed=True)
     latest = targets[-1]
     listens = latest.listen_backlog is not None or latest.listen_queue is not None
-    return Resolved("connection_refused", {"listening": listens, "target_alive": latest.alive}, residual=True)
+    return Resolved("connection_refused", {"listening": listens, "target_alive": latest.alive}, unconfirmed=True)
 
 
 def _race(symptom: Symptom, recent: RecentReadings) -> Race:
