@@ -172,7 +172,7 @@ class LiveControls:
     def _step(self, load: Load) -> None:
         self._go_on()
         rate = self._requested_load.step(load)
-        self._post(lambda: self._session_run.load_control.step(load, "user", rate))
+        self._post(lambda: self._session_run.load_control.open_level(load, "user", rate))
 
     def _go_on(self) -> None:
         """Drop failures of the locustfile and the load thread, so that they no longer end the run: a person starts load again."""

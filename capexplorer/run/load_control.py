@@ -61,7 +61,7 @@ class LoadControl:
         change, moves and reports of this one are refused.
         """
         self._plan = PlanDriver(options.steps, timeline, self._max_users)
-        self._moves = PlanMoves(requested_load, self.step)
+        self._moves = PlanMoves(requested_load, self.open_level)
         self._autopilots = Autopilots(
             timeline,
             requested_load,
@@ -69,7 +69,7 @@ class LoadControl:
             max_users=self._max_users,
             emit=self._emit,
             now_s=pump.now_s,
-            open_level=lambda load, rate: self.step(load, "autopilot", rate),
+            open_level=lambda load, rate: self.open_level(load, "autopilot", rate),
             finish=self._autopilot_finished,
             growth=growth,
             grow=grow,
@@ -121,7 +121,7 @@ class LoadControl:
                 self._driver = Driving(Shape(), self._requested_load.open_with_shape())
             case _ if opened is None or opened.load != self._requested_load.load:
                 by: By = "autopilot" if self._autopilots.is_on else "user"
-                self.step(self._requested_load.load, by, self._requested_load.open())
+                self.open_level(self._requested_load.load, by, self._requested_load.open())
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
@@ -166,7 +166,7 @@ class LoadControl:
             load = Users(first_users) if is_rate else Users(self._requested_load.load.users)
             rate = self._requested_load.move(load, self._driver.generation)
             if rate is not None:
-                self.step(load, "autopilot", rate)
+                self.open_level(load, "autopilot", rate)
 
     def _autopilot_finished(self, reason: str) -> None:
         self.levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
@@ -179,7 +179,7 @@ class LoadControl:
 
     # -- steps and levels
 
-    def step(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+    def open_level(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
         """Open a level after `by` has moved the load there. A step of a person or a guard ends the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
@@ -198,7 +198,7 @@ class LoadControl:
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
-        self.step(NO_LOAD, by, self._requested_load.step(NO_LOAD, "guard"))
+        self.open_level(NO_LOAD, by, self._requested_load.step(NO_LOAD, "guard"))
 
     def load_report(self, report: LoadReport) -> None:
         """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
@@ -222,7 +222,7 @@ class LoadControl:
         self._ramp_moved_s = self._pump.now_s()
         level = level_for(self.levels.tracker.opened, self.levels.tracker.phase)
         if level is not None:
-            self.step(Users(users), "plan", spawn_rate, ramp=level == "ramp")
+            self.open_level(Users(users), "plan", spawn_rate, ramp=level == "ramp")
 
     def after_suspension(self, seconds: float, *, load_continues: bool) -> None:
         """Begin a new level at the same load after a suspension of the process. `load_continues`: users and schedule run on."""
@@ -275,7 +275,7 @@ class LoadControl:
             return
         opened = self.levels.tracker.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
-            self.step(self._requested_load.load, "plan", opened.spawn_rate)
+            self.open_level(self._requested_load.load, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""

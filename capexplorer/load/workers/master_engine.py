@@ -68,7 +68,7 @@ class MasterEngine:
         )
         self._turn = BoundedSemaphore(1)
         self._dispatching: Any = None
-        self._step: tuple[int, float, Any] = (0, 1.0, None)
+        self._latest_step: tuple[int, float, Any] = (0, 1.0, None)
         """Users, spawn rate and classes of the latest step."""
         self._came: deque[tuple[str, Any, float | None, float]] = deque()
         """(worker, report, the worker's CPU in cores, time of receipt), passed from the load thread to the recorder's."""
@@ -105,7 +105,7 @@ class MasterEngine:
         if self._offered is not None:
             self._offered = None
             self.registry.end_rate()
-        self._step = (users, spawn_rate, classes)
+        self._latest_step = (users, spawn_rate, classes)
         self._redispatch()
 
     def offer(self, offered: OfferedRate) -> None:
@@ -115,8 +115,8 @@ class MasterEngine:
         is_new, self._offered = self._offered is None, offered
         self.registry.offer(offered)
         if is_new:
-            first = max(len(self.registry.workers), min(FIRST_MOST, math.ceil(offered.per_s * SPARE_S)), self._step[0])
-            self._step = (min(first, offered.max_users), BEGIN_PER_S, None)
+            first = max(len(self.registry.workers), min(FIRST_MOST, math.ceil(offered.per_s * SPARE_S)), self._latest_step[0])
+            self._latest_step = (min(first, offered.max_users), BEGIN_PER_S, None)
             self._redispatch(offers=False)
 
     def begin_level(self, index: int) -> None:
@@ -135,7 +135,7 @@ class MasterEngine:
         with self._turn:
             if self._dispatching is not None:
                 self._dispatching.kill()
-            self._dispatching = gevent.spawn(self._dispatch, *self._step)
+            self._dispatching = gevent.spawn(self._dispatch, *self._latest_step)
 
     def _dispatch(self, users: int, spawn_rate: float, classes: Any) -> None:
         self.runner.target_user_count = users
