@@ -14,7 +14,7 @@ from msgspec import Meta
 from ..model.controls import Control, Count, Setup, State
 from ..model.kept_request import KeptRequest, RequestBrief
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Incremented when the meaning of a message changes; a run and a screen of different protocols refuse each other."""
 
 Name = Annotated[str, Meta(max_length=64)]

@@ -160,7 +160,9 @@ def test_another_protocol_is_refused_with_both_numbers() -> None:
     run = RunWithPeers()
     peer = run.peer(role=None)
     run.send(peer, Hello(protocol=PROTOCOL + 1, role="steer", name="pts/1"))
-    assert refusals(run, peer) == ["the run speaks protocol 4, this capexplorer 5: use the version that started the run"]
+    assert refusals(run, peer) == [
+        f"the run speaks protocol {PROTOCOL}, this capexplorer {PROTOCOL + 1}: use the version that started the run"
+    ]
     assert peer.is_over
 
 
