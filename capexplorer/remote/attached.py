@@ -165,8 +165,8 @@ class RemoteControls:
         self._connection = connection
         self._state = State(holds=False)
         """As of the run's last update, with the controls that it does not include yet."""
-        self._reconnecting = False
-        """Whether no update has arrived since the connection was replaced."""
+        self._reconnecting = True
+        """Whether no update has arrived since the connection was made or replaced."""
         self._refused = False
         self._connected_s = time.monotonic()
         """When the connection last existed, or was last tried."""
@@ -179,6 +179,7 @@ class RemoteControls:
         self._awaited = 0
         """The number of the call whose answer is waited for."""
         self._notices: list[str] = []
+        self._wait_for_the_state()
 
     @property
     def setup(self) -> Setup:
@@ -234,6 +235,12 @@ class RemoteControls:
                     self._notices.append(f"the run refuses this screen: {why}")
         self._stay_connected()
         return bool(arrived) or was_connected != self.state.connected
+
+    def _wait_for_the_state(self) -> None:
+        """Without it the first key would be refused, as if another screen had the controls."""
+        run = self._connection
+        while self._reconnecting and not (run.is_lost or run.is_over) and run.wait_for_more():
+            self.poll()
 
     def _update(self, update: Update) -> None:
         self._reconnecting, self._state = False, update.state

@@ -61,7 +61,7 @@ def test_a_headless_run_writes_no_escape_sequences_of_the_target_to_its_terminal
     assert last.reason.startswith("no request succeeded")
     assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "target")  # kept as it was
     assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "stdout")
-    assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") == 1
+    assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") > 0
     [signature] = {failure.signature for sample in events_of(events, Sample) for failure in sample.failures}
     assert "\x1b[#J\x1b[H\x1b[#mHOSTILE" in signature.text  # errors that differ only in numbers have one signature
     (example,) = {failure.example for sample in events_of(events, Sample) for failure in sample.failures if failure.example}

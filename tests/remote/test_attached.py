@@ -25,6 +25,9 @@ class FakeConnection:
     def send(self, message: Message) -> None:
         self.sent.append(message)
 
+    def wait_for_more(self) -> bool:
+        return bool(self.arriving)
+
     def take(self) -> list[FromRun]:
         return [self.arriving.popleft() for _ in range(len(self.arriving))]
 
@@ -34,14 +37,18 @@ class AttachedScreen:
 
     def __init__(self) -> None:
         self.connection = FakeConnection()
+        self.connection.arriving.append(Update(seen=0, state=State(load=Users(2))))
         self.controls = RemoteControls(cast("RunConnection", self.connection))
-        self.arrives(Update(seen=0, state=State(load=Users(2))))
 
     def arrives(self, *messages: FromRun) -> State:
         """The state after these messages of the run."""
         self.connection.arriving += messages
         self.controls.poll()
         return self.controls.state
+
+
+def test_a_screen_knows_whether_it_has_the_controls_before_its_first_key() -> None:
+    assert AttachedScreen().controls.state == State(load=Users(2))
 
 
 @pytest.mark.parametrize(
