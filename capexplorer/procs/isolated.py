@@ -13,5 +13,5 @@ def command(module: str, *arguments: str, has_site: bool = False) -> list[str]:
     packages, without which a process starts sooner.
     """
     program = f"import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
-    options = ["-I"] if has_site else ["-I", "-S"]
-    return [sys.executable, *options, "-c", program, _PACKAGE_ROOT, *arguments]
+    without_site = [] if has_site else ["-S"]
+    return [sys.executable, "-I", *without_site, "-c", program, _PACKAGE_ROOT, *arguments]
