@@ -17,7 +17,7 @@ from ..ladder import LadderLevel
 from ..littles_law import CYCLES_LEAST, Little
 from ..statistics import upper_median
 from .crossing import CapacityCurve, Crossing, Floats, plateau_levels
-from .curve_gates import LEVELS_LEAST, Lines
+from .curve_gates import LEVELS_LEAST, KneeLines
 from .limit import Figures
 
 # -- second opinions -----------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ Doubt = Literal["unaccounted", "disturbed", "contradicted"]
 missing from the figures; other processes affected the low-load line itself; a later level contradicts the knee."""
 
 
-def doubts(lines: Lines, little_ratio: float | None, verification: Verification | None) -> tuple[Doubt, ...]:
+def doubts(lines: KneeLines, little_ratio: float | None, verification: Verification | None) -> tuple[Doubt, ...]:
     """The doubts about a verdict. `little_ratio`: as in `KneeEvidence`, if it is known beyond the knee."""
     disturbed = sum(level.goodput_disturbed for level in lines.ladder)
     found: dict[Doubt, bool] = {
@@ -87,7 +87,7 @@ def doubts(lines: Lines, little_ratio: float | None, verification: Verification 
     return tuple(doubt for doubt, holds in found.items() if holds)
 
 
-def confidence_of(lines: Lines, found: Crossing, limit: Limit, half_width_ratio: float) -> tuple[Confidence, Figures]:
+def confidence_of(lines: KneeLines, found: Crossing, limit: Limit, half_width_ratio: float) -> tuple[Confidence, Figures]:
     """The confidence in a knee without doubts, and the figures that it is computed from: high if every condition is met, medium
     if one is missing, else low. A ramp gives medium at most. Only for curves that passed the gates: the second methods have none.
     """

@@ -101,7 +101,7 @@ class Gates:
 
 
 @dataclass(frozen=True)
-class Lines:
+class KneeLines:
     """Pooled levels, their curve, and the two lines that meet at N*. Cheap: no interval is computed."""
 
     ladder: tuple[LadderLevel, ...]
@@ -109,7 +109,7 @@ class Lines:
     crossing: Crossing
 
     @classmethod
-    def of(cls, levels: Sequence[LadderLevel]) -> Lines | None:
+    def of(cls, levels: Sequence[LadderLevel]) -> KneeLines | None:
         """Of levels that need not be pooled; None if the service had no goodput."""
         ladder = pooled(levels)
         if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
@@ -151,7 +151,7 @@ class Lines:
 
 def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     """Users at the knee or the bend, beyond which the service is overloaded; None without either."""
-    lines = Lines.of(levels)
+    lines = KneeLines.of(levels)
     if lines is None or not lines.is_enough:
         return None
     if lines.gates.flat:
@@ -184,7 +184,7 @@ def _slope(curve: CapacityCurve, found: Crossing, base: int, top: int) -> tuple[
     return slope, float(np.hypot(curve.error[top], curve.error[base])) / run
 
 
-def is_consistent(lines: Lines) -> bool:
+def is_consistent(lines: KneeLines) -> bool:
     """Whether all levels fit the two lines: if not, the service changed between them, and there is no knee.
 
     A level well beyond N* must be off the low-load line, and no level between N* and the plateau may be far below the capacity.
@@ -213,7 +213,7 @@ def _replies_with_errors(level: LadderLevel) -> bool:
     return many and (level.replied_ratio or 0.0) >= REPLIED_LEAST and (level.refused_ratio or 0.0) < REPLIED_LEAST
 
 
-def _still_warms_up(lines: Lines) -> bool:
+def _still_warms_up(lines: KneeLines) -> bool:
     """Whether the service was slower at first (`Crossing.slower`) and, beyond N*, surely became still faster than on the line."""
     found, line = lines.crossing, [level for level in lines.baseline if level.latency_ms]
     if not found.slower or not line:
@@ -245,7 +245,7 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
     return bool((surely > FLAT_SLOPE * found.rps_per_user * np.diff(users)).any())
 
 
-def is_long_enough(lines: Lines) -> bool:
+def is_long_enough(lines: KneeLines) -> bool:
     """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all; True on a ramp, and where lengths of levels
     are not known.
     """

@@ -32,7 +32,7 @@ from ..ladder import LadderLevel, pooled
 from . import verdict_kinds
 from .confidence import missing
 from .crossing import CapacityCurve, Crossing, Floats
-from .curve_gates import Lines, is_consistent, is_long_enough
+from .curve_gates import KneeLines, is_consistent, is_long_enough
 from .think_time import saturated_users
 from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances
 
@@ -204,7 +204,7 @@ def judge(
     `checks`: levels that may verify a knee; without them it stays provisional. `disputed`: on its return the first level's load
     had significantly less goodput than before, so no knee is proven.
     """
-    lines = Lines.of(levels)
+    lines = KneeLines.of(levels)
     if lines is None:
         return CapacityVerdict(epoch=known.epoch, missing=_missing(pooled(levels), None, None, known))
     knee, found = _knee(lines, known, checks, disputed) if lines.is_enough else (None, lines.crossing)
@@ -218,7 +218,7 @@ def judge(
     )
 
 
-def _knee(lines: Lines, known: Circumstances, checks: Checks, disputed: bool) -> tuple[KneeVerdict | None, Crossing]:
+def _knee(lines: KneeLines, known: Circumstances, checks: Checks, disputed: bool) -> tuple[KneeVerdict | None, Crossing]:
     """The verdict on the knee, and where its lines meet; None: too few levels are left on the low-load line for one."""
     ladder, found, gates = lines.ladder, lines.crossing, lines.gates
     waiting_users = saturated_users(ladder)

@@ -19,7 +19,7 @@ from ..ladder import LadderLevel
 from ..statistics import chi_square
 from .confidence import confidence_of, doubts, unaccounted
 from .crossing import CapacityCurve, Crossing, interval, scatter
-from .curve_gates import BENT_MOST, LEVELS_LEAST, Lines
+from .curve_gates import BENT_MOST, LEVELS_LEAST, KneeLines
 from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
 
@@ -153,7 +153,7 @@ NOTHING_ELSE = Circumstances()
 """No more is known than the levels."""
 
 
-def knee(lines: Lines, known: Circumstances, checks: Checks) -> tuple[KneeVerdict, Crossing]:
+def knee(lines: KneeLines, known: Circumstances, checks: Checks) -> tuple[KneeVerdict, Crossing]:
     """The knee, or "at or below", and its crossing: that of the lines, or a higher one where refusals make goodput a lower
     bound.
     """
@@ -186,7 +186,7 @@ def knee(lines: Lines, known: Circumstances, checks: Checks) -> tuple[KneeVerdic
     return verdict, found
 
 
-def at_or_below(lines: Lines, known: Circumstances, users: float) -> KneeVerdict:
+def at_or_below(lines: KneeLines, known: Circumstances, users: float) -> KneeVerdict:
     """The verdict on a ramp whose response times show saturation at `users` (`think_time`), while its goodput shows no knee
     below that.
     """
@@ -197,7 +197,7 @@ def at_or_below(lines: Lines, known: Circumstances, users: float) -> KneeVerdict
     )
 
 
-def bend(lines: Lines, known: Circumstances, *, disputed: bool) -> KneeVerdict:
+def bend(lines: KneeLines, known: Circumstances, *, disputed: bool) -> KneeVerdict:
     """A bend, at the last level on the low-load line. A knee found later cannot lie below greatest goodput / lambda0.
 
     `disputed`: a load had less goodput on its return, so that no knee is proven.
@@ -221,7 +221,7 @@ def bend(lines: Lines, known: Circumstances, *, disputed: bool) -> KneeVerdict:
     )
 
 
-def no_knee(lines: Lines, known: Circumstances) -> KneeVerdict:
+def no_knee(lines: KneeLines, known: Circumstances) -> KneeVerdict:
     """No knee up to the last level on the low-load line; more than low confidence only over a wide span of users.
 
     Levels left out of the low-load line as slower show nothing of the service that the top level measured.
@@ -236,7 +236,7 @@ def no_knee(lines: Lines, known: Circumstances) -> KneeVerdict:
 
 
 def _verdict(
-    lines: Lines,
+    lines: KneeLines,
     known: Circumstances,
     grade: Confidence,
     evidence: Figures,

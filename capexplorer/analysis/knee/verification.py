@@ -17,7 +17,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
 from ..ladder import LadderLevel
 from .crossing import Crossing
-from .curve_gates import Lines
+from .curve_gates import KneeLines
 from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, LITTLE_MOST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
@@ -63,7 +63,7 @@ FAILURES_LEAST = 4
 class EarlierKnee:
     """The knee as it was found in the levels before a moment."""
 
-    lines: Lines
+    lines: KneeLines
     """Those of these levels."""
     first: LadderLevel
     """The earliest of them below the knee."""
@@ -126,7 +126,7 @@ def _earlier_knees(
 def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float, limit: Limit | None) -> EarlierKnee | None:
     """The knee found in the levels before a moment, if it is the same as the present one; else None."""
     before = [level for level in fit if level.started_s < until_s]
-    lines = Lines.of(before)
+    lines = KneeLines.of(before)
     if lines is None or not lines.is_enough or not lines.gates.flat:
         return None
     if abs(lines.crossing.users - knee_users) > MOVED_MOST * knee_users:

@@ -115,7 +115,7 @@ _STATES: dict[Why | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LevelPart:
+class ShownLevel:
     """A level, or the bin of a ramp."""
 
     level: Level
@@ -146,7 +146,7 @@ class LevelPage(ScrollingPane):
         return lines[first:last]
 
 
-def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
+def part_at(timeline: Timeline, tick: int | None) -> ShownLevel | None:
     """The level at this tick; for a ramp, its bin with the nearest load."""
     level = None if tick is None else timeline.level_at(tick)
     if level is None or tick is None:
@@ -154,16 +154,16 @@ def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
     by_offered_rate = isinstance(level.load, Rate)
     if not (level.opened.ramp and level.bins):
         load = quantities.requested(level.load)
-        return LevelPart(level, load, level.figures, level.endpoints, level.histogram)
+        return ShownLevel(level, load, level.figures, level.endpoints, level.histogram)
     load_now = timeline.columns[level.load.column][tick]
     loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
     place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
     part = level.bins[place]
     named = quantities.offered_rate(loads[place]) if by_offered_rate else counted(round(loads[place], 1))
-    return LevelPart(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
+    return ShownLevel(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
 
 
-def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: int) -> Iterator[Strip]:
+def _lines(timeline: Timeline, part: ShownLevel, options: DisplayOptions, width: int) -> Iterator[Strip]:
     palette = options.palette
     plain = Style(color=palette.text)
     yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
@@ -199,7 +199,7 @@ def _when(timeline: Timeline, level: Level) -> str:
     return f"{wording.session_time(level.started_s)} to {ended}, by {level.opened.by}; {settled}"
 
 
-def _figures(part: LevelPart) -> Iterator[str]:
+def _figures(part: ShownLevel) -> Iterator[str]:
     figures, latency = part.figures, part.figures.latency_ms
     if not figures.settled:
         yield f"no figures: the level has not settled; {figures.failures_while_unsettled:,} requests failed"
@@ -227,7 +227,7 @@ def _figures(part: LevelPart) -> Iterator[str]:
     )
 
 
-def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
+def _endpoints(part: ShownLevel, palette: Palette, width: int) -> Iterator[Strip]:
     """A table of the endpoints: name, and figures over the settled seconds."""
     muted, plain = Style(color=palette.muted), Style(color=palette.text)
     name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT_COLUMNS), 8)

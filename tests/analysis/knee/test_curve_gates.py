@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.curve_gates import Gates, Lines, is_consistent, is_long_enough
+from capexplorer.analysis.knee.curve_gates import Gates, KneeLines, is_consistent, is_long_enough
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal, rates
 
 
-def lines_of(ladder: list[LadderLevel]) -> Lines:
-    lines = Lines.of(ladder)
+def lines_of(ladder: list[LadderLevel]) -> KneeLines:
+    lines = KneeLines.of(ladder)
     assert lines is not None
     return lines
 
