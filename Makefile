@@ -97,58 +97,58 @@ bench: setup
 	$(BIN)/python -m lab.bench $(if $(SAVE),--save $(SAVE)) $(NAMES)
 
 experiments: setup
-	$(BIN)/python -m lab.trials.experiments $(NAMES)
+	$(BIN)/python -m lab.trials experiments $(NAMES)
 
 faults: setup
-	$(BIN)/python -m lab.trials.faults $(ROWS)
+	$(BIN)/python -m lab.trials faults $(ROWS)
 
 # 40 minutes as root, or some rows: ROWS="db-lock link-cut".
 parts: setup
-	$(BIN)/python -m lab.trials.parts $(ROWS)
+	$(BIN)/python -m lab.trials parts $(ROWS)
 
 # 3 minutes where docker is, or some rows: ROWS="app-killed beside-others".
 compose: setup
-	$(BIN)/python -m lab.trials.compose $(ROWS)
+	$(BIN)/python -m lab.trials compose $(ROWS)
 
 # COUNT=1000 SEED=7 for a short run; each failure prints the seed that repeats it. 100,000 logs take about 20 minutes of CPU. Last, the
 # tests with random examples, with new ones.
 fuzz: setup
-	$(BIN)/python -m lab.trials.fuzz logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
-	$(BIN)/python -m lab.trials.fuzz plans --count $(or $(COUNT),50000) --seed $(or $(SEED),1) --save
-	$(BIN)/python -m lab.trials.fuzz profiles --count $(or $(COUNT),20000) --seed $(or $(SEED),1) --save
+	$(BIN)/python -m lab.trials fuzz-logs --count $(or $(COUNT),100000) --seed $(or $(SEED),1) --save
+	$(BIN)/python -m lab.trials fuzz-plans --count $(or $(COUNT),50000) --seed $(or $(SEED),1) --save
+	$(BIN)/python -m lab.trials fuzz-profiles --count $(or $(COUNT),20000) --seed $(or $(SEED),1) --save
 	$(BIN)/pytest -q -n 2 -m hypothesis --hypothesis-profile new-examples tests
 
 # 20 minutes on a quiet machine. COUNT=60 SEED=7 for a short run; each failure prints the seed that repeats it.
 kills: setup
-	$(BIN)/python -m lab.trials.kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
+	$(BIN)/python -m lab.trials kills --count $(or $(COUNT),500) --seed $(or $(SEED),0) --save
 
 # 40 minutes, as root: SSH clients of live runs killed at random moments. COUNT=10 SEED=7 for a short run.
 hangups: setup
-	$(BIN)/python -m lab.trials.hangups --count $(or $(COUNT),100) --seed $(or $(SEED),0) --save
+	$(BIN)/python -m lab.trials hangups --count $(or $(COUNT),100) --seed $(or $(SEED),0) --save
 
 # 25 minutes: workers of runs killed or stopped at random moments. COUNT=4 SEED=7 for a short run.
 lost-workers: setup
-	$(BIN)/python -m lab.trials.lost_workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
+	$(BIN)/python -m lab.trials lost-workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
 
 # An hour on two cores. PARTS=simulated SEEDS=5 FIRST_SEED=905000 for a short run.
 knees: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/bench/requirements.lock
-	$(BIN)/python -m lab.trials.knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
+	$(BIN)/python -m lab.trials knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
 
 # 45 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
 moving: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services/requirements.lock
-	$(BIN)/python -m lab.trials.moving $(NAMES)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services.lock
+	$(BIN)/python -m lab.trials moving $(NAMES)
 
 # 40 minutes. What a service needs and is not installed is left out, with a line that says which package brings it.
 services: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services/requirements.lock
-	$(BIN)/python -m lab.trials.services $(NAMES)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services.lock
+	$(BIN)/python -m lab.trials services $(NAMES)
 # Equal runs beside each other: simulated ones (4 minutes of CPU), then REPEATS=5 real runs of five services (20 minutes).
 aa: setup
-	$(BIN)/python -m lab.trials.aa simulated --pairs $(or $(PAIRS),120) --save
-	$(BIN)/python -m lab.trials.aa constructed --save
-	$(BIN)/python -m lab.trials.aa real --repeats $(or $(REPEATS),5) --save
+	$(BIN)/python -m lab.trials aa-simulated --count $(or $(PAIRS),120) --save
+	$(BIN)/python -m lab.trials aa-constructed --save
+	$(BIN)/python -m lab.trials aa-real --count $(or $(REPEATS),5) --save
 
 # Every generated page of docs/, from the code and the results that are kept.
 pages: setup

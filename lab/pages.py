@@ -9,15 +9,12 @@ from typing import Any
 from lab.bench import clients, simulated_rates
 from lab.trial import Trial, latest
 from lab.trials.experiments.trial import Experiments, five_page, knees_page
-from lab.trials.faults.trial import ALL as FAULTS
 from lab.trials.faults.trial import Faults
 from lab.trials.knees import page as knees
 from lab.trials.knees.trial import kept
-from lab.trials.moving.trial import ALL as MOVING
-from lab.trials.moving.trial import Moving
-from lab.trials.parts.trial import ALL as PARTS
+from lab.trials.moving import Moving
 from lab.trials.parts.trial import Parts
-from lab.trials.services.trial import SERVICES, Services
+from lab.trials.services import Services
 
 
 def _of(trial: Trial[Any]) -> str:
@@ -29,9 +26,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/benchmark-knees.md": lambda: knees.pages(kept("knees-simulated"), kept("knees-live"))[0],
     "docs/experiments-knees.md": lambda: knees_page(latest(Experiments().kept())),
     "docs/experiments.md": lambda: five_page(latest(Experiments().kept())),
-    "docs/faults.md": lambda: _of(Faults(FAULTS)),
-    "docs/moving.md": lambda: _of(Moving(MOVING)),
-    "docs/parts.md": lambda: _of(Parts(PARTS)),
+    "docs/faults.md": lambda: _of(Faults()),
+    "docs/moving.md": lambda: _of(Moving()),
+    "docs/parts.md": lambda: _of(Parts()),
     "docs/rate-worlds.md": lambda: simulated_rates.page_of(json.loads(simulated_rates.DATA.read_text())),
-    "docs/services.md": lambda: _of(Services({each.name: each for each in SERVICES})),
+    "docs/services.md": lambda: _of(Services()),
 }

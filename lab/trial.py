@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from datetime import datetime
+from functools import cached_property
+from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -30,6 +31,7 @@ DISTURBED_CORES = 0.5
 """Cores that other processes used, above which a run is disturbed: its marks may be true of them."""
 
 C = TypeVar("C")
+T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
 
 
@@ -94,6 +96,7 @@ class Trial(ABC, Generic[C]):
     name: str
     about: str
     """One line for `--help`."""
+    cases: Mapping[str, C]
     parallel = 1
     """Runs at a time, unless the command line says otherwise."""
     repeats = 1
@@ -104,9 +107,6 @@ class Trial(ABC, Generic[C]):
     """Whether it needs namespaces of its own, so that it leaves no server behind."""
     spoilt_counts = True
     """Whether a run that busy processes spoilt is wrong."""
-
-    def __init__(self, cases: Mapping[str, C]) -> None:
-        self.cases = cases
 
     @abstractmethod
     def carry_out(self, case: C, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
@@ -122,6 +122,14 @@ class Trial(ABC, Generic[C]):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Options of this trial alone."""
+
+    @cached_property
+    def _processes(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self.parallel, mp_context=get_context("spawn"))
+
+    def in_a_process(self, act: Callable[..., T], *arguments: object) -> T:
+        """What `act` returns in another process: for cases that compute."""
+        return self._processes.submit(act, *arguments).result()
 
     def chosen(self, options: argparse.Namespace) -> Mapping[str, C]:
         """The cases that the options name."""
@@ -245,7 +253,7 @@ class Trial(ABC, Generic[C]):
         return result
 
     def _options(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        parser = argparse.ArgumentParser(prog=f"python -m lab.trials.{self.name.replace('-', '_')}", description=self.about)
+        parser = argparse.ArgumentParser(prog=f"python -m lab.trials {self.name}", description=self.about)
         self.add_cases(parser)
         parser.add_argument("--parallel", type=int, default=self.parallel, help="runs at a time")
         parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions of runs that are not right are kept")
@@ -266,34 +274,39 @@ class Trial(ABC, Generic[C]):
         parser.add_argument("--page", action="store_true", help="only write the page, from the results that are kept")
 
 
-class SeedTrial(Trial[int]):
-    """A trial whose cases are drawn by a seed each; with `--save` a summary replaces lab/results/NAME.json."""
+class SeedTrial(Trial[C]):
+    """A trial whose cases are drawn by seeds; with `--save` a summary replaces lab/results/NAME.json."""
 
+    cases: Mapping[str, C] = {}
     count = 100
-
-    def __init__(self) -> None:
-        super().__init__({})
+    first_seed = 0
 
     @abstractmethod
     def summary(self, results: Sequence[Result]) -> dict[str, Any]:
         """Counts and figures over all cases."""
 
-    def chosen(self, options: argparse.Namespace) -> Mapping[str, int]:
-        return {str(seed): seed for seed in range(options.seed, options.seed + options.count)}
+    @abstractmethod
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, C]: ...
 
     def add_cases(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--count", type=int, default=self.count, help=f"cases (default {self.count})")
-        parser.add_argument("--seed", type=int, default=0, help="seed of the first case; the others have the numbers after it")
+        parser.add_argument("--seed", type=int, default=self.first_seed, help="seed of the first case")
         parser.add_argument("--save", action="store_true", help="keep the summary in lab/results/")
         parser.set_defaults(names=[], repeats=1, attempts=1, unsaved=True, page=False)
 
     def finish(self, results: Sequence[Result], options: argparse.Namespace, began: Conditions) -> None:
-        ordered = sorted(results, key=lambda each: int(each.case))
-        failed = [{"seed": int(each.case), "problems": each.problems} for each in ordered if not each.right and not each.skipped]
-        found = self.summary(ordered) | {"failed": len(failed), "failures": failed}
+        order = {name: at for at, name in enumerate(self.chosen(options))}
+        ordered = sorted(results, key=lambda each: order[each.case])
+        failed = [{"case": each.case, "problems": each.problems} for each in ordered if not each.right and not each.skipped]
+        found = {"failed": len(failed), "failures": failed} | self.summary(ordered)
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         if options.save:
             print(save(self.name, {"seed": options.seed, "count": options.count, **found}, began))
+
+
+def seeds(options: argparse.Namespace, step: int = 1) -> Mapping[str, int]:
+    """A case for each `step` seeds of a `SeedTrial`."""
+    return {str(seed): seed for seed in range(options.seed, options.seed + options.count, step)}
 
 
 def counted(results: Sequence[Result]) -> str:
@@ -367,8 +380,3 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def run(trial: Trial[Any]) -> None:
-    """The program of a trial."""
-    sys.exit(trial.main())

@@ -1,4 +1,4 @@
-"""SSH clients of live runs killed at random moments: `python -m lab.trials.hangups [--count N] [--seed S]`, as root.
+"""SSH clients of live runs killed at random moments: `make hangups`, as root.
 
 No request may be disturbed, the run can be attached to, and nothing is left. A case is one run and its ten clients: the one that
 started it is killed first, then nine attached ones.
@@ -28,7 +28,7 @@ from lab.kit.programs import missing
 from lab.kit.runs import PROGRAM, MarkedEnvironment, events_in, events_of, run_command, wait_until
 from lab.kit.servers import Sshd, sshd, typing_client
 from lab.kit.tables import spread
-from lab.trial import Judged, Result, SeedTrial, run
+from lab.trial import Judged, Result, SeedTrial, seeds
 from lab.trials.kills.trial import PROCESS, PROFILE
 
 CLIENTS_PER_RUN = 10
@@ -201,14 +201,14 @@ def compared(kills: Sequence[float], controls: Sequence[float]) -> dict[str, Any
     return found
 
 
-class Hangups(SeedTrial):
+class Hangups(SeedTrial[int]):
     """Runs whose clients are killed."""
 
     name = "hangups"
     about = "Kills SSH clients of live runs. Exit code 1 for a failed request, lost data or a process that is left."
 
     def chosen(self, options: argparse.Namespace) -> Mapping[str, int]:
-        return {str(seed): seed for seed in range(options.seed, options.seed + options.count, CLIENTS_PER_RUN)}
+        return seeds(options, CLIENTS_PER_RUN)
 
     def why_not(self, case: int, options: argparse.Namespace) -> str:
         return missing("sshd", "ssh", "ssh-keygen") or ("" if is_root() else "sshd without root gives clients no terminal")
@@ -228,7 +228,3 @@ class Hangups(SeedTrial):
         names = ("requests", "failed_requests", "seconds_of_load")
         totals = {name: sum(each.figures.get(name, 0) for each in results) for name in names}
         return {"runs": len(results), **totals, "first_paint_s": spread(all_of("painted_s")), "after_through_before": changes}
-
-
-if __name__ == "__main__":
-    run(Hangups())

@@ -1,4 +1,4 @@
-"""Workers that are killed or stopped under load, at random moments: `python -m lab.trials.lost_workers [--count N] [--seed S]`.
+"""Workers that are killed or stopped under load, at random moments: `make lost-workers`.
 
 Each loss must be marked, its level void, its users running on the other workers, and the session complete.
 """
@@ -9,7 +9,7 @@ import argparse
 import os
 import random
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from time import sleep, time
@@ -18,7 +18,7 @@ from typing import Any
 from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, Mark, Sample
 from lab.kit.runs import Run, events_of, started_run, wait_until
 from lab.kit.tables import spread
-from lab.trial import Judged, Result, SeedTrial, run
+from lab.trial import Judged, Result, SeedTrial, seeds
 from lab.trials.kills.trial import PROCESS, PROFILE
 
 LEVELS = "4:6s,8:6s,12:8s"
@@ -85,12 +85,15 @@ def judge(events: Sequence[Event], lost_at: float) -> Judged:
     return Judged(wrong=tuple(problem for problem, is_wrong in wrong.items() if is_wrong), figures=figures)
 
 
-class LostWorkers(SeedTrial):
+class LostWorkers(SeedTrial[int]):
     """Losses of a worker, drawn by a seed each."""
 
     name = "lost-workers"
     about = "Kills or stops workers of runs. Exit code 1 when a loss was marked late, or left a wrong figure."
     count = 50
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, int]:
+        return seeds(options)
 
     def carry_out(self, case: int, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         return carry_out(case, folder)
@@ -105,7 +108,3 @@ class LostWorkers(SeedTrial):
             for name in SIGNALS
             for of_it in ([each for each in results if each.figures.get("signal") == name],)
         }
-
-
-if __name__ == "__main__":
-    run(LostWorkers())

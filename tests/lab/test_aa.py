@@ -10,7 +10,7 @@ from lab.trials.aa.trial import outcome
 
 def test_a_session_compared_with_itself_has_no_difference() -> None:
     before, _ = pair("queue", 1, level_s=12)
-    found = outcome("itself", before, before)
+    found = outcome(before, before)
     assert found.claims, "no row was compared"
     assert [claim for claim in found.claims if claim.counts] == [], "differences between a session and itself"
     assert not found.headline, found.sentence
@@ -18,7 +18,7 @@ def test_a_session_compared_with_itself_has_no_difference() -> None:
 
 
 def test_service_times_longer_by_half_are_found_as_less_capacity_and_more_latency() -> None:
-    found = outcome("slower", *pair("queue", 2, level_s=12, slower=0.5))
+    found = outcome(*pair("queue", 2, level_s=12, slower=0.5))
     assert found.goodput_or_capacity < 0
     assert found.latency > 0
 

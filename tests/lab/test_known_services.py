@@ -10,7 +10,7 @@ import pytest
 from capexplorer import profile
 from capexplorer.target.spec import load_spec
 from lab.kit.runs import LAB
-from lab.trials.services.trial import SERVICES, KnownService, judge
+from lab.trials.services import SERVICES, KnownService, judge
 
 SERVICE = KnownService("go", 5, 0.1, 0.4, "")
 KNEE: dict[str, Any] = {"users": 26.0, "capacity_rps": 51.0}

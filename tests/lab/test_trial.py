@@ -30,8 +30,7 @@ class Scripted(Trial[Sequence[Judged | Exception]]):
     about = ""
 
     def __init__(self, **cases: Sequence[Judged | Exception]) -> None:
-        super().__init__(cases)
-        self.runs = 0
+        self.cases, self.runs = cases, 0
 
     def why_not(self, case: Sequence[Judged | Exception], options: argparse.Namespace) -> str:
         return "" if case else "nothing to do"

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from capexplorer.analysis.detectors import detect
-from capexplorer.commands.compare import opened
 from capexplorer.model.events import SCHEMA, Ended, EndpointTick, Event, Header, HostFacts, LevelOpened, Sample, TargetFacts
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session, compare, sentences
-from lab.kit.runs import headless
 from lab.simulation.ladders import KINDS, Kind, ObservedLevel, climb, random_system, rungs
 from lab.simulation.queues import System, Trouble, run
 from lab.simulation.virtual_run import VirtualRun
@@ -106,9 +102,6 @@ def _sample(t_s: float, index: int, level: ObservedLevel, second: int) -> Sample
 
 # -- explorations by the autopilot in virtual time, whose difference is known by construction
 
-FIRST_SEED = 1_300_000
-"""Seeds of the reported pairs; sentences and claims were chosen on seeds from 1,200,000."""
-
 EXPLORED_S = 900
 
 FAILING = 0.03
@@ -161,48 +154,22 @@ CONSTRUCTIONS = (
     ),
 )
 
-EQUAL_KINDS: tuple[Kind, ...] = KINDS
 CHANGED_KINDS: tuple[Kind, ...] = ("queue",)
 """Kinds whose capacity is that of a pool of servers, so that each construction means what it says."""
 
 
-def tasks(first_seed: int) -> list[tuple[str, Kind, int]]:
-    """(construction, kind, seed) of all pairs."""
-    found: list[tuple[str, Kind, int]] = []
-    for each in CONSTRUCTIONS:
-        kinds = EQUAL_KINDS if each.truth == "equal" else CHANGED_KINDS
-        found += [(each.name, kinds[number % len(kinds)], first_seed + number) for number in range(each.pairs)]
-    return found
-
-
 def constructed(name: str, kind: Kind, seed: int) -> dict[str, Any]:
-    """One pair: its construction, whether the headline says the truth, something false or
-    nothing, and names the figure that the change affects (or the capacity)."""
+    """One pair: what the headline says of it, and whether it names the figure that the change affects (or the capacity)."""
     how = next(each for each in CONSTRUCTIONS if each.name == name)
-    before, after = both(how, kind, seed)
-    comparison = compare([before, after])
+    rng = np.random.default_rng([seed, KINDS.index(kind), 11])
+    first = how.first(random_system(kind, rng)[0])
+    comparison = compare([_explored(each, rng) for each in (first, how.change(first))])
     (pair,) = comparison.pairs
     headline = sentences.verdict(comparison)
     directions = {"better" if each else "worse" for each in pair.directions}
     said = "both" if len(directions) == 2 else next(iter(directions), "equal")
-    return {
-        "construction": name,
-        "kind": kind,
-        "seed": seed,
-        "truth": how.truth,
-        "said": said,
-        "found": said == how.truth,
-        "named": (how.figure or "capacity") in " ".join(headline.split()[:WORDS]),
-    }
-
-
-def both(how: Construction, kind: Kind, seed: int) -> tuple[Session, Session]:
-    """Two explorations, of the first service and of the changed one."""
-    rng = np.random.default_rng([seed, KINDS.index(kind), 11])
-    system, _ = random_system(kind, rng)
-    first = how.first(system)
-    before, after = (_explored(each, rng) for each in (first, how.change(first)))
-    return before, after
+    named = (how.figure or "capacity") in " ".join(headline.split()[:WORDS])
+    return {"truth": how.truth, "said": said, "found": said == how.truth, "named": named}
 
 
 def _explored(system: System, rng: np.random.Generator) -> Session:
@@ -238,30 +205,3 @@ SERVICES = (
     Service("kv-go", "kv-go", "10:11s,60:11s"),
     Service("two-workers", str(PROFILES / "two-workers.toml"), "5:11s,10:11s,20:11s"),
 )
-
-
-def record(folder: Path, repeats: int) -> None:
-    """Run each service once a round; a run whose session exists already is not repeated."""
-    for number in range(1, repeats + 1):
-        for service in SERVICES:
-            own = folder / service.name / str(number)
-            if not list(own.glob("sessions/*.jsonl")):
-                headless(own, service.profile, "--plan", service.plan, timeout_s=LONGEST_S)
-
-
-def comparable(folder: Path) -> list[Session]:
-    """The runs of one service, in order."""
-    return [opened(str(path), folder) for path in sorted(folder.glob("*/sessions/*.jsonl"))]
-
-
-def conditions(folders: Sequence[Path]) -> dict[str, object]:
-    """When and by which version the runs were recorded, and the machine's load average: the median over all seconds."""
-    timelines = [session.timeline for folder in folders for session in comparable(folder)]
-    headers = [timeline.header for timeline in timelines if timeline.header is not None]
-    load = [value for timeline in timelines for value in timeline.columns["load_average_1m"] if not math.isnan(value)]
-    return {
-        "recorded_from": min(header.started_at for header in headers),
-        "recorded_to": max(header.started_at for header in headers),
-        "recorded_by": sorted({header.versions.get("capexplorer", "") for header in headers}),
-        "recorded_load_average_1m": round(statistics.median(load), 2) if load else None,
-    }

@@ -1,5 +1,4 @@
-"""`python -m lab.trials.aa simulated --pairs 120 --save`, `python -m lab.trials.aa constructed --save`,
-`python -m lab.trials.aa real --repeats 5 --save` (`make aa` does all three).
+"""A/A trials of `compare` (`make aa`): pairs of equal runs, in which every claim is false, and pairs with a true change.
 
 A claim is one row of a comparison: a figure at a user count that is called better, worse or different. A headline is one verdict
 that claims any difference. Between equal runs both are false.
@@ -8,24 +7,23 @@ that claims any difference. Between equal runs both are false.
 from __future__ import annotations
 
 import argparse
-import itertools
-import os
-import tempfile
-from collections.abc import Iterable, Sequence
-from multiprocessing import Pool
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from capexplorer.commands.compare import opened
 from capexplorer.report.compare import Session, compare, sentences
 from capexplorer.report.compare.comparison import Pair
 from capexplorer.report.compare.fail_if import judge, parse
-from lab.kit.record import Conditions, save
+from lab.kit.runs import headless
 from lab.simulation.ladders import KINDS, Kind
+from lab.trial import Judged, Result, SeedTrial
 
-from .pairs import FIRST_SEED as FIRST_CONSTRUCTED
-from .pairs import SERVICES, comparable, conditions, constructed, pair, record, tasks
+from .pairs import CHANGED_KINDS, CONSTRUCTIONS, LONGEST_S, SERVICES, Service, constructed, pair
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +45,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of one pair of sessions."""
 
-    name: str
     claims: tuple[Claim, ...]
     """Rows whose noise is known."""
     goodput_or_capacity: float
@@ -70,7 +67,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.goodput_or_capacity or self.latency or self.knee)
 
 
-def outcome(name: str, before: Session, after: Session) -> Outcome:
+def outcome(before: Session, after: Session) -> Outcome:
     """Compare two sessions and count the claims."""
     comparison = compare([before, after])
     (compared_pair,) = comparison.pairs
@@ -84,7 +81,6 @@ def outcome(name: str, before: Session, after: Session) -> Outcome:
     ]
     knee = [one.ratio or 0.0 for one in compared_pair.knee if one.claimed and one.figure == "knee"]
     return Outcome(
-        name=name,
         claims=tuple(_claims(compared_pair)),
         goodput_or_capacity=_largest(goodput),
         latency=_largest(latency),
@@ -120,14 +116,13 @@ def _largest(ratios: Sequence[float]) -> float:
     return max(ratios, key=abs, default=0.0)
 
 
-FIRST_SEED = 1_000_000
-"""Thresholds were set on seeds from 700,000 to 819,999; 860,000 to 970,129 were reported before these."""
-
 SERVICE_LIMITED: tuple[Kind, ...] = ("queue", "usl")
 """Kinds in which the service is the limit, so that longer service times truly change both capacity and latency."""
 
 TRUE_CHANGE = 0.1
 """Relative increase of service times in the second session of a pair."""
+
+LEVELS_S = (20, 10)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -149,6 +144,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Shares of headlines, over pairs whose second service is slower."""
     return {
+        "pairs": len(outcomes),
         "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
         "more_latency": _share(one.latency > 0 for one in outcomes),
         "either": _share(one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0 for one in outcomes),
@@ -161,79 +157,107 @@ def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def simulated(first_seed: int, pairs: int, processes: int) -> dict[str, Any]:
-    """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit."""
-    return {"first_seed": first_seed} | {
-        f"levels_of_{level_s}_s": _with_levels_of(level_s, first_seed, pairs, processes) for level_s in (20, 10)
-    }
+class Simulated(SeedTrial[tuple[Kind, int, int, float]]):
+    """Equal pairs over all kinds, and pairs with 10% longer service times where the service is the limit.
 
+    Thresholds were set on seeds from 700,000 to 819,999; 860,000 to 970,129 were reported before these.
+    """
 
-def _with_levels_of(level_s: int, first_seed: int, pairs: int, processes: int) -> dict[str, Any]:
-    equal = _pairs(KINDS, pairs, first_seed, level_s, 0.0, processes)
-    slower = _pairs(SERVICE_LIMITED, pairs, first_seed + 10_000, level_s, TRUE_CHANGE, processes)
-    return {"equal": summary(equal), "slower_by_10_per_cent": {"pairs": len(slower)} | found(slower)}
+    name = "aa-simulated"
+    about = "Compares simulated sessions, half of them equal, half with service times that are 10% longer."
+    parallel, count, first_seed = 2, 120, 1_000_000
 
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, tuple[Kind, int, int, float]]:
+        sides = ((KINDS, options.seed, 0.0), (SERVICE_LIMITED, options.seed + 10_000, TRUE_CHANGE))
+        cases = [
+            (kind, seed, level_s, slower)
+            for level_s in LEVELS_S
+            for kinds, first, slower in sides
+            for seed in range(first, first - (-options.count // len(kinds)))
+            for kind in kinds
+        ]
+        return {f"{kind} {seed}, levels of {level_s} s, {slower:.0%} slower": (kind, seed, level_s, slower)
+                for kind, seed, level_s, slower in cases}  # fmt: skip
 
-def _pairs(kinds: Sequence[Kind], count: int, first_seed: int, level_s: int, slower: float, processes: int) -> list[Outcome]:
-    seeds = range(first_seed, first_seed - (-count // len(kinds)))
-    chosen = [(kind, seed, level_s, slower) for seed in seeds for kind in kinds]
-    with Pool(processes) as pool:
-        return pool.starmap(_compared, chosen, chunksize=2)
+    def carry_out(self, case: tuple[Kind, int, int, float], variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        _, _, level_s, slower = case
+        return Judged(figures={"level_s": level_s, "slower": slower, "outcome": self.in_a_process(_compared, *case)})
+
+    def summary(self, results: Sequence[Result]) -> dict[str, Any]:
+        by_kind: dict[tuple[int, bool], list[Outcome]] = defaultdict(list)
+        for each in results:
+            by_kind[each.figures["level_s"], bool(each.figures["slower"])].append(each.figures["outcome"])
+        return {
+            f"levels_of_{level_s}_s": {
+                "equal": summary(by_kind[level_s, False]),
+                "slower_by_10_per_cent": found(by_kind[level_s, True]),
+            }
+            for level_s in LEVELS_S
+        }
 
 
 def _compared(kind: Kind, seed: int, level_s: int, slower: float) -> Outcome:
-    return outcome(f"{kind}-{seed}", *pair(kind, seed, level_s=level_s, slower=slower))
+    return outcome(*pair(kind, seed, level_s=level_s, slower=slower))
 
 
-def by_construction(first_seed: int, processes: int) -> dict[str, Any]:
-    """Thirty pairs whose difference is known, explored by the autopilot: what the headlines say."""
-    with Pool(processes) as pool:
-        rows = pool.starmap(constructed, tasks(first_seed), chunksize=1)
-    names = list(dict.fromkeys(row["construction"] for row in rows))
-    found = {name: _share(row["found"] for row in rows if row["construction"] == name) for name in names}
-    return {"first_seed": first_seed, "found": found, "pairs": rows}
+class Constructed(SeedTrial[tuple[str, Kind, int]]):
+    """Thirty pairs whose difference is known, explored by the autopilot: what the headlines say.
+
+    Sentences and claims were chosen on seeds from 1,200,000.
+    """
+
+    name = "aa-constructed"
+    about = "Compares thirty pairs of explorations whose difference is known."
+    parallel, count, first_seed = 2, 30, 1_300_000
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, tuple[str, Kind, int]]:
+        found = {}
+        for how in CONSTRUCTIONS:
+            kinds = KINDS if how.truth == "equal" else CHANGED_KINDS
+            for number in range(how.pairs):
+                kind, seed = kinds[number % len(kinds)], options.seed + number
+                found[f"{how.name}: {kind} {seed}"] = (how.name, kind, seed)
+        return found
+
+    def carry_out(self, case: tuple[str, Kind, int], variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        return Judged(figures=self.in_a_process(constructed, *case))
+
+    def summary(self, results: Sequence[Result]) -> dict[str, Any]:
+        by_construction: dict[str, list[bool]] = defaultdict(list)
+        for each in results:
+            by_construction[each.case.partition(":")[0]].append(each.figures["found"])
+        pairs = {each.case: each.figures for each in results}
+        return {"found": {name: _share(hits) for name, hits in by_construction.items()}, "pairs": pairs}
 
 
-def real(folder: Path, repeats: int) -> dict[str, Any]:
-    """Each service is run `repeats` times, in turn, and every two of its runs are compared."""
-    record(folder, repeats)
-    result: dict[str, Any] = {"repeats": repeats} | conditions([folder / service.name for service in SERVICES])
-    outcomes = []
-    for service in SERVICES:
-        runs = comparable(folder / service.name)
-        own = [outcome(f"{service.name}-{a}-{b}", runs[a], runs[b]) for a, b in itertools.combinations(range(len(runs)), 2)]
-        result[service.name] = summary(own) | {
-            "levels_held_by_others": _share(level for one in own for level in one.disturbed_levels)
+class Real(SeedTrial[Service]):
+    """`count` runs of each service, in turn, so that a change of the machine affects all alike; every two runs are compared."""
+
+    name = "aa-real"
+    about = "Compares equal runs of five services with each other."
+    count = 5
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, list[Session]] = defaultdict(list)
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, Service]:
+        return {f"{each.name} {number + 1}": each for number in range(options.count) for each in SERVICES}
+
+    def carry_out(self, case: Service, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        ran = headless(folder, case.profile, "--plan", case.plan, timeout_s=LONGEST_S)
+        self._sessions[case.name].append(opened(str(ran.path), folder))
+        return Judged(figures={"load_average_1m": ran.median("load_average_1m")})
+
+    def summary(self, results: Sequence[Result]) -> dict[str, Any]:
+        of_service = {name: [outcome(*both) for both in combinations(sessions, 2)] for name, sessions in self._sessions.items()}
+        of_service["all"] = [each for outcomes in of_service.values() for each in outcomes]
+        return {
+            name: summary(outcomes)
+            | {"levels_held_by_others": _share(level for one in outcomes for level in one.disturbed_levels)}
+            for name, outcomes in of_service.items()
         }
-        outcomes += own
-    return result | {
-        "all": summary(outcomes) | {"levels_held_by_others": _share(level for one in outcomes for level in one.disturbed_levels)}
-    }
 
 
 def _share(hits: Iterable[bool]) -> dict[str, float | int | None]:
     known = list(hits)
     return {"hits": sum(known), "of": len(known), "share": round(sum(known) / len(known), 4) if known else None}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m lab.trials.aa", description=__doc__)
-    parser.add_argument("what", choices=("simulated", "constructed", "real"))
-    parser.add_argument("--pairs", type=int, default=120, help="simulated pairs of each sort")
-    parser.add_argument("--processes", type=int, default=2, help="processes that simulate in parallel")
-    parser.add_argument("--first-seed", type=int, help="seed of the first pair; default: that of the reported results")
-    parser.add_argument("--repeats", type=int, default=5, help="real runs of each service")
-    parser.add_argument("--folder", type=Path, help="where real sessions are kept; runs that are there are not repeated")
-    parser.add_argument("--save", action="store_true", help="write lab/results/aa-WHAT.json")
-    chosen = parser.parse_args()
-    began = Conditions.now()
-    if chosen.what == "simulated":
-        result = simulated(chosen.first_seed or FIRST_SEED, chosen.pairs, chosen.processes)
-    elif chosen.what == "constructed":
-        result = by_construction(chosen.first_seed or FIRST_CONSTRUCTED, chosen.processes)
-    else:
-        with tempfile.TemporaryDirectory(prefix="aa-") as scratch:
-            result = real(chosen.folder or Path(scratch), chosen.repeats)
-    print(result)
-    if chosen.save:
-        print(os.path.relpath(save(f"aa-{chosen.what}", result, began)))

@@ -223,6 +223,7 @@ class Compose(Trial[str]):
 
     name = "compose"
     about = "Runs the services of a Compose file, and ends them in each possible way. Needs docker and go."
+    cases: Mapping[str, str] = {name: name for name in ROWS}
 
     def why_not(self, case: str, options: argparse.Namespace) -> str:
         return "docker's daemon has no bridge network" if case.endswith("bridge") and not stack.has_bridge() else ""
@@ -236,6 +237,3 @@ class Compose(Trial[str]):
             return 0
         with tempfile.TemporaryDirectory(prefix="compose-") as folder, stack.image(Path(folder)):
             return super().main(argv)
-
-
-CASES: Mapping[str, str] = {name: name for name in ROWS}

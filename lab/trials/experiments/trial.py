@@ -66,7 +66,7 @@ class Experiments(Trial[Experiment]):
             for repeat in report.repeats
         }
         at_twice = {f"twice {each.name}": Experiment("twice", partial(twice, each), each.needs) for each in TARGETS}
-        super().__init__(KNOWN | five | at_twice)
+        self.cases = KNOWN | five | at_twice
         self.groups = tuple(dict.fromkeys(each.group for each in self.cases.values()))
 
     def _repeated(self, repeat: Repeat, short: bool, folder: Path) -> Judged:

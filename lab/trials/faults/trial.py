@@ -371,6 +371,7 @@ class Faults(Trial[Row]):
 
     name = "faults"
     about = "Injects faults, and judges what is marked."
+    cases = ALL
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--client", action="append", choices=CLIENTS)

@@ -1,4 +1,4 @@
-"""Runs many cases, one per seed, and collects failures. Each case has a bound in time.
+"""Damaged and nonsensical input in large numbers (`make fuzz`): many cases, one per seed, each with a bound in time.
 
 A module of this package has `run(count, seed)`, which runs the cases `seed`, `seed + 1`, ... `seed + count - 1`. A case depends
 on its seed alone, so that `--count 1 --seed S` repeats the case S of any run, and the cases can be shared among processes.
@@ -6,21 +6,22 @@ on its seed alone, so that `--count 1 --seed S` repeats the case S of any run, a
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import random
 import resource
 import signal
-import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
-from multiprocessing import get_context
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import msgspec
+
+from lab.trial import Judged, Result, SeedTrial, seeds
 
 Case = Callable[[random.Random], str]
 """One case, made from the random numbers of its seed. Returns its outcome, by which cases are counted; raises if it fails."""
@@ -44,25 +45,19 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """The end of the traceback."""
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of `count` cases."""
+class Fuzzed(msgspec.Struct, frozen=True):
+    """What became of some cases."""
 
-    count: int
     outcomes: dict[str, int]
     """Number of cases by outcome, without failures."""
     failures: tuple[Failure, ...] = ()
-
-    def plus(self, other: Result) -> Result:
-        """Both together."""
-        outcomes = dict(Counter(self.outcomes) + Counter(other.outcomes))
-        return Result(count=self.count + other.count, outcomes=outcomes, failures=(*self.failures, *other.failures))
 
 
 class HangError(Exception):
     """A case took too long."""
 
 
-def run_cases(case: Case, count: int, seed: int, longest_s: float = LONGEST_S) -> Result:
+def run_cases(case: Case, count: int, seed: int, longest_s: float = LONGEST_S) -> Fuzzed:
     """Run the cases `seed` to `seed + count - 1`. Only in the main thread of a process, since a signal bounds the time."""
     outcomes: Counter[str] = Counter()
     failures = []
@@ -72,7 +67,7 @@ def run_cases(case: Case, count: int, seed: int, longest_s: float = LONGEST_S) -
                 outcomes[case(random.Random(each))] += 1
         except Exception as error:
             failures.append(_failure(each, error))
-    return Result(count=count, outcomes=dict(outcomes), failures=tuple(failures))
+    return Fuzzed(dict(outcomes), tuple(failures))
 
 
 def _failure(seed: int, error: Exception) -> Failure:
@@ -98,30 +93,50 @@ def _bounded(longest_s: float) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-PROCESSES = 2
 SHARES = 40
-"""Parts into which the cases are divided; progress is printed after each."""
+"""Parts into which the cases are divided."""
 MOST_MEMORY_BYTES = 3 << 30
 """Limit of the address space of each process: a case that needs more fails with a MemoryError."""
 
 
-def shared(name: str, count: int, seed: int) -> Result:
-    """Run the cases of module `name` in PROCESSES processes, in shares of consecutive seeds."""
-    bounds = [count * share // SHARES for share in range(SHARES + 1)]
-    shares = [(name, end - start, seed + start) for start, end in zip(bounds, bounds[1:], strict=False) if end > start]
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"), initializer=_bound_memory) as pool:
-        results = []
-        for share, result in enumerate(pool.map(_run, shares), start=1):
-            results.append(result)
-            print(f"{name}: {share} of {len(shares)} shares, {len(result.failures)} failed", file=sys.stderr, flush=True)
-    return reduce(Result.plus, results, Result(count=0, outcomes={}))
+class Fuzz(SeedTrial[int]):
+    """Shares of consecutive seeds, each run in one of two processes."""
+
+    about = "Reads damaged and nonsensical input. Exit code 1 for a traceback, a hang or a wrong figure."
+    parallel = 2
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, int]:
+        return seeds(options, -(-options.count // SHARES))
+
+    def carry_out(self, case: int, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        count = min(-(-options.count // SHARES), options.seed + options.count - case)
+        found = self.in_a_process(_run, self.name.removeprefix("fuzz-"), count, case)
+        for each in found.failures:
+            print(f"--count 1 --seed {each.seed}: {each.what}\n{each.detail}")
+        return Judged(wrong=tuple(each.what for each in found.failures), figures=msgspec.structs.asdict(found))
+
+    def line(self, result: Result) -> str:
+        return f"seeds from {result.case}: {len(result.wrong)} failed ({result.seconds:.0f} s)"
+
+    def summary(self, results: Sequence[Result]) -> dict[str, Any]:
+        failures = [failure for each in results for failure in each.figures.get("failures", ())]
+        outcomes = sum((Counter(each.figures.get("outcomes", {})) for each in results), Counter[str]())
+        return {"outcomes": dict(outcomes), "failed": len(failures), "failures": failures}
 
 
-def _run(share: tuple[str, int, int]) -> Result:
-    name, count, seed = share
-    result: Result = importlib.import_module(f"{__package__}.{name}").run(count, seed)
-    return result
+class Logs(Fuzz):
+    name = "fuzz-logs"
 
 
-def _bound_memory() -> None:
+class Plans(Fuzz):
+    name = "fuzz-plans"
+
+
+class Profiles(Fuzz):
+    name = "fuzz-profiles"
+
+
+def _run(module: str, count: int, seed: int) -> Fuzzed:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    found: Fuzzed = importlib.import_module(f"{__package__}.{module}").run(count, seed)
+    return found

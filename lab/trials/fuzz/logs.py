@@ -28,13 +28,13 @@ from capexplorer.session.catalog import entry_of
 from capexplorer.session.digest import digest_of
 from capexplorer.session.reader import open_session
 
-from .cases import Result, run_cases
+from .cases import Fuzzed, run_cases
 from .damage import DETECTABLE, UNDETECTABLE, Lines, joined, small_logs
 
 Step = Callable[[Path, random.Random], object]
 
 
-def run(count: int, seed: int) -> Result:
+def run(count: int, seed: int) -> Fuzzed:
     """The cases `seed` to `seed + count - 1`."""
     with tempfile.TemporaryDirectory(prefix="fuzz-logs-") as folder, warnings.catch_warnings():
         warnings.simplefilter("error")  # a warning of a library would be printed among the output

@@ -15,7 +15,7 @@ from capexplorer.errors import InputError
 from capexplorer.steer.plan import Share, Step, parse
 from capexplorer.steer.plan_moves import PlanCursor
 
-from .cases import Result, run_cases
+from .cases import Fuzzed, run_cases
 
 WHERE = "--plan"
 MAX_USERS = 2_000
@@ -41,7 +41,7 @@ class Written:
     steps: Sequence[Expected]
 
 
-def run(count: int, seed: int) -> Result:
+def run(count: int, seed: int) -> Fuzzed:
     """The cases `seed` to `seed + count - 1`."""
     return run_cases(_case, count, seed, LONGEST_S)
 

@@ -18,7 +18,7 @@ import msgspec
 from capexplorer import profile
 from capexplorer.errors import InputError
 
-from .cases import Result, run_cases
+from .cases import Fuzzed, run_cases
 
 LONGEST_S = 5.0
 LONGEST_LINE = 700
@@ -34,7 +34,7 @@ NAMES = ["weight", "task", "wait_s", "users", "wieght", "zz", "a b", "", "клю
 BYTES = [*(bytes([each]) for each in b"[]{}=.\"'\n\r\x00\xff#"), b"\xef\xbb\xbf", b"9" * 5_000, b"[[", b"nan"]
 
 
-def run(count: int, seed: int) -> Result:
+def run(count: int, seed: int) -> Fuzzed:
     """The cases `seed` to `seed + count - 1`."""
     with tempfile.TemporaryDirectory(prefix="fuzz-profiles-") as folder:
         path = Path(folder) / "mine.toml"

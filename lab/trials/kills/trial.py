@@ -8,7 +8,7 @@ import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from lab.kit.programs import missing
 from lab.kit.runs import ROOT, Run, events_of, started_run, wait_until
 from lab.kit.tables import spread
 from lab.kit.terminal import OnTerminal, modes_left_on, on_terminal
-from lab.trial import Judged, Result, SeedTrial
+from lab.trial import Judged, Result, SeedTrial, seeds
 
 HERE = Path(__file__).resolve().parent
 PROFILE = str(HERE / "profile.toml")
@@ -215,13 +215,16 @@ def _check_terminal(run: OnTerminal, before: object, outcome: Outcome) -> None:
         outcome.problems.append(f"terminal: settings restored {is_restored}, modes left {left}")
 
 
-class Kills(SeedTrial):
+class Kills(SeedTrial[int]):
     """Kills, drawn by a seed each."""
 
     name = "kills"
     about = "Kills runs at random moments. Exit code 1 for a process that is left or a bad log."
     count = 500
     parallel = 2
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, int]:
+        return seeds(options)
 
     def why_not(self, case: int, options: argparse.Namespace) -> str:
         return missing(*PROGRAMS.get(kill(case).service, ()))

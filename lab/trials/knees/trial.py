@@ -1,7 +1,5 @@
-"""A benchmark of knee finders: the autopilot compared with policies of other tools, on services of known capacity (`make knees`).
-
-python -m lab.trials.knees [simulated|live|page]... [--seeds N] [--first-seed N] [--repeats N] [--parallel N]
-"""
+"""A benchmark of knee finders: the autopilot compared with policies of other tools, on services of known capacity (`make
+knees`)."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ import csv
 import json
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -25,6 +22,7 @@ import numpy as np
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import headless
 from lab.kit.servers import sleepers
+from lab.trial import Judged, Result, Trial
 
 from . import page
 from .exploration import AUTOPILOT, Exploration, autopilot, explored, row, simulated
@@ -34,13 +32,13 @@ from .services import FIRST_SEED, SERVICES, LiveService, Service, live_world, se
 # -- real services -------------------------------------------------------------------------------------------------------------
 
 PARALLEL = 3
-"""Explorations at a time unless another number is given."""
+"""Explorations at a time: the services sleep and use almost no CPU."""
 
 
-def explore_all(repeats: int, parallel: int) -> list[Exploration]:
-    """Every finder on every service, `parallel` at a time: the services sleep and use almost no CPU."""
-    wanted = [(each, name, number) for number in range(repeats) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
-    with ThreadPoolExecutor(parallel) as pool:
+def explore_all(explorations: int) -> list[Exploration]:
+    """Every finder on every service."""
+    wanted = [(each, name, number) for number in range(explorations) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
+    with ThreadPoolExecutor(PARALLEL) as pool:
         return list(pool.map(lambda one: _explored(*one), wanted))
 
 
@@ -147,39 +145,44 @@ def _levels(service: Service) -> Iterator[dict[str, Any]]:
         }
 
 
-# -- the program ---------------------------------------------------------------------------------------------------------------
-
-PARTS = ("simulated", "live", "page")
+# -- the trial -----------------------------------------------------------------------------------------------------------------
 
 
-def main() -> int:
-    """Carry out the parts that the command line names. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m lab.trials.knees", description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="simulated services, real ones, the page; none: all")
-    parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
-    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="seed of the first service of each kind")
-    parser.add_argument("--repeats", type=int, default=3, help="explorations of each real service by each finder")
-    parser.add_argument(
-        "--parallel", type=int, help=f"explorations at a time; default: one a core, {PARALLEL} with real services"
-    )
-    options = parser.parse_args()
-    parts = options.parts or PARTS
-    if find_spec("kneed") is None and set(parts) - {"page"}:
-        print("knees: kneed is missing; install it with: pip install -r lab/bench/requirements.lock", file=sys.stderr)
-        return 2
-    if "simulated" in parts:
-        CORPUS.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
-        began = Conditions.now()
-        with ProcessPoolExecutor(options.parallel or os.cpu_count()) as pool:
-            rows = [row for some in pool.map(each_finder, services(options.seeds, options.first_seed)) for row in some]
-        command = f"python -m lab.trials.knees simulated --seeds {options.seeds} --first-seed {options.first_seed}"
-        keep("knees-simulated", rows, began, command)
-    if "live" in parts:
-        began, parallel = Conditions.now(), options.parallel or PARALLEL
-        rows = explore_all(options.repeats, parallel)
-        keep("knees-live", rows, began, f"python -m lab.trials.knees live --repeats {options.repeats} --parallel {parallel}")
-    page.write(kept("knees-simulated"), kept("knees-live"))
-    return 0
+class Knees(Trial[str]):
+    """Every finder on simulated and on real services; the results of a part replace those that were kept."""
+
+    name = "knees"
+    about = "Compares knee finders on services of known capacity."
+    cases = {"simulated": "simulated", "live": "live"}
+    attempts = 1
+
+    def add_cases(self, parser: argparse.ArgumentParser) -> None:
+        super().add_cases(parser)
+        parser.set_defaults(unsaved=True)
+        parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
+        parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="seed of the first service of each kind")
+        parser.add_argument("--explorations", type=int, default=3, help="of each real service by each finder")
+
+    def why_not(self, case: str, options: argparse.Namespace) -> str:
+        return "" if find_spec("kneed") else "kneed is not installed: `make knees` installs lab/bench/requirements.lock first"
+
+    def carry_out(self, case: str, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        began, command = Conditions.now(), f"make knees PARTS={case}"
+        if case == "simulated":
+            CORPUS.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
+            with ProcessPoolExecutor(os.cpu_count()) as pool:
+                rows = [row for some in pool.map(each_finder, services(options.seeds, options.first_seed)) for row in some]
+            command += f" SEEDS={options.seeds} FIRST_SEED={options.first_seed}"
+        else:
+            rows = explore_all(options.explorations)
+        keep(f"knees-{case}", rows, began, command)
+        return Judged(figures={"explorations": len(rows)})
+
+    def finish(self, results: Sequence[Result], options: argparse.Namespace, began: Conditions) -> None:
+        self.write_page()
+
+    def write_page(self) -> None:
+        page.write(kept("knees-simulated"), kept("knees-live"))
 
 
 def each_finder(service: Service) -> list[Exploration]:

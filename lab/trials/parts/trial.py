@@ -159,6 +159,7 @@ class Parts(Trial[Row]):
 
     name = "parts"
     about = "Injects faults into watched parts, and judges which part is blamed. Needs root."
+    cases = ALL
     contained = True
     spoilt_counts = False
 

@@ -116,12 +116,13 @@ class Services(Trial[KnownService]):
 
     name = "services"
     about = "The autopilot on ten services of known capacity."
+    cases = {each.name: each for each in SERVICES}
     parallel = 2
     repeats = REPEATS
 
     def why_not(self, case: KnownService, options: argparse.Namespace) -> str:
         if importlib.util.find_spec("uvicorn") is None:
-            return "uvicorn is not installed: `make services` installs lab/trials/services/requirements.lock first"
+            return "uvicorn is not installed: `make services` installs lab/trials/services.lock first"
         return missing(case.program) if case.program else ""
 
     def carry_out(self, case: KnownService, variant: str, folder: Path, options: argparse.Namespace) -> Judged:

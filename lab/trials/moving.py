@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
 
-from capexplorer.model.events import Mark
+from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import AtOrBelow, Knee, RateCapacityFinding
 from capexplorer.model.level import Level
 from capexplorer.model.rate_verdicts import RateCapacity
@@ -22,7 +21,6 @@ from lab.kit.tables import filled, table
 from lab.trial import Judged, Result, Trial, commits, not_right, rows_of
 from lab.trials.faults.trial import SEVERE, current_of, relevant, toml
 
-HERE = Path(__file__).resolve().parent
 TIMEOUT_S = 300.0
 LOCUSTFILE = "steps.py"
 """Locustfile of rows with long tasks, in the folder of the profile."""
@@ -51,9 +49,6 @@ Param = str | int | float
 
 CLEAN = 0.01
 """Failure ratio up to which a level is clean."""
-
-MISSING = ("missing ", "no knee", "no capacity", "verdict lacks ")
-"""How problems of something that is not there begin."""
 
 
 class Truth(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,8 +96,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Ids or kinds of marks (causes, `shift`), at least one of which must be marked at the end."""
     allowed: tuple[str, ...] = ()
     """Bottlenecks, and causes of severity error, that may be marked, too."""
-    verdict: str = ""
-    """A regular expression that the verdict must match."""
+    stated: tuple[str, ...] = ()
+    """Of these ids of marks and kinds of `stated`, at least one."""
 
     target: str = "moving"
     params: dict[str, Param] = {}
@@ -119,53 +114,63 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return "rates" if self.plan.startswith("rate") else "users"
 
 
-ALL = rows_of(HERE / "rows.toml", Row)
-
-
 # -- the judge -----------------------------------------------------------------------------------------------------------------
 
 
-def wrong(row: Row, marks: Sequence[Mark], levels: Sequence[Level], verdict: str) -> list[str]:
-    """Problems of the marks at the end, in words; empty: all are right."""
-    current = current_of(marks)
-    limits = (*_knees(row, current, _began_s(levels)), *_capacities(row, current, _began_s(levels)))
-    return [*limits, *_missing(row, current), *_blames(row, current), *_below_clean(row, current, levels),
-            *([] if re.search(row.verdict, verdict) else [f"verdict lacks {row.verdict}"])]  # fmt: skip
-
-
-def marked_once(row: Row, marks: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
-    """Wrong knees and capacities that were marked at some time, including retracted ones: they were on the screen."""
-    ever, began_s = [mark for mark in marks if mark.state != "retracted"], _began_s(levels)
-    return list(dict.fromkeys([*_knees(row, ever, began_s, needed=False), *_capacities(row, ever, began_s, needed=False)]))
-
-
 def judged(row: Row, ran: Ran) -> Judged:
-    """The verdict on a run: its marks at the end, its sentence, and its exit code."""
-    levels = ran.timeline.levels
-    problems = wrong(row, ran.marks, levels, str(ran.summary["verdict"]))
-    problems += [] if ran.exit_code in (0, 4) else [f"exit code {ran.exit_code}"]
+    """The verdict on a run: its marks and its verdict at the end, and its exit code."""
+    found = judge(row, ran.marks, ran.timeline.levels, ran.timeline.verdict)
+    bad_end = () if ran.exit_code in (0, 4) else (f"exit code {ran.exit_code}",)
+    ever = [mark for mark in ran.marks if mark.state != "retracted"]
+    figures = {
+        "marked": sorted({mark.id for mark in current_of(ran.marks)}),
+        "once": sorted({*_false(row, ever, ran.timeline.levels)}),
+        "host_cpu_ratio": ran.median("host_cpu_ratio"),
+    }
+    return Judged(missing=found.missing, wrong=(*found.wrong, *bad_end), figures=figures)
+
+
+def judge(row: Row, marks: Sequence[Mark], levels: Sequence[Level] = (), verdict: Verdict | None = None) -> Judged:
+    """The marks and the verdict at the end of a run."""
+    current = current_of(marks)
+    marked = {name for mark in current for name in (mark.id, mark.kind)}
+    wanted = (
+        (row.needs_knee, ("knee",), marked),
+        (row.needs_capacity, ("capacity",), {each.kind for _, each in _capacities(current)}),
+        (bool(row.marked), row.marked, marked),
+        (bool(row.stated), row.stated, marked | stated(verdict)),
+    )
     return Judged(
-        missing=tuple(each.removeprefix("missing ") for each in problems if each.startswith(MISSING)),
-        wrong=tuple(each for each in problems if not each.startswith(MISSING)),
-        figures={
-            "marked": sorted({mark.id for mark in current_of(ran.marks)}),
-            "once": marked_once(row, ran.marks, levels),
-            "host_cpu_ratio": ran.median("host_cpu_ratio"),
-        },
+        missing=tuple(" or ".join(names) for is_wanted, names, found in wanted if is_wanted and not found & {*names}),
+        wrong=(*_false(row, current, levels), *_blames(row, current), *_below_clean(row, current, levels)),
     )
 
 
-def _began_s(levels: Sequence[Level]) -> float:
-    """Time of the first request, in seconds of the session: a service may take 10 s to start."""
-    return levels[0].started_s if levels else 0.0
+def stated(verdict: Verdict | None) -> set[str]:
+    """The kind of its knee, how the service behaves beyond its capacity (`Overload.kind`), and `fault` or `changed` for each
+    change of the service that no step of load explains."""
+    if verdict is None:
+        return set()
+    rates = verdict.rates
+    regimes = (*verdict.regimes, *(rates.regimes if rates is not None else ()))
+    overload = rates.capacity.overload if rates is not None and rates.capacity is not None else None
+    changes = {"fault" if each.began == "failures" else "changed" for each in regimes if each.inside}
+    return changes | {each.kind for each in (verdict.capacity.knee, overload) if each is not None}
 
 
-def _knees(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
-    found = [(mark.t_s - began_s, mark.finding) for mark in marks if isinstance(mark.finding, Knee | AtOrBelow)]
-    false = [each.verdict.users for at_s, each in found if not _is_right(row, at_s, began_s, each)]
-    bad = [f"knee at {users:.3g}" for users in false if users is not None]
-    missing = needed and row.needs_knee and not any(isinstance(each, Knee) for _, each in found)
-    return [*bad, *(["no knee"] if missing else [])]
+def _false(row: Row, marks: Sequence[Mark], levels: Sequence[Level]) -> Iterator[str]:
+    """Knees in users and capacities in 1/s that the service did not have when they were marked."""
+    began_s = levels[0].started_s if levels else 0.0  # the first request: a service may take 10 s to start
+    for mark in marks:
+        if isinstance(mark.finding, Knee | AtOrBelow) and not _is_right(row, mark.t_s - began_s, began_s, mark.finding):
+            yield f"knee {mark.finding.verdict.users or 0.0:.3g}"
+    for at_s, found in _capacities(marks):
+        if not _is_right_rate(row, at_s - began_s, found):
+            yield f"{found.kind} {found.per_s:.3g}"
+
+
+def _capacities(marks: Sequence[Mark]) -> list[tuple[float, RateCapacity]]:
+    return [(mark.t_s, mark.finding.capacity) for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
 
 
 def _is_right(row: Row, at_s: float, began_s: float, found: Knee | AtOrBelow) -> bool:
@@ -181,13 +186,6 @@ def _is_right(row: Row, at_s: float, began_s: float, found: Knee | AtOrBelow) ->
     return any(abs(users / knee - 1) <= NEAR for knee in true)
 
 
-def _capacities(row: Row, marks: Sequence[Mark], began_s: float, *, needed: bool = True) -> list[str]:
-    found = [(mark.t_s - began_s, mark.finding.capacity) for mark in marks if isinstance(mark.finding, RateCapacityFinding)]
-    bad = [f"{each.kind} {each.per_s:.3g}/s" for at_s, each in found if not _is_right_rate(row, at_s, each)]
-    missing = needed and row.needs_capacity and not any(each.kind == "capacity" for _, each in found)
-    return [*bad, *(["no capacity"] if missing else [])]
-
-
 def _is_right_rate(row: Row, at_s: float, found: RateCapacity) -> bool:
     """Whether a capacity that was marked `at_s` after the first request is near one that the service had until then, or a bound
     not far below all of them."""
@@ -200,15 +198,10 @@ def _is_right_rate(row: Row, at_s: float, found: RateCapacity) -> bool:
     return any(rate <= found.per_s * (1 + NEAR) for rate in least)
 
 
-def _missing(row: Row, current: Sequence[Mark]) -> list[str]:
-    marked = {name for mark in current for name in (mark.id, mark.kind)}
-    return [] if not row.marked or marked & set(row.marked) else [f"missing {' or '.join(row.marked)}"]
-
-
 def _blames(row: Row, current: Sequence[Mark]) -> list[str]:
     true = {*QUEUES, *row.allowed, *row.marked}
     blames = [mark for mark in relevant(current) if mark.id not in true]
-    return [f"{mark.kind} {mark.id}" for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
+    return [mark.id for mark in blames if mark.kind != "cause" or mark.severity in SEVERE]
 
 
 def _below_clean(row: Row, current: Sequence[Mark], levels: Sequence[Level]) -> list[str]:
@@ -218,7 +211,7 @@ def _below_clean(row: Row, current: Sequence[Mark], levels: Sequence[Level]) -> 
     settled = [level.figures for level in levels if level.figures.settled]
     best = max((each.goodput_rps or 0.0 for each in settled if (each.failure_ratio or 0) <= CLEAN), default=0.0)
     claimed = [mark.finding.verdict.capacity_rps for mark in current if isinstance(mark.finding, Knee)]
-    return [f"capacity {rate:.3g} below a clean level's {best:.3g}" for rate in claimed if rate is not None and rate < 0.9 * best]
+    return [f"below_clean {rate:.3g} {best:.3g}" for rate in claimed if rate is not None and rate < 0.9 * best]
 
 
 # -- one run -------------------------------------------------------------------------------------------------------------------
@@ -266,6 +259,7 @@ class Moving(Trial[Row]):
 
     name = "moving"
     about = "Real services that change while they are explored, and which marks are right."
+    cases = rows_of(Path(__file__).with_suffix(".toml"), Row)
     parallel = 3
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -282,7 +276,7 @@ class Moving(Trial[Row]):
 
     def why_not(self, case: Row, options: argparse.Namespace) -> str:
         if importlib.util.find_spec("uvicorn") is None:
-            return "uvicorn is not installed: `make moving` installs lab/trials/services/requirements.lock first"
+            return "uvicorn is not installed: `make moving` installs lab/trials/services.lock first"
         return missing(*case.needs)
 
     def carry_out(self, case: Row, variant: str, folder: Path, options: argparse.Namespace) -> Judged:

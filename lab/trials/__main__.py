@@ -1,0 +1,29 @@
+"""`python -m lab.trials NAME ...` carries out a trial (`make NAME`); its exit code is 1 if a run is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pkgutil import resolve_name
+
+TRIALS = {
+    "aa-constructed": "aa.trial:Constructed",
+    "aa-real": "aa.trial:Real",
+    "aa-simulated": "aa.trial:Simulated",
+    "compose": "compose.trial:Compose",
+    "experiments": "experiments.trial:Experiments",
+    "faults": "faults.trial:Faults",
+    "fuzz-logs": "fuzz.cases:Logs",
+    "fuzz-plans": "fuzz.cases:Plans",
+    "fuzz-profiles": "fuzz.cases:Profiles",
+    "hangups": "hangups:Hangups",
+    "kills": "kills.trial:Kills",
+    "knees": "knees.trial:Knees",
+    "lost-workers": "lost_workers:LostWorkers",
+    "moving": "moving:Moving",
+    "parts": "parts.trial:Parts",
+    "services": "services:Services",
+}
+
+if sys.argv[1:2] and sys.argv[1] in TRIALS:
+    sys.exit(resolve_name(f"lab.trials.{TRIALS[sys.argv[1]]}")().main(sys.argv[2:]))
+sys.exit(f"usage: python -m lab.trials {{{','.join(TRIALS)}}} ...")
