@@ -24,10 +24,20 @@ def test_the_picture_of_the_finders_is_that_of_the_results() -> None:
     assert knees.PICTURE.read_text(encoding="utf-8") == knees.pages(kept("knees-simulated"), kept("knees-live"))[1]
 
 
+OF_TESTS = "|".join(sorted(path.stem for path in (ROOT / "tests").glob("[a-z]*") if path.stem not in ("lab", "data")))
+
+
 @pytest.mark.parametrize(
-    ("folder", "others"), [("lab", "tests|e2e|programs|marked"), ("capexplorer", "lab|tests"), ("targets", "lab")]
+    ("folder", "others"),
+    [
+        ("capexplorer", f"lab|tests|{OF_TESTS}"),
+        ("lab", f"tests|{OF_TESTS}"),
+        ("targets", "lab"),
+        ("docs", r"lab\.(?:trials|bench|simulation)"),
+        ("tests", r"lab\.(?:trials|bench)"),
+    ],
 )
-def test_the_product_imports_no_lab_and_lab_no_tests(folder: str, others: str) -> None:
+def test_trials_are_imported_by_their_own_tests_alone_and_lab_imports_no_test(folder: str, others: str) -> None:
     pattern = re.compile(rf"^\s*(?:from|import) (?:{others})\b", re.MULTILINE)
-    importing = [str(path) for path in Path(ROOT / folder).rglob("*.py") if pattern.search(path.read_text(encoding="utf-8"))]
-    assert importing == []
+    paths = [path for path in Path(ROOT / folder).rglob("*.py") if not path.is_relative_to(ROOT / "tests" / "lab")]
+    assert [str(path) for path in paths if pattern.search(path.read_text(encoding="utf-8"))] == []

@@ -13,7 +13,7 @@ from capexplorer.target.spec import load_spec
 from lab.kit import programs
 from lab.trials.faults.trial import ALL
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
 
 

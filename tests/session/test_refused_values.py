@@ -1,8 +1,7 @@
-"""A short run of the trial of damaged logs (`make fuzz` is the long one), and the kinds of damage that first failed in it."""
+"""Values that first failed in damaged logs (`make fuzz`): types allow them, and the model refuses them as a line is read."""
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import msgspec
@@ -13,27 +12,8 @@ from capexplorer.model.events import Event, LevelClosed, Mark
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import LineError, decode, encode
-from lab.trials.fuzz import damage, logs
-from lab.trials.fuzz.damage import small_logs
 
 from .samples import HEADER
-
-
-def test_damaged_logs_give_figures_notes_or_one_line() -> None:
-    result = logs.run(count=60, seed=1)
-    assert [(failure.seed, failure.what) for failure in result.failures] == []
-    assert {"noted", "refused", "same figures"} <= result.outcomes.keys()
-
-
-@pytest.mark.parametrize("seed", [20632, 26538, 48497, 56308, 65562])
-def test_seeds_that_failed_once_in_100_000_cases_pass(seed: int) -> None:
-    assert logs.run(count=1, seed=seed).failures == ()
-
-
-def test_a_case_depends_on_its_seed_alone() -> None:
-    lines = small_logs()[0]
-    first, second = ([damage.forge(lines, random.Random(seed)) for seed in range(300)] for _ in range(2))
-    assert first == second
 
 
 def nested(depth: int) -> object:

@@ -7,12 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from parts.parts_process import parts_process
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
 from lab.trials.parts import testbed
-
-from .parts_process import parts_process
 
 pytestmark = [
     needs("ip", "nsenter", "unshare", "sshd", "ssh", "ssh-keygen"),
