@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import keyword
 import os
 import signal
@@ -15,11 +16,59 @@ from typing import Any
 
 import click
 
-from . import configuration, stdout
+from . import configuration
 from .commands import version
 from .commands.configured_preferences import check_keys, use_units
-from .commands.error_output import plain_characters, print_error, with_whole_commands
-from .errors import CapexplorerError, TargetError
+from .commands.terminal import plain_characters, print_error, with_whole_commands
+from .errors import CapexplorerError, InputError, TargetError
+
+# -- stdout --------------------------------------------------------------------------------------------------------------------
+# stdout of a command: if it cannot be written (a full disk, a closed descriptor), the command ends with one line and an exit
+# code.
+
+
+class ReaderGoneError(CapexplorerError):
+    """The reader of stdout closed it (`| head`); this is not reported."""
+
+    exit_code = 128 + getattr(signal, "SIGPIPE", 13)
+
+
+class StdoutError(InputError):
+    """stdout cannot be written."""
+
+
+class _Stdout(io.FileIO):
+    """Descriptor 1. Its errors are not OSErrors: those of stdout alone may end a command in one line."""
+
+    def write(self, data: Any, /) -> int:
+        """Raises ReaderGoneError, StdoutError."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise ReaderGoneError("stdout: the reader has closed it") from None
+        except OSError as error:
+            raise StdoutError(f"stdout: cannot be written: {error.strerror or error}") from None
+
+
+def install() -> None:
+    """Make it `sys.stdout`. Closed descriptors among 0 to 2 are opened first: no log may get one of these numbers."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if descriptor == 1 else os.O_RDWR)  # gets the lowest that is free; 1 takes no writes
+    before = sys.stdout
+    buffered = io.BufferedWriter(_Stdout(1, "wb", closefd=False))
+    encoding, errors = (before.encoding, before.errors) if before is not None else ("utf-8", "strict")
+    sys.stdout = io.TextIOWrapper(buffered, encoding, errors, line_buffering=os.isatty(1))
+    if sys.stderr is None:  # Python found 2 closed
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def give_up() -> None:
+    """Discard all further and buffered output, since the interpreter flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
 
 COMMANDS = {
     "init": "Write a profile for your own service.",
@@ -123,7 +172,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None, mo
 def main() -> None:
     """The entry point: errors become one line and an exit code; only a defect of capexplorer gives a traceback."""
     gc.set_threshold(50_000)  # a start makes a million objects that stay: collecting at each 700 takes a tenth of its time
-    stdout.install()
+    install()
     exit_code = run(sys.argv[1:])
     native = sys.modules.get("capexplorer.load.native")  # only a run imports it
     if native is not None:
@@ -145,12 +194,12 @@ def run(args: list[str]) -> int:
         with contextlib.suppress(OSError):  # stderr may be full, or its reader gone
             error.show()
         return 2
-    except stdout.ReaderGoneError as gone:
-        stdout.give_up()
+    except ReaderGoneError as gone:
+        give_up()
         return gone.exit_code
     except CapexplorerError as error:
-        if isinstance(error, stdout.StdoutError):
-            stdout.give_up()
+        if isinstance(error, StdoutError):
+            give_up()
         print_error(str(error), error.output if isinstance(error, TargetError) else ())
         return error.exit_code
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from capexplorer.model.events import Event
 from capexplorer.session.reader import read
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.feed import LiveFeed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from capexplorer.tui.keys import KEYS, Key
-from capexplorer.tui.rebinding import RESERVED
+from capexplorer.tui.preferences import RESERVED
 from lab.kit.tables import table
 
 HEAD = """\

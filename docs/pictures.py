@@ -20,7 +20,7 @@ from rich.color import Color, ColorSystem
 
 from capexplorer.model.events import Event, Sample
 from capexplorer.session.reader import read
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.feed import LiveFeed
 from docs.smaller_svg import smaller

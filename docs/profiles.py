@@ -1,4 +1,4 @@
-"""docs/profiles.md: the keys of profiles. Keys, types, defaults and meanings come from `capexplorer/profile`, examples from
+"""docs/profiles.md: the keys of profiles. Keys, types, defaults and meanings come from `capexplorer/profile.py`, examples from
 docs/profiles.toml."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = ("key", "type", "default, or an example", "meaning")
 HEAD = """\
 # Profiles
 
-Made from the model (`capexplorer/profile`) and `docs/profiles.toml`.
+Made from the model (`capexplorer/profile.py`) and `docs/profiles.toml`.
 
 A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`
 writes one for your own service; `capexplorer run NAME` finds `NAME.toml` in the working folder, in its `profiles` folder, and

@@ -27,10 +27,10 @@ import msgspec
 import numpy as np
 
 from capexplorer import paths
-from capexplorer.analysis.detectors import detect
-from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.level_clock import settling_s
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import formats as json_report

@@ -71,7 +71,7 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 def test_a_run_loads_numpy_with_one_blas_thread_and_without_a_change_of_its_environment() -> None:
     """Each further thread of BLAS uses CPU at each start. Services that a run starts inherit its environment."""
     program = (
-        "import os, capexplorer.commands.exploring\n"
+        "import os, capexplorer.commands.run.exploring\n"
         f"assert {BLAS_THREADS!r} not in os.environ\n"
         "assert len(os.listdir('/proc/self/task')) == 1, 'threads'"
     )
@@ -79,7 +79,7 @@ def test_a_run_loads_numpy_with_one_blas_thread_and_without_a_change_of_its_envi
 
 
 def test_a_number_of_blas_threads_that_the_user_has_set_is_not_changed() -> None:
-    program = f"import os, capexplorer.commands.exploring; assert os.environ[{BLAS_THREADS!r}] == '2'"
+    program = f"import os, capexplorer.commands.run.exploring; assert os.environ[{BLAS_THREADS!r}] == '2'"
     run_in_fresh_process(program, {**os.environ, BLAS_THREADS: "2"})
 
 
@@ -132,7 +132,9 @@ def test_the_screen_loads_no_generator() -> None:
 
 
 def test_the_model_loads_no_screen_no_generator_and_no_command_line() -> None:
-    loaded = modules_loaded_by("import capexplorer.model.timeline, capexplorer.model.controls, capexplorer.analysis.epoch.levels")
+    loaded = modules_loaded_by(
+        "import capexplorer.model.timeline, capexplorer.model.controls, capexplorer.analysis.epoch.level_clock"
+    )
     assert loaded.isdisjoint((*GENERATOR, *SCREEN, "click", "psutil", "rich"))
 
 

@@ -41,13 +41,13 @@ USER_AGENT = "geventhttpclient.useragent:UserAgent"
 POOL_RESPONSE = "geventhttpclient.response:HTTPSocketPoolResponse"
 
 # Files that use several names.
-CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/hooks/client_bodies.py",), ("tui/terminal_driver.py",)
-KEEP_ALIVE, LEAN = ("load/hooks/client_connections.py",), ("load/lean/reply.py", "load/lean/session.py")
+CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/hooks/client_results.py",), ("tui/terminal_driver.py",)
+KEEP_ALIVE, LEAN = ("load/hooks/client_connections.py",), ("load/lean/connection.py", "load/lean/session.py")
 RESULTS = ("load/hooks/client_results.py",)
-MASTER = ("load/workers/master.py",)
-DISPATCHER_FILES = ("load/local_engine.py", "load/offered/pool_users.py")
-QUEUE_FILES = ("commands/exploring.py", "load/load_thread.py", "run/pump.py")
-EMPTY_QUEUE_FILES = ("commands/exploring.py", "run/pump.py")
+MASTER = ("load/workers/worker_registry.py",)
+DISPATCHER_FILES = ("load/local_engine.py", "load/offering.py")
+QUEUE_FILES = ("commands/run/exploring.py", "load/load_thread.py", "run/pump.py")
+EMPTY_QUEUE_FILES = ("commands/run/exploring.py", "run/pump.py")
 SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
 
 # A purpose of several names.
@@ -69,7 +69,7 @@ USED_NAMES = (
     Private("_socket", "socket", SOCKET_FILES, UNPATCHED),
     Private("_socket:socket", "_accept", ("run/control_server.py",), "accepts: the public accept makes a socket of gevent"),
     Private("locust.runners:LocalRunner", "_local_worker_node", DISPATCHER_FILES, "has the dispatched users, by class"),
-    Private("locust.user:User", "_state", ("load/offered/offering.py",), "is set: Locust may stop users that wait for arrivals"),
+    Private("locust.user:User", "_state", ("load/offering.py",), "is set: Locust may stop users that wait for arrivals"),
     Private("locust.runners:MasterRunner", "_users_dispatcher", MASTER, "is called: a worker gets no users any more"),
     Private(POOL, "_socket_queue", KEEP_ALIVE, "has the idle sockets that a closed pool closes"),
     Private("geventhttpclient.client:HTTPClient", "_connection_pool", KEEP_ALIVE, "is the pool in which such a request is noted"),
@@ -81,9 +81,9 @@ USED_NAMES = (
     Private("geventhttpclient.client:HTTPClient.request", "sock", CONNECTIONS, "is the socket of a failed request"),
     Private(URLLIB3_POOL, "_make_request", CONNECTIONS, "is the frame that has the connection"),
     Private(f"{URLLIB3_POOL}._make_request", "conn", CONNECTIONS, "is that connection"),
-    Private("requests.models:Response", "_content", (*BODIES, "load/reply_line.py"), "is where the body is kept"),
-    Private(FAST_HTTP_RESPONSE, "_cached_content", ("load/reply_line.py",), "is the body that was read"),
-    Private(FAST_HTTP_RESPONSE, "_sent_request", ("load/kept/raw_request.py",), "is the head of the request that was sent"),
+    Private("requests.models:Response", "_content", (*BODIES, "load/signature.py"), "is where the body is kept"),
+    Private(FAST_HTTP_RESPONSE, "_cached_content", ("load/signature.py",), "is the body that was read"),
+    Private(FAST_HTTP_RESPONSE, "_sent_request", ("load/kept_requests.py",), "is the head of the request that was sent"),
     Private("requests.models:Response", "_content_consumed", BODIES, "is whether user code has read it in parts"),
     Private("geventhttpclient.response:HTTPResponse", "_body_buffer", BODIES, "is what arrived and was not read yet"),
     Private(FAST_HTTP_RESPONSE, "_response", BODIES, "is the response as it arrived"),
@@ -91,7 +91,7 @@ USED_NAMES = (
     Private("gevent._socketcommon", "getaddrinfo", ("load/hooks/hook_table.py",), "looks names up for gevent itself"),
     Private("gevent._socketcommon", "_resolve_addr", ("load/guard.py",), "looks up the address that is checked"),
     Private("gevent.hub:Hub", "_normalize_exception", ("load/user_code.py",), "makes the exception of what a greenlet raised"),
-    Private("sys", "_getframe", ("load/custom_events.py",), "has the code that fired an event: of a client, or of a user"),
+    Private("sys", "_getframe", ("load/user_activity.py",), "has the code that fired an event: of a client, or of a user"),
     Private("sys", "_current_frames", ("load/load_thread.py",), "has the stack of a load thread that does not respond"),
     Private("textual.driver:Driver", "_loop", TERMINAL, "is the event loop that a signal is passed to"),
     Private("textual.message_pump:MessagePump", "_closing", ("tui/typeahead.py",), "is whether a prompt is closing"),

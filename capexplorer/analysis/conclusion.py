@@ -43,18 +43,16 @@ from ..model.conclusions import (
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
-from ..model.grades import Severity
 from ..model.level import Level
 from ..model.level_use import are_warm, counted_ratio
 from ..model.load import Rate
-from ..model.rate_verdicts import RateCapacity
 from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict, RegimeVerdict
+from ..model.verdicts import KneeVerdict, RateCapacity, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
 from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
-from .epoch.failing_seconds import Stall, stalls_of
+from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
 
 # -- conclusion clauses --------------------------------------------------------------------------------------------------------

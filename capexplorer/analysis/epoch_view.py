@@ -21,11 +21,10 @@ from .causes.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 import numpy as np
 
 from ..model.findings import Cause
-from ..model.grades import CONFIDENCES, SEVERITIES
 from ..model.level import Level
 from ..model.level_use import LevelUse, level_use
-from ..model.rate_verdicts import RateVerdict
 from ..model.timeline import Timeline
+from ..model.verdicts import CONFIDENCES, SEVERITIES, RateVerdict
 from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run
 
 # -- superseding ---------------------------------------------------------------------------------------------------------------

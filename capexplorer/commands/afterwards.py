@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import paths, wording
 from ..errors import InputError
 from ..model.timeline import Timeline
-from .error_output import plain_characters, print_line, printable, with_whole_commands
+from .terminal import plain_characters, print_line, printable, with_whole_commands
 
 
 def print_session(timeline: Timeline, path: Path | None) -> None:

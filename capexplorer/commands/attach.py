@@ -13,14 +13,13 @@ from ..model.timeline import Timeline
 from ..remote.attached import RemoteControls, RemoteRequests, RunConnection
 from ..replay import Replay
 from ..session.reader import open_session
-from ..tui.screens.baseline_choice import Baselines
+from ..tui.screens.view_options import Baselines
 from . import shared_options
 from .afterwards import print_session, program_name, require_log, run_goes_on
-from .baseline import baselines
+from .compare import baselines
 from .configured_preferences import own_preferences
-from .error_output import print_line, signals_to
 from .stop import ENDS_WITHIN_S, run_of
-from .terminals import SERVED, name_of_terminal, require_screen, terminal_or_browser
+from .terminal import SERVED, name_of_terminal, print_line, require_screen, signals_to, terminal_or_browser
 
 SCREEN = ("attach", "capexplorer sessions")
 
@@ -64,11 +63,11 @@ def command(session: str | None, watch: bool, baseline: str | None, mouse: bool,
 
 
 def _show(connection: RunConnection, recording: Replay, saved_curves: Baselines, *, watch: bool, mouse: bool) -> int:
-    from ..tui.actions.protocols import Actions
-    from ..tui.actions.steering_attached import AttachedRunActions
-    from ..tui.actions.view_only import ViewOnlyActions
+    from ..tui.actions.steering import AttachedRunActions
+    from ..tui.actions.watching import ViewOnlyActions
     from ..tui.app import ExplorerApp
     from ..tui.feed import AttachedFeed
+    from ..tui.protocols import Actions
 
     controls = RemoteControls(connection)
     feed = AttachedFeed(recording, controls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,14 +15,18 @@ from ..model.timeline import Timeline
 from ..report.compare import Comparison, SecondLatencies, Session, compare, sentences
 from ..report.compare.fail_if import HELP, Condition, judge, parse
 from ..report.writing import write_file
-from ..session import titles
+from ..session import files
 from ..session.catalog import find
 from ..session.reader import SessionReader, open_session
 from . import shared_options
 from .configured_preferences import own_preferences
-from .error_output import print_error, print_line
 from .shared_options import with_found
-from .terminals import require_screen
+from .terminal import print_error, print_line, require_screen
+
+if TYPE_CHECKING:
+    from ..report.compare.comparison import Curve
+    from ..tui.screens.view_options import Baselines
+
 
 FORMATS = ("md", "html", "json")
 
@@ -81,7 +86,7 @@ def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
     timeline, latencies, log = read(path, reanalyse=reanalyse)
     for note in log.notes:
         print_error(f"{path}: {note}")
-    return Session(timeline, epoch, titles.read(path), log.damaged, latencies)
+    return Session(timeline, epoch, files.read_title(path), log.damaged, latencies)
 
 
 def locate(name: str, folder: Path) -> tuple[Path, int | None]:
@@ -141,7 +146,7 @@ def _judged(conditions: Sequence[Condition], comparison: Comparison) -> int:
 def _show(comparison: Comparison) -> int:
     from ..tui.screens.compare import CompareApp
     from ..tui.terminal import own_terminal
-    from .error_output import signals_to
+    from .terminal import signals_to
 
     preferences = own_preferences()
     with own_terminal() as terminal:
@@ -149,3 +154,37 @@ def _show(comparison: Comparison) -> int:
         with signals_to(app.request_exit):
             app.run_to_end()
     return 0
+
+
+# -- baseline ------------------------------------------------------------------------------------------------------------------
+# `--baseline`: the capacity curve of a saved session, drawn behind that of another one.
+
+
+MOST_BYTES_LIVE = 20_000_000
+"""Largest log that is read while load may run, about two hours of a session: reading it delays the load by 0.1 s."""
+
+
+def baselines(first: str | None, sessions_dir: Path | None, *, live: bool) -> Baselines:
+    """The baselines that a screen may draw. `first`: the session of `--baseline`, which is read now. Raises InputError."""
+    from ..tui.screens.view_options import Baselines
+
+    folder = sessions_dir or paths.sessions()
+    most = MOST_BYTES_LIVE if live else None
+    return Baselines(lambda name: curve(name, folder, most), None if first is None else curve(first, folder))
+
+
+def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
+    """The curve of `ID` or `ID#1`; of a session with several epochs that of the last. Raises InputError."""
+    from ..report.compare import Session, curve_of_last
+    from ..wording.quantities import size
+
+    pass
+
+    path, epoch = locate(name, folder)
+    if most_bytes is not None and path.stat().st_size > most_bytes:
+        raise InputError(
+            f"{name}: its log has {size(path.stat().st_size)}; give it at the start, with --baseline: reading it would delay the "
+            "load"
+        )
+    timeline, latencies, _ = read(path)
+    return curve_of_last(Session(timeline, epoch, latencies=latencies))

@@ -23,7 +23,7 @@ def use_units(own: configuration.Configuration) -> None:
 def check_keys(own: configuration.Configuration) -> None:
     """Raises InputError: an action or a key that no screen has, which also commands without a screen refuse."""
     if own.keys:
-        from ..tui.rebinding import rebound  # imports no Textual
+        from ..tui.preferences import rebound  # imports no Textual
 
         rebound(own.keys, str(configuration.path()))
 

@@ -17,8 +17,8 @@ from ..session.canonical import canonical
 from ..session.catalog import find
 from ..session.reader import open_session
 from . import shared_options
-from .error_output import print_error
 from .shared_options import with_found
+from .terminal import print_error
 
 _STDOUT = Path("-")
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 
 from .. import paths
-from ..analysis.detectors import detect
-from ..analysis.epoch.levels import settling_s
-from ..analysis.reanalysis import with_marks
+from ..analysis.epoch.level_clock import settling_s
+from ..analysis.reanalysis import detect, with_marks
 from ..errors import InputError, LogWriteError
 from ..model.events import Event, Header
 from ..model.timeline import Timeline
+from ..session.files import SUFFIX, make_folder
 from ..session.importers import imported
-from ..session.names import SUFFIX, make_folder
 from ..session.writer import SessionWriter
 from .shared_options import LocalFile
 

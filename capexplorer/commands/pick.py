@@ -13,24 +13,22 @@ from pathlib import Path
 from .. import paths, profile
 from ..errors import InputError
 from ..model.level import Level
-from ..model.session_entry import SessionEntry
+from ..model.sources import SessionEntry
 from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..report.compare import Comparison, SecondLatencies, Session, compare
 from ..report.formats import FORMATS
-from ..session import removal, titles
+from ..session import catalog, files
+from ..session.beside import digest_of, kept_digest
 from ..session.catalog import list_sessions
-from ..session.digest import digest_of, kept_digest
 from ..session.reader import open_session
 from ..tui.picker_app import PickerApp
-from ..tui.screens.profiles import ProfileEntry
-from ..tui.screens.sessions import LevelRow, SessionRow
+from ..tui.screens.sessions import LevelRow, ProfileEntry, SessionRow
 from ..tui.terminal import own_terminal
 from .configured_preferences import own_preferences
-from .error_output import signals_to
-from .run_profile import DEFAULT_PROFILE
+from .run.profile import DEFAULT_PROFILE
 from .sessions import judged
-from .terminals import require_screen
+from .terminal import require_screen, signals_to
 
 # -- session folder ------------------------------------------------------------------------------------------------------------
 # The picker's saved sessions: those of a folder, and the operations on them.
@@ -72,11 +70,11 @@ class SessionFolder:
 
     def rename(self, entry: SessionEntry, title: str) -> None:
         """Give a session a title. Raises SessionError."""
-        titles.write(entry.path, title)
+        files.write_title(entry.path, title)
 
     def delete(self, entry: SessionEntry) -> None:
         """Delete a session with the files that belong to it. Raises SessionError."""
-        removal.delete(entry.path)
+        catalog.delete(entry.path)
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
         """Compare sessions; the first is the baseline. Raises SessionError, InputError."""
@@ -95,19 +93,19 @@ class SessionFolder:
 def row_of(entry: SessionEntry) -> SessionRow:
     """The list row of a session with its title, verdict, best goodput and marks, which are unknown if it cannot be opened."""
     if entry.problem is not None:
-        return SessionRow(entry=entry, title=titles.read(entry.path))
+        return SessionRow(entry=entry, title=files.read_title(entry.path))
     try:
         found = kept_digest(entry.path)
     except OSError:
         return SessionRow(entry=entry)
     return SessionRow(
         entry=entry,
-        title=titles.read(entry.path),
+        title=files.read_title(entry.path),
         best_goodput_rps=found.best_goodput_rps if found else None,
         marks=found.marks if found else None,
         verdict=found.verdict if found else None,
         knee_users=found.knee_users if found else None,
-        recording=removal.being_recorded(entry.path, complete=entry.complete),
+        recording=catalog.being_recorded(entry.path, complete=entry.complete),
     )
 
 
@@ -122,7 +120,7 @@ def _session(entry: SessionEntry) -> Session:
     latencies = SecondLatencies()
     with open_session(entry.path) as log:
         timeline = Timeline(latencies.collecting(log))
-    return Session(timeline, title=titles.read(entry.path), damaged=log.damaged, latencies=latencies)
+    return Session(timeline, title=files.read_title(entry.path), damaged=log.damaged, latencies=latencies)
 
 
 def _level(level: Level) -> LevelRow:

@@ -12,16 +12,15 @@ from .. import paths
 from ..errors import InputError
 from ..model.kept_request import KeptRequests, NoRequests
 from ..replay import Replay
-from ..session import kept_file
+from ..session import beside
 from ..session.catalog import find
 from ..tui.feed import Playback, parse_position
-from ..tui.screens.baseline_choice import Baselines
+from ..tui.screens.view_options import Baselines
 from . import shared_options
-from .baseline import baselines
+from .compare import baselines
 from .configured_preferences import own_preferences
-from .error_output import print_line, signals_to
 from .shared_options import reanalysed_copy
-from .terminals import terminal_or_browser
+from .terminal import print_line, signals_to, terminal_or_browser
 
 _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 
@@ -83,10 +82,10 @@ def command(
 
 def _kept_requests(log: Path) -> KeptRequests:
     """The requests in the file beside the log. Raises SessionError for a file of another kind."""
-    path = kept_file.path_of(log)
+    path = beside.kept_path(log)
     if not path.exists():
         return NoRequests("no requests were kept: run it with --keep-bodies")
-    return kept_file.RequestsFile(path)
+    return beside.RequestsFile(path)
 
 
 def _play(recording: Replay, playback: Playback, start: str | None, saved_curves: Baselines, *, mouse: bool, whole: bool) -> int:

@@ -16,18 +16,17 @@ import msgspec
 from .. import paths, wording
 from ..errors import SessionError
 from ..model import outside
-from ..model.session_entry import SessionEntry
+from ..model.sources import SessionEntry
 from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..replay import Replay
-from ..session import removal, titles
+from ..session import catalog, files
+from ..session.beside import digest_of
 from ..session.catalog import find, list_sessions
-from ..session.digest import digest_of
 from ..wording import session_time
 from ..wording.numbers import MISSING, three_digits
 from . import shared_options
-from .asking import confirm
-from .error_output import printable
+from .terminal import confirm, printable
 
 # -- judging -------------------------------------------------------------------------------------------------------------------
 # The final verdict on a saved session, for lists with one line per session.
@@ -100,11 +99,11 @@ def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None
     found = [_own(name, sessions_dir) for name in names]
     logs = list(dict.fromkeys(found))
     for log in logs:
-        click.echo(f"{printable(log.stem)}  {printable(titles.read(log) or '')}".rstrip(), err=True)
+        click.echo(f"{printable(log.stem)}  {printable(files.read_title(log) or '')}".rstrip(), err=True)
     if not yes:
         confirm(f"Delete {'this session' if len(logs) == 1 else f'these {len(logs)} sessions'}?", "--yes")
     for log in logs:
-        removal.delete(log)
+        catalog.delete(log)
 
 
 @command.command("rename")
@@ -113,7 +112,7 @@ def remove(names: tuple[str, ...], yes: bool, sessions_dir: Path | None) -> None
 @_FOLDER
 def rename(name: str, title: str, sessions_dir: Path | None) -> None:
     """Give a session a title, by which all commands then find it; an empty one removes it. The log does not change."""
-    titles.write(_own(name, sessions_dir), title)
+    files.write_title(_own(name, sessions_dir), title)
 
 
 def _own(name: str, folder: Path | None) -> Path:
@@ -154,7 +153,13 @@ def table(rows: Sequence[dict[str, Any]], width: int | None) -> list[str]:
 
 def _row(entry: SessionEntry) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
-    row |= {"title": titles.read(entry.path), "best_goodput_rps": None, "marks": None, "damaged_lines": None, "recording": False}
+    row |= {
+        "title": files.read_title(entry.path),
+        "best_goodput_rps": None,
+        "marks": None,
+        "damaged_lines": None,
+        "recording": False,
+    }
     row |= {"verdict": None, "knee_users": None}
     if entry.problem is None:
         try:
@@ -163,7 +168,7 @@ def _row(entry: SessionEntry) -> dict[str, Any]:
             return row
         row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks, "damaged_lines": found.damaged_lines}
         row |= {"verdict": found.verdict, "knee_users": found.knee_users}
-        row["recording"] = removal.being_recorded(entry.path, complete=entry.complete)
+        row["recording"] = catalog.being_recorded(entry.path, complete=entry.complete)
     return row
 
 

@@ -15,10 +15,10 @@ from ..addresses import without_userinfo
 from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
 from ..errors import CapexplorerError, InputError
 from ..model.events import Event, Log, Reanalysed
-from ..session.names import SUFFIX
+from ..session.files import SUFFIX
 from ..session.reader import open_session
 from ..session.writer import SessionWriter
-from .error_output import print_error
+from .terminal import print_error
 
 # -- completing ----------------------------------------------------------------------------------------------------------------
 # What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails.

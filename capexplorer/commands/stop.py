@@ -11,8 +11,8 @@ from ..model.controls import EndRun
 from ..remote import run_sockets
 from ..remote.attached import RunConnection
 from ..remote.protocol import Do
-from ..session import titles
-from ..session.names import SUFFIX
+from ..session import files
+from ..session.files import SUFFIX
 from . import shared_options
 from .afterwards import require_log
 
@@ -49,4 +49,4 @@ def run_of(session: str | None, folder: Path | None) -> tuple[str, Path]:
     runs = run_sockets.running()
     logs = {name: (folder or paths.sessions()) / f"{name}{SUFFIX}" for name in runs}
     found = {name: path for name, path in runs.items() if folder is None or logs[name].exists()}
-    return run_sockets.find(session, found, {name: titles.read(logs[name]) for name in found})
+    return run_sockets.find(session, found, {name: files.read_title(logs[name]) for name in found})

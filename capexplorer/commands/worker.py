@@ -9,8 +9,8 @@ import click
 
 from ..addresses import host_and_port
 from ..errors import InputError
-from .error_output import print_line, signals_to
 from .shared_options import LocalFile
+from .terminal import print_line, signals_to
 
 JOIN_WITHIN_S = 30.0
 
@@ -39,12 +39,12 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
     from ..load import native
 
     native.patch(max_body_mb=None)
-    from ..load.hooks import secret
+    from ..load.hooks import guarding
     from ..load.hooks.hook import put_in_place
     from ..load.hooks.hook_table import WORKERS
     from ..run.worker_process import WorkerOptions, WorkerProcess
 
-    shared = os.environ.pop(secret.VARIABLE, "")
+    shared = os.environ.pop(guarding.VARIABLE, "")
     if shared:
         put_in_place(WORKERS, shared)
     options = WorkerOptions(

@@ -12,7 +12,7 @@ from urllib.parse import quote_plus
 
 from ..errors import InputError
 from ..toml import shown
-from .request import Request, request
+from .request_tasks import Request, request
 
 FORM = "application/x-www-form-urlencoded"
 _CONTINUED = re.compile(r"[\\^]\r?\n")

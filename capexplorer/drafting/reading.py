@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..profile import METHODS, PLACEHOLDER, Param
 from ..toml import shown
 from . import curl
-from .request import Request, merged, request
+from .request_tasks import Request, merged, request
 
 # -- har -----------------------------------------------------------------------------------------------------------------------
 # A HAR file (a recording of a browser or a proxy) as requests to one service. Sends nothing.

@@ -11,9 +11,22 @@ import zlib
 from dataclasses import dataclass
 
 import brotli
+from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser
 from requests.exceptions import RequestException
 
 from ..profile import MAX_BODY_MB
+
+# -- endings -------------------------------------------------------------------------------------------------------------------
+# How a request or a task ends by an exception.
+
+
+LEAVING = (InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser)
+"""Exceptions by which user code ends a task early; they are no failures."""
+
+
+class UnusableReply(RequestException):
+    """A reply led to an exception that its client does not expect. `args`: that exception. All clients report it as a failure."""
+
 
 CHUNK_BYTES = 65_536
 HEAD_MOST_BYTES = 65_536

@@ -27,17 +27,27 @@ from locust.event import Events
 from ..errors import InputError
 from ..model import outside
 from ..model.load import OfferedRate, Users
-from . import bounded_waits
-from .engine import Drained, EngineContext, LoadEngine, MakeEngine
+from . import locust_bounds
+from .engine import (
+    Drained,
+    EngineContext,
+    LoadEngine,
+    MakeEngine,
+    Report,
+    RunnerEnded,
+    ShapeEnded,
+    ShapeStep,
+    Spawned,
+    UsersMovedToWorkers,
+)
 from .hooks.hook import put_in_place
 from .hooks.hook_table import USERS
 from .hooks.task_hooks import Observers
 from .lag import LagMeter
-from .load_reports import Report, RunnerEnded, ShapeEnded, ShapeStep, Spawned, UsersMovedToWorkers
 from .local_engine import LocalEngine
-from .locust_stats import BoundedStats
+from .locust_bounds import BoundedStats
 from .native import allocate_lock, start_thread
-from .offered.offering import Offering
+from .offering import Offering
 from .recorder import Recorder
 from .request_counts import request_counts
 from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
@@ -304,7 +314,7 @@ class LoadThread(HubThread):
         return environment
 
     def _wrap_runner(self) -> None:
-        self._bounded_waits = bounded_waits.BoundedWaits(self.engine.runner, self.errors)
+        self._bounded_waits = locust_bounds.BoundedWaits(self.engine.runner, self.errors)
         self._note_ending("stop")
         self._note_ending("quit")
 
@@ -323,7 +333,7 @@ class LoadThread(HubThread):
             return
         with self._step_lock:
             users, runner = self.engine.runner.target_user_count, self.engine.runner
-            self._stop(partial(type(runner).quit, runner), bounded_waits.STALLED_S)
+            self._stop(partial(type(runner).quit, runner), locust_bounds.STALLED_S)
             self.engine, self.next_engine = self.next_engine, None
             self._environment = self._next_environment
             self._wrap_runner()
@@ -369,7 +379,7 @@ class LoadThread(HubThread):
 
     def _stop_in_turn(self, stop: Callable[[], None]) -> None:
         with self._step_lock:
-            self._stop(stop, bounded_waits.STALLED_S)
+            self._stop(stop, locust_bounds.STALLED_S)
         self._is_stopping = self._is_over
 
     def _stop(self, stop: Callable[[], None], within_s: float) -> None:
@@ -411,8 +421,8 @@ class LoadThread(HubThread):
         if runner is None:
             return
         self._shape, self._is_stopping, self._is_over = None, True, True
-        self._step_lock.acquire(timeout=bounded_waits.LAST_STOPS_S)  # the locustfile may be stopping it right now
-        self._stop(partial(type(runner).quit, runner), bounded_waits.LAST_STOPS_S)
+        self._step_lock.acquire(timeout=locust_bounds.LAST_STOPS_S)  # the locustfile may be stopping it right now
+        self._stop(partial(type(runner).quit, runner), locust_bounds.LAST_STOPS_S)
         with self.errors.counted():
             self._environment.events.quitting.fire(environment=self._environment, reverse=True)
         with self.errors.counted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gevent
@@ -12,13 +13,109 @@ from locust.event import EventHook
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 
 from ..model.load import OfferedRate, Rate
-from .bounded_waits import BoundedWaits
-from .engine import EngineContext
-from .in_process import InProcessEngine
-from .load_reports import Spawned
-from .offered.offering import Offering
-from .offered.pool import Pool
-from .offered.pool_users import LocalUsers
+from .engine import Drained, EngineContext, Spawned
+from .locust_bounds import BoundedWaits
+from .offering import LocalUsers, Offering, Pool
+from .user_activity import UserActivity, UserCycle
+from .user_code import UserErrors
+
+# -- in process ----------------------------------------------------------------------------------------------------------------
+# The common part of engines whose users run in this process: counts users, replaces dead ones, and drains their requests.
+
+
+# -- replacement ---------------------------------------------------------------------------------------------------------------
+# Replaces users that died: Locust does not replace a user whose `on_start` raised (10 wanted, 5 running).
+
+
+EVERY_S = 0.05
+EVERY_AT_MOST_S = 1.0
+"""A user that dies is replaced at once, then with increasing delay, so that a broken `on_start` cannot spin. A user that has
+stopped itself after a flow is always replaced at once: so many flows run at a time as users are requested."""
+
+
+class Replacement:
+    """`run` in a greenlet of the load thread."""
+
+    def __init__(self, runner: Any, wanted: Callable[[], Mapping[str, int]], errors: UserErrors, activity: UserActivity) -> None:
+        """`wanted`: users by class, as of the last step."""
+        self._runner, self._wanted, self._errors, self._activity = runner, wanted, errors, activity
+        self.replaced = 0
+        """Users replaced so far."""
+
+    def run(self) -> None:
+        """Never returns."""
+        pause_s = EVERY_S
+        while True:
+            stopped = self._activity.ended.wait(pause_s)
+            self._activity.ended.clear()
+            gevent.sleep(0)  # in which the greenlet of a user that has just stopped ends
+            missing = self._missing()
+            pause_s = EVERY_S if stopped else min(EVERY_AT_MOST_S, pause_s * 2) if missing else EVERY_S
+            if missing:
+                self._replace(missing)
+            self._activity.successors = 0  # those that remain are not needed any more
+
+    def _replace(self, missing: dict[str, int]) -> None:
+        with self._errors.counted():
+            before = set(self._runner.user_greenlets)
+            self._runner.spawn_users(missing)
+            self.replaced += sum(missing.values())
+            for greenlet in set(self._runner.user_greenlets) - before:
+                if self._activity.successors:
+                    self._activity.successors -= 1
+                    greenlet.user_cycle = UserCycle(is_warm=True)
+
+    def _missing(self) -> dict[str, int]:
+        """Users to spawn, by class."""
+        runner = self._runner
+        if runner.state != STATE_RUNNING or runner.user_count >= runner.target_user_count:
+            return {}
+        running = runner.user_classes_count
+        return {name: count - running.get(name, 0) for name, count in self._wanted().items() if count > running.get(name, 0)}
+
+
+class InProcessEngine:
+    """A `LoadEngine` without `step`, `offer` and `create_runner`; the last must call `replace_dead_users`."""
+
+    runner: Any = None
+
+    def __init__(self, context: EngineContext) -> None:
+        self._context = context
+        self._replacement: Replacement | None = None
+
+    def replace_dead_users(self, wanted: Callable[[], Mapping[str, int]]) -> None:
+        """Replace dead users from now on. `wanted`: returns the users by class as of the last step."""
+        self._replacement = Replacement(self.runner, wanted, self._context.errors, self._context.recorder.activity)
+        gevent.spawn(self._replacement.run)
+
+    def begin_level(self, index: int) -> None:
+        """Attribute requests from now on to this level."""
+        self._context.recorder.begin_level(index)
+
+    @property
+    def users(self) -> int:
+        """Users of the runner, and those that are about to be replaced."""
+        if self.runner is None:
+            return 0
+        running = int(self.runner.user_count)
+        return max(running, min(int(self.runner.target_user_count), running + self._context.recorder.activity.successors))
+
+    @property
+    def replaced(self) -> int:
+        """Dead users replaced so far."""
+        return self._replacement.replaced if self._replacement is not None else 0
+
+    def is_due(self, boundary_s: float) -> bool:
+        """Always True: requests of this process can be drained at any time."""
+        return True
+
+    def drain(self, boundary_s: float) -> Drained:
+        """All requests recorded since the last call."""
+        return Drained(self._context.recorder.drain(boundary_s, self.users))
+
+    def drain_all(self) -> None:
+        """Let the next drain include all waiting failures."""
+        self._context.recorder.drain_all()
 
 
 class LocalEngine(InProcessEngine):

@@ -28,8 +28,7 @@ def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY
     """
     if limits.cpus is not None:
         _limit_cpus(limits.cpus)  # before the load's threads: they inherit it
-    from .hooks.before_locust import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST
-    from .hooks.hook import put_in_place, while_in_place
+    from .hooks.hook import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST, put_in_place, while_in_place
 
     put_in_place(BEFORE_LOCUST)
     with while_in_place(AS_LOCUST_IS_IMPORTED):

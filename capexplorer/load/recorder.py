@@ -17,14 +17,12 @@ from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
 from ..model.reading_means import number_fields
-from . import attempts, custom_events
+from . import user_activity
+from .arrivals import Ledger, current_iteration
+from .bounded_keys import EndpointNames, FailureStream
 from .connections import Closes, closes
-from .endpoints import EndpointNames
-from .failures import FailureStream
-from .kept.request_sampling import RequestSampling
-from .offered.dispatch import current_iteration
-from .offered.ledger import Ledger
-from .request_counts import request_counts
+from .kept_requests import RequestSampling
+from .request_counts import attempts_of_request, request_counts
 from .signature import full_text, signature_of
 from .user_activity import UserActivity
 from .user_code import UserCodeFault
@@ -143,8 +141,8 @@ class Recorder:
         if signature is not None and (iteration := current_iteration()) is not None:
             iteration.failed = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
-        retried = attempts.of_request(exception, response)
-        for custom in custom_events.fired(f"{method} {named}", response_ms, start_time):
+        retried = attempts_of_request(exception, response)
+        for custom in user_activity.fired(f"{method} {named}", response_ms, start_time):
             self.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))

@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .events import Mark
-from .grades import Severity
 from .level import Level
-from .rate_verdicts import RateVerdict
-from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RegimeVerdict
+from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateVerdict, RegimeVerdict, Severity
 from .watched import ServerKind
 
 

@@ -12,9 +12,14 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from .load import NO_LOAD, Load, Rate
-from .offered import clamped_rate
-from .param import Param
+from .load import NO_LOAD, Load, Rate, clamped_rate
+
+# -- param ---------------------------------------------------------------------------------------------------------------------
+# The value of a parameter of a target.
+
+
+Param = str | int | float | bool
+
 
 SPAWN_RATE_LEAST = 0.001
 SPAWN_RATE_MOST = 100_000.0

@@ -8,11 +8,8 @@ import msgspec
 
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .findings import AnyFinding, MarkKind, kind_of
-from .grades import Confidence, Severity
-from .load import Load, Rate, Users, logged_load
-from .offered import Arrivals, Drops, OfferedTick
+from .load import Arrivals, Drops, Load, OfferedTick, Rate, Users, logged_load
 from .proposals import Proposal
-from .rate_verdicts import RateCapacity, RateVerdict
 from .readings import (
     GeneratorReading,
     HostReading,
@@ -24,7 +21,16 @@ from .readings import (
     TcpReading,
     WorkersReading,
 )
-from .verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict, SloVerdict
+from .verdicts import (
+    CapacityVerdict,
+    Confidence,
+    EndpointDegradation,
+    RateCapacity,
+    RateVerdict,
+    RegimeVerdict,
+    Severity,
+    SloVerdict,
+)
 
 # -- event ---------------------------------------------------------------------------------------------------------------------
 # The base of all events, and events of an unknown type.
@@ -623,3 +629,27 @@ __all__ = [
     "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "PartState", "Phase", "Proposed", "Reanalysed", "Sample",
     "Target", "TargetFacts", "TargetState", "Tick", "Unknown", "Verdict",
 ]  # fmt: skip
+
+
+# -- clients -------------------------------------------------------------------------------------------------------------------
+# Which client classes made a session's requests, by Locust's names. Only this module knows how older logs record it.
+
+
+_BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser", "lean": "LeanHttpUser"}
+"""Value of a profile's `users.client` -> client class."""
+
+
+def clients_of(header: Header) -> tuple[str, ...]:
+    """The client classes, sorted, such as `("FastHttpUser",)`; empty if the log does not name them (imported tables).
+
+    An older log without `clients` has the measured overhead of exactly the HTTP clients in use. Without that, the profile's
+    setting counts, unless the users came from a locustfile, which never followed it.
+    """
+    if header.clients:
+        return header.clients
+    if header.client_overhead_ms:
+        return tuple(sorted(header.client_overhead_ms))
+    users = header.profile.get("users")
+    setting = users.get("client") if isinstance(users, dict) else None
+    has_locustfile = isinstance(users, dict) and bool(users.get("locustfile"))
+    return (_BY_SETTING[setting],) if setting in _BY_SETTING and not has_locustfile else ()

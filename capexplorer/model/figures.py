@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from .offered import OfferedFigures
+from .load import OfferedFigures
 from .percentiles import Latency
 from .readings import Reading
 

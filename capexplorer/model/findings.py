@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from .rate_verdicts import RateCapacity, RateRecovery
 from .readings import Reading
-from .verdicts import KneeVerdict, Missing, Recovery
+from .verdicts import KneeVerdict, Missing, RateCapacity, RateRecovery, Recovery
 
 # -- finding -------------------------------------------------------------------------------------------------------------------
 # Base of all findings: the fields that every kind has.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..procs.lines import LineSplitter, Unsent
-from .raw_reading import RawReading, ShellLines, decoded
+from .messages import RawReading, ShellLines, decoded
 
 _HERE = Path(__file__).parent
 _READER = (_HERE / "remote_reader.py").read_bytes()

@@ -19,14 +19,13 @@ from ..model.readings import NeighboursReading, PartReading, TargetReading
 from ..model.watched import PartSpec
 from ..probe import procfs, sockdiag
 from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES, Cgroup
-from ..probe.facts import cgroup_cpus, cgroup_folders, cpu_model
-from ..probe.host import FILES as HOST_FILES
-from ..probe.host import HostProbe
+from ..probe.machine import FILES as HOST_FILES
+from ..probe.machine import HostProbe, cgroup_cpus, cgroup_folders, cpu_model
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from ..probe.procfs import Growth, complete_sum, per_second
 from ..probe.tree import Cpu, Used, core_share
 from ..procs.stat import Stat, stat_in
-from .raw_reading import RawReading
+from .messages import RawReading
 
 # -- remote files --------------------------------------------------------------------------------------------------------------
 # Files of another machine, as the probes read files: the text is that of the latest raw reading. And which files to request.

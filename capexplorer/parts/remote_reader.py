@@ -1,6 +1,6 @@
 """Reads one watched part. This file alone is sent to its machine, which needs nothing but Python 3.6.
 
-It answers each line on its standard input with one line of JSON (`raw_reading.py`): texts of files of /proc and /sys, and numbers
+It answers each line on its standard input with one line of JSON (`messages.py`): texts of files of /proc and /sys, and numbers
 that only system calls give. It interprets only what it needs to find the processes. It ends with its standard input, or after
 SILENT_S without a line, also if the connection is dead and a write blocks.
 """

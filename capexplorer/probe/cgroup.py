@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from . import procfs
-from .facts import NO_LIMIT_BYTES, cgroup_folders
+from .machine import NO_LIMIT_BYTES, cgroup_folders
 from .procfs import Growth, KeptFile, OpenFile, TextFile, per_second, read_once
 
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us")

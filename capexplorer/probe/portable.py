@@ -10,7 +10,7 @@ import msgspec
 import psutil
 
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
-from .facts import fds_limit
+from .machine import fds_limit
 from .other_processes import cores_of_others
 from .procfs import Growth, complete_sum, per_second
 

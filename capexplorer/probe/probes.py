@@ -15,7 +15,7 @@ from .other_processes import PartHere, apart_from_target
 
 if sys.platform == "linux":
     from .generator import GeneratorProbe
-    from .host import HostProbe
+    from .machine import HostProbe
     from .other_processes import NeighboursProbe
     from .ports import PortsProbe
     from .target import TargetProbe

@@ -18,10 +18,10 @@ from ..model.columns import WRITTEN
 from ..model.events import Header, Mark
 from ..model.reading_means import READ_RATIO, readings_of_parts
 from ..model.timeline import Timeline
-from . import iterations
+from . import summary
 from .escaping import cell
-from .listed_findings import findings
 from .rows import EndpointAtLevel, endpoint_levels
+from .statements import findings
 from .summary import summarise
 
 
@@ -52,7 +52,7 @@ LEVEL_COLUMNS = (
     "received_bytes_per_s", "sent_bytes_per_s", "open_sockets", "disk_busy_ratio", "ports_used", "ports_capacity",
     "others_cpu_ratio", "target_run_delay_ratio", "generator_run_delay_ratio", "cpu_pressure_ratio", "steal_ratio", "held",
     "warm_ratio", "think_s", "requests_per_task", "task_s", "void", "service_state",
-    *iterations.COLUMNS,
+    *summary.COLUMNS,
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
     latency = level["latency_ms"]
     assert isinstance(latency, dict)
     known: Any = level["offered"]
-    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}, **iterations.columns(known)}
+    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}, **summary.columns(known)}
     return {name: flat[name] for name in LEVEL_COLUMNS}
 
 
@@ -127,7 +127,7 @@ CAUSE_COLUMNS = (
 
 
 def causes(timeline: Timeline) -> bytes:
-    """The current marks of causes, bottlenecks and leaks, in the order of `listed_findings`."""
+    """The current marks of causes, bottlenecks and leaks, in the order of `statements`."""
     return table(CAUSE_COLUMNS, (_cause(each.mark, timeline.header) for each in findings(timeline) if each.where))
 
 

@@ -10,17 +10,15 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from .. import wording
-from ..analysis.target_process import version_of
-from ..model.timeline import Timeline
+from ..model.timeline import Timeline, version_of
 from ..wording import numbers, quantities
 from ..wording.quantities import latency_title
-from . import knees, rate_table
+from . import tables
 from .capacity import picture
-from .environment import environment
 from .escaping import code, markdown, markdown_spans
-from .listed_findings import changes, findings, notes
-from .opening import opening
 from .rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
+from .statements import changes, findings, notes, opening
+from .tables import environment
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
@@ -101,11 +99,11 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
 
 
 def _rates(timeline: Timeline) -> list[str]:
-    rows = rate_table.lines(timeline)
+    rows = tables.rate_lines(timeline)
     if not rows:
         return []
-    head = [_line(rate_table.titles()), _line([*["--:"] * (len(rate_table.titles()) - 1), ":--"])]
-    return ["## Offered rates", "\n".join([*head, *(_line(row) for row in rows)]), rate_table.ABOUT]
+    head = [_line(tables.titles()), _line([*["--:"] * (len(tables.titles()) - 1), ":--"])]
+    return ["## Offered rates", "\n".join([*head, *(_line(row) for row in rows)]), tables.ABOUT]
 
 
 def _cells(row: ReportedLevel) -> list[str]:
@@ -187,10 +185,10 @@ def _marks(timeline: Timeline) -> list[str]:
 
 def _knees(timeline: Timeline) -> list[str]:
     """The table of knees; empty without a verdict."""
-    rows = knees.lines(timeline)
+    rows = tables.knee_lines(timeline)
     if not rows:
         return []
-    head = [_line(knees.TITLES), _line([":--", "--:", "--:", "--:", ":--", ":--"])]
+    head = [_line(tables.TITLES), _line([":--", "--:", "--:", "--:", ":--", ":--"])]
     return ["\n".join([*head, *(_line(row) for row in rows)])]
 
 

@@ -106,7 +106,7 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
 
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
-    """The rows of levels of users. Levels of offered rates have a table of their own (`rate_table`)."""
+    """The rows of levels of users. Levels of offered rates have a table of their own (`tables`)."""
     return [row for row in level_rows(timeline) if isinstance(row.opened.load, Users)]
 
 

@@ -3,3 +3,5 @@
 `live` is the run as others see it (EventSource, Controls); `pump` is its one thread that orders, records and ticks; the rest are
 its parts. Must not know any screen.
 """
+
+from __future__ import annotations

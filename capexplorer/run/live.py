@@ -7,15 +7,16 @@ from typing import assert_never
 
 from ..errors import InputError
 from ..load import native
-from ..load.load_reports import Report as LoadReport
+from ..load.engine import Report as LoadReport
 from ..load.load_thread import LoadThread
-from ..load.reach import why_unreachable
+from ..load.single_request import why_unreachable
 from ..load.workload import Workload
 from ..model.controls import (
     AddNote,
     ChangeWorkers,
     EndRun,
     NewLevel,
+    Param,
     RestartTarget,
     RunControl,
     SetAutopilot,
@@ -31,15 +32,13 @@ from ..model.controls import (
 )
 from ..model.events import Event, Note
 from ..model.kept_request import KeptRequests
-from ..model.load import NO_LOAD, Load, Rate, Users
-from ..model.offered import clamped_rate
-from ..model.param import Param
+from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
 from ..model.timeline import Timeline
 from ..model.watched import PartSpec, mistakes, parsed_part
 from ..parts.servers import missing_client
 from ..steer.plan import offers_rates, parse
 from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
-from ..target.reports import Report as TargetReport
+from ..target.supervisor import Report as TargetReport
 from .load_workers import LoadWorkers
 from .options import NO_RATES, RunOptions
 from .run_outcome import RunOutcome

@@ -5,28 +5,33 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+import msgspec
+
 from .. import wording
-from ..analysis.stop_rules import TriggeredRule
-from ..load.load_reports import Report as LoadReport
-from ..load.load_reports import RunnerEnded, ShapeEnded, ShapeStep, Spawned
-from ..model.events import By, Command
+from ..analysis.epoch.measured_epoch import MeasuredEpoch
+from ..analysis.ladder import LadderLevel
+from ..analysis.stop_rules import METRIC_PREFIX, TriggeredRule, triggered_rules
+from ..load.engine import Report as LoadReport
+from ..load.engine import RunnerEnded, ShapeEnded, ShapeStep, Spawned
+from ..model.controls import Param
+from ..model.events import By, Command, LevelOpened, Mark, Phase
+from ..model.findings import StopRule
+from ..model.level import Level
 from ..model.load import NO_LOAD, Load, Rate, Users
-from ..model.param import Param
+from ..model.readings import HostReading
+from ..model.timeline import Timeline
+from ..profile import StopRules
 from ..steer.plan import Step
 from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, PlanMoves
 from ..steer.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..wording import units
-from .current_epoch import CurrentEpoch
-from .drivers.adviser import Growth
-from .drivers.autopilots import Autopilots
-from .drivers.shape import RAMP_OVER_S, level_for
-from .drivers.stop_watch import Stopped, StopWatch
-from .event_sink import EventSink
-from .live_levels import LevelEvents
+from .autopilot import Autopilots, Growth
+from .context import EventSink
+from .live_levels import CurrentEpoch, LevelEvents
 from .options import RunOptions
 from .pump import Pump
 from .run_outcome import RunOutcome
@@ -313,3 +318,91 @@ class LoadControl:
     def end(self) -> None:
         """Emit the final marks. Call it after the last tick."""
         self.levels.marks.end()
+
+
+# -- stop watch ----------------------------------------------------------------------------------------------------------------
+# A profile's stop rules during a run: each triggers at most once per level, as a mark. In the pump's thread.
+
+
+RECENT_S = 5
+"""Seconds over which readings that no level's figures contain are averaged."""
+
+MACHINE: Mapping[str, Callable[[HostReading], float | None]] = {"load_average": lambda host: host.load_average_1m}
+"""Rules about readings of the machine, which no level's figures contain, with the reading of each."""
+
+Stopped = Literal["plan", "autopilot"]
+"""What a stop rule can end."""
+
+
+def limits_of(rules: StopRules) -> dict[str, float]:
+    """The limits of a profile by the names that `analysis.stop_rules` gives to its rules."""
+    limits = {name: value for name, value in msgspec.structs.asdict(rules).items() if isinstance(value, int | float)}
+    return {**limits, METRIC_PREFIX + rules.metric.name: rules.metric.over} if rules.metric is not None else limits
+
+
+class StopWatch:
+    """Checks the open level each second."""
+
+    def __init__(self, rules: StopRules, timeline: Timeline) -> None:
+        self._limits, self._timeline = limits_of(rules), timeline
+        self._triggered: set[tuple[str, int]] = set()
+
+    def look(self, current: CurrentEpoch) -> tuple[TriggeredRule, ...]:
+        """Rules that are triggered now for the first time in this level; empty until it has been settled for six seconds."""
+        level = self._timeline.level
+        if not self._limits or level is None or level.closed is not None or not level.has_load:
+            return ()
+        ladder = current.epoch.ladder_of(level)
+        measured = self._measured(level, ladder)
+        if measured is None or measured in ladder.recovery:
+            return ()
+        earlier = [each for each in ladder.fit if each is not measured]
+        found = triggered_rules(self._limits, [*earlier, measured], self._readings())
+        new = [each for each in found if (each.rule, level.opened.index) not in self._triggered]
+        self._triggered.update((each.rule, level.opened.index) for each in new)
+        return tuple(new)
+
+    @staticmethod
+    def _measured(level: Level, ladder: MeasuredEpoch) -> LadderLevel | None:
+        """The open level's rates, also where the generator failed in it: a stop rule does not ask for the cause."""
+        return next((each.ladder_level for each in reversed(ladder.measured) if each.level is level), None)
+
+    def mark(self, found: TriggeredRule, t_s: float, ended: Stopped | None) -> Mark:
+        """The mark of a triggered rule; `ended`: what it ended, if anything."""
+        level = self._timeline.levels[-1]
+        index = level.opened.index
+        return Mark(
+            t_s=t_s,
+            key=f"stop_rule:{found.rule}:level{index}",
+            state="open",
+            finding=StopRule(rule=found.rule, limit=found.limit, measured=found.measured, level=index, ended=ended),
+            epoch=level.opened.epoch,
+            **level.load.named,
+            severity="error" if ended else "warning",
+        )
+
+    def _readings(self) -> Mapping[str, list[float]]:
+        recent = self._timeline.since(self._timeline.columns["t_s"][max(0, len(self._timeline) - RECENT_S - 1)])
+        metrics = {name for sample in recent for name in sample.app}
+        readings = {METRIC_PREFIX + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
+        for rule, reading in MACHINE.items():
+            read = [reading(sample.host) for sample in recent if sample.host is not None]
+            readings[rule] = [value for value in read if value is not None]
+        return readings
+
+
+# -- shape ---------------------------------------------------------------------------------------------------------------------
+# A locustfile's shape as a driver: the load thread executes it and reports each change of the user count.
+
+
+RAMP_OVER_S = 10.0
+"""A ramp ends when its user count has not changed for this long; a step at that count begins."""
+
+
+def level_for(opened: LevelOpened | None, phase: Phase) -> Literal["step", "ramp"] | None:
+    """The kind of level that a change of the shape opens; None: the open ramp continues. A shape that changes before its level
+    has settled ramps the users: one level, whose figures are binned by user count.
+    """
+    if opened is not None and opened.ramp:
+        return None
+    return "ramp" if opened is not None and opened.by == "plan" and phase != "settled" else "step"

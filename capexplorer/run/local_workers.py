@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from ..model.limits import ProcessLimits
-from ..target.reports import Exited, Output, Report
-from ..target.supervisor import Supervisor
+from ..target.supervisor import Exited, Output, Report, Supervisor
 
 TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
 """Variables of a worker's environment."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..load.variables import DrawnTogether
-from ..model.param import Param
+from ..model.controls import Param
 from ..profile import Profile
 from ..steer.plan import Step
 from ..target.spec import TargetSpec

@@ -19,7 +19,7 @@ from ..load import native
 from ..model.events import Event, PartState
 from ..model.readings import PartReading
 from ..model.watched import PartSpec
-from ..parts import part_messages as messages
+from ..parts import messages as messages
 from ..parts.parts_process import OWN_MACHINE
 from ..probe.other_processes import PartHere
 from ..procs import isolated

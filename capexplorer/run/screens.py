@@ -13,8 +13,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ..load import native
-from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, RunControls, Setup, State
-from ..model.param import Param
+from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, Param, RunControls, Setup, State
 from ..model.sources import Clock
 
 ANSWER_S = 15.0

@@ -7,39 +7,44 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from importlib import metadata
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
-from ..load.load_reports import Report as LoadReport
-from ..load.load_reports import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from ..load import client_overhead
+from ..load.engine import Report as LoadReport
+from ..load.engine import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from ..load.load_thread import LoadThread
 from ..load.workload import Workload
-from ..model.events import By, Command, Ended, Log
-from ..model.param import Param
+from ..model.controls import Param
+from ..model.events import SCHEMA, By, ClientOverhead, Command, Ended, Engine, Header, Log
 from ..model.watched import PARTS_MOST, PartSpec
+from ..probe.machine import host_facts
 from ..probe.probes import Probes
-from ..session import kept_file
+from ..profile import plain
+from ..session import beside
+from ..session.files import new_path
+from ..session.writer import SessionWriter
 from ..steer.requested_load import RequestedLoad
-from ..target.reports import Output
-from ..target.reports import Report as TargetReport
-from .event_sink import EventSink
-from .header import build_header
+from ..target.supervisor import Output
+from ..target.supervisor import Report as TargetReport
+from .context import EventSink, RunLog
 from .load_control import LoadControl
+from .load_workers import NoWorkers, WorkerReports, Workers
 from .log_failures import FirstFailures
 from .options import RunOptions
 from .part_watch import PartWatch
-from .pump import Pump
-from .request_store import RequestStore
-from .run_failures import RunFailures
-from .run_log import RunLog
+from .pump import INTERVAL_S, Pump
+from .run_failures import RunFailures, UnusableValueMarks, UserErrorMarks
 from .run_outcome import RunOutcome, fail_without_measurement
-from .sampling import TickSampler
-from .service import Service
-from .target_lifecycle import TargetLifecycle, composed_parts
-from .user_error_marks import UnusableValueMarks, UserErrorMarks
-from .worker_reports import NoWorkers, WorkerReports, Workers
+from .sampling import RequestStore, TickSampler
+from .service import Service, TargetLifecycle, composed_parts
 
 STOP_USERS_S = 10.0
 
@@ -182,7 +187,7 @@ class SessionRun:
         if not self.options.keep_bodies or self.path is None:
             return None
         try:
-            return kept_file.write(self.path, self.requests.all()).name
+            return beside.write(self.path, self.requests.all()).name
         except OSError as error:
             self.log.add("capexplorer", "error", f"the kept requests cannot be written: {error.strerror or error}")
             return None
@@ -287,3 +292,56 @@ class SessionRun:
     def _emit_log(self, t_s: float) -> None:
         for log in self.log.drain(t_s):
             self.sink.emit(log)
+
+
+# -- header --------------------------------------------------------------------------------------------------------------------
+# The start of a session: measures client overhead, creates the log, and records the run's conditions in its header.
+
+
+VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", "textual", "hdrhistogram")
+
+
+def build_header(
+    options: RunOptions, load_thread: LoadThread, workload: Workload, service: Service, now_s: float
+) -> tuple[Header, SessionWriter]:
+    """The header, and the log it is to be written to. `now_s`: the session's time. Raises LogWriteError."""
+    began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
+    session_id, path = new_path(options.sessions_dir, options.name, began)
+    writer = SessionWriter(path)
+    overheads: dict[str, ClientOverhead] = {}
+
+    def measure(url: str) -> None:
+        for name, kind in workload.http_clients.items():
+            found = load_thread.call(lambda kind=kind: client_overhead.measure(kind, url))  # type: ignore[misc]
+            if found is not None:
+                overheads[name] = found
+
+    service.measure_client_overhead(measure)
+    header = Header(
+        t_s=0.0,
+        schema=SCHEMA,
+        id=session_id,
+        started_at=began.isoformat(timespec="milliseconds"),
+        label=options.label,
+        versions=versions(),
+        clients=workload.clients,
+        client_overhead_ms=overheads,
+        pacing_s=workload.pacing_s,
+        profile=plain(options.profile, options.name, options.locustfile),
+        target=replace(service.facts, version=options.version),
+        host=host_facts(),
+        engine=Engine(mode="workers", workers=options.workers.count) if options.workers else Engine(),
+        interval_s=INTERVAL_S,
+    )
+    return header, writer
+
+
+def versions() -> dict[str, str]:
+    """Versions of the software that influence the figures."""
+    found = {"python": platform.python_version()}
+    for name in VERSIONED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

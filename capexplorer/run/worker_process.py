@@ -18,18 +18,16 @@ import msgspec
 from ..addresses import is_loopback
 from ..errors import InputError
 from ..load import native, variables, workload
+from ..load.engine import Report, RunnerEnded
 from ..load.guard import HostGuard
 from ..load.hooks import guarding
 from ..load.hooks.hook import put_in_place
 from ..load.hooks.hook_table import GUARD
-from ..load.kept.request_sampling import RequestSampling
-from ..load.load_reports import Report, RunnerEnded
+from ..load.kept_requests import RequestSampling
 from ..load.load_thread import LoadThread
-from ..load.workers import job as jobs
-from ..load.workers import joining
-from ..load.workers.job import Job, WorkerHello
-from ..load.workers.message_kinds import ENDED
-from ..load.workers.second import WorkerSecond, encode
+from ..load.workers import messages as jobs
+from ..load.workers import worker_engine
+from ..load.workers.messages import ENDED, Job, WorkerHello, WorkerSecond, encode_second
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
 from ..probe.probes import WorkerProbes
@@ -74,7 +72,7 @@ class WorkerProcess:
         engine = partial(
             WorkerEngine,
             address=(options.host, options.port),
-            hello=jobs.encode(self._hello),
+            hello=jobs.packed(self._hello),
             on_boundary=self._on_boundary,
         )
         self._load_thread = LoadThread(self._on_report, engine=engine)
@@ -85,7 +83,7 @@ class WorkerProcess:
         """
         self._load_thread.start()
         options = self._options
-        job = self._load_thread.call(lambda: joining.ask(options.host, options.port, self._hello, options.join_within_s))
+        job = self._load_thread.call(lambda: worker_engine.ask(options.host, options.port, self._hello, options.join_within_s))
         self._check(job)
         native.bound_bodies(job.max_body_mb)
         guard = HostGuard(
@@ -164,7 +162,7 @@ class WorkerProcess:
             generator=generator,
             ports=ports,
         )
-        report = encode(_redacted(second))
+        report = encode_second(_redacted(second))
         load_thread.post(lambda: load_thread.engine.runner.report(report))
 
     def end(self) -> None:

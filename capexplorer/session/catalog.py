@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import os
 import re
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -19,11 +20,10 @@ import msgspec
 from .. import paths
 from ..errors import SessionError
 from ..model import outside
-from ..model.session_entry import SessionEntry
-from . import titles
+from ..model.sources import SessionEntry
+from . import beside, files
 from .codec import SealError, number_of
-from .files import open_regular, read_small, write_whole
-from .names import SUFFIX
+from .files import SUFFIX, open_regular, read_small, write_whole
 from .reader import open_session
 
 # -- catalog cache -------------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def find(name: str, folder: Path) -> Path:
 
 def _searchable_text(entry: SessionEntry) -> str:
     """Its id and its title or, without a title, its label, as lists show them."""
-    return f"{entry.id}\n{titles.read(entry.path) or entry.label or ''}".casefold()
+    return f"{entry.id}\n{files.read_title(entry.path) or entry.label or ''}".casefold()
 
 
 def _paths(folder: Path) -> list[Path]:
@@ -311,3 +311,38 @@ def _age(entry: SessionEntry) -> tuple[float, str]:
     except (ValueError, OSError):
         began = 0.0
     return began, entry.id
+
+
+# -- removal -------------------------------------------------------------------------------------------------------------------
+# Deletes a session: its log, and the other files with its id. A session that is being recorded is not deleted.
+
+
+RECORDED_WITHIN_S = 10.0
+"""A run writes every second, so a log without an end that changed this recently counts as being recorded."""
+
+
+def being_recorded(log: Path, *, complete: bool, now_s: float | None = None) -> bool:
+    """Whether a run is probably still writing the log. `complete`: it has an end. `now_s`: wall time; None: now."""
+    if complete:
+        return False
+    try:
+        changed_s = log.stat().st_mtime
+    except OSError:
+        return False
+    return abs((time.time() if now_s is None else now_s) - changed_s) < RECORDED_WITHIN_S
+
+
+def delete(log: Path, *, now_s: float | None = None) -> None:
+    """Delete the log, then the other files of the session. Raises SessionError: not found, being recorded, or not permitted."""
+    entry = entry_of(log)
+    if entry is None:
+        raise SessionError(f"{log}: no such session")
+    if being_recorded(log, complete=entry.complete, now_s=now_s):
+        raise SessionError(f"{log}: is being recorded (it has no end, and was just written to)")
+    try:
+        log.unlink()
+    except OSError as error:
+        raise SessionError(f"{log}: cannot be deleted: {error.strerror or error}") from None
+    for other in (files.title_path(log), beside.digest_path(log), beside.kept_path(log)):
+        with contextlib.suppress(OSError):
+            other.unlink()

@@ -9,11 +9,57 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
+import secrets
 import stat
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ..paths import PRIVATE_FILE
+from ..errors import LogWriteError, SessionError
+from ..model import outside
+from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
+
+# -- names ---------------------------------------------------------------------------------------------------------------------
+# Ids and file names of sessions: an id consists of the start time, the profile and four random characters.
+
+
+SUFFIX = ".jsonl"
+_LONGEST_SLUG = 40
+
+
+def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
+    """The id and path of a new session: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is created if missing.
+
+    Raises LogWriteError if the folder cannot be created or written to.
+    """
+    make_folder(folder)
+    profile = slug(profile_name)
+    while True:
+        name = f"{started_at:%Y%m%d-%H%M%S}-{profile}-{secrets.token_hex(2)}"
+        path = folder / f"{name}{SUFFIX}"
+        if not path.exists():
+            return name, path
+
+
+def slug(name: str) -> str:
+    """`name` reduced to characters that are allowed in a file name and an id."""
+    return re.sub(r"[^\w.]+", "-", name, flags=re.ASCII).strip("-.")[:_LONGEST_SLUG] or "session"
+
+
+def make_folder(folder: Path) -> None:
+    """Create the folder if it is missing, private to the user. Raises LogWriteError if it cannot be created or written to, or if
+    its name is not UTF-8: logs, screens and other processes could not name the session.
+    """
+    if os.fsencode(where := os.path.abspath(folder)) != where.encode("utf-8", "replace"):
+        raise LogWriteError(f"{where}: the sessions folder has a name that is not UTF-8; choose another one by --sessions-dir")
+    try:
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogWriteError(f"{folder}: the sessions folder cannot be made: {error.strerror or error}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise LogWriteError(f"{folder}: the sessions folder is not writable")
+
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 """Longer lines are not read. The longest line that a run writes is that of a level's figures, below 1 MB."""
@@ -121,3 +167,40 @@ def _behind_hole(file: BinaryIO, position: int) -> int:
         return position
     except OSError as error:
         return os.fstat(file.fileno()).st_size if error.errno == errno.ENXIO else position
+
+
+# -- titles --------------------------------------------------------------------------------------------------------------------
+# The title that the user gives a session, in a file of its own: the log is never rewritten.
+
+
+TITLE_SUFFIX = ".title"
+LONGEST = 80
+"""Greatest number of characters of a title."""
+_TITLE_MOST_BYTES = 32 * LONGEST
+
+
+def title_path(log: Path) -> Path:
+    """Path of the title of a log: `ID.title` in the folder of `ID.jsonl`."""
+    return log.with_name(log.name.removesuffix(SUFFIX) + TITLE_SUFFIX)
+
+
+def read_title(log: Path) -> str | None:
+    """The title as one line; None if there is none, or it cannot be read."""
+    try:
+        content = read_small(title_path(log), _TITLE_MOST_BYTES).decode("utf-8", "replace")
+        return " ".join(content.split())[:LONGEST] or None
+    except OSError:
+        return None
+
+
+def write_title(log: Path, title: str) -> None:
+    """Save the title; an empty one removes the file. Raises SessionError if the folder cannot be written to."""
+    path = title_path(log)
+    text = outside.text(" ".join(title.split()), LONGEST)
+    try:
+        if text:
+            write_whole(path, f"{text}\n".encode())
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise SessionError(f"{path}: the title cannot be saved: {error.strerror or error}") from None

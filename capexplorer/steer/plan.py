@@ -30,8 +30,7 @@ from itertools import accumulate
 from typing import Literal
 
 from ..errors import InputError
-from ..model.load import NO_LOAD, Load, Rate, Users
-from ..model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
+from ..model.load import NO_LOAD, RATE_LEAST_PER_S, RATE_MOST_PER_S, Load, Rate, Users
 from ..toml import shown
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}

@@ -9,8 +9,7 @@ from typing import Protocol, assert_never
 
 from ..analysis.epoch.measured_epoch import SECONDS_LEAST
 from ..model.events import By
-from ..model.load import NO_LOAD, Load, Rate, Users
-from ..model.offered import clamped_rate
+from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from .plan import Share, Step

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..model.rate_verdicts import RateCapacity, RateLevelVerdict
+from ..model.verdicts import RateCapacity, RateLevelVerdict
 
 Why = Literal[
     "first", "double", "between", "beyond", "lower", "rest", "measuring",

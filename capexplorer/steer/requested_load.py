@@ -13,8 +13,7 @@ from typing import Protocol
 
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.events import By
-from ..model.load import Load, OfferedRate, Rate, Users
-from ..model.offered import Arrivals
+from ..model.load import Arrivals, Load, OfferedRate, Rate, Users
 
 POOL_SPAWN_RATE = 1_000.0
 """Users per second by which the pool of a rate level grows at most: about as many as the load thread can start while it also

@@ -14,14 +14,20 @@ from typing import Literal
 
 from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
-from .level_end import FAILURES_MOST, LEAST_S, PORTS_LEAST_S, STRAIGHT, UNSETTLED_MOST_S, leave_at_once_why, may_end
-from .search_input import (
+from .open_level import (
+    FAILURES_MOST,
+    LEAST_S,
+    PORTS_LEAST_S,
+    STRAIGHT,
+    UNSETTLED_MOST_S,
     SearchInput,
     baseline_requests,
     collapsed_above,
     fails,
+    leave_at_once_why,
     line_error,
     low_load_line,
+    may_end,
     ports_last_s,
     small_steps_why,
 )

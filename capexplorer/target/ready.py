@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from ..errors import TargetError
 from ..model import outside
-from .reports import Exited
 from .spec import TargetSpec
-from .supervisor import Supervisor
+from .supervisor import Exited, Supervisor
 
 # -- build ---------------------------------------------------------------------------------------------------------------------
 # Waits for a target's build and reports why it failed. Runs in a native thread, as `ready` does.

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from ..errors import InputError
-from ..model.param import Param
+from ..model.controls import Param
 from ..toml import load, nearest
 
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]

@@ -54,7 +54,7 @@ from capexplorer.target.process_tree import (
 
 
 def prepare(limits: Mapping[str, Any]) -> Callable[[], None]:
-    """`preexec_fn` of a target. `limits`: `open_files` (soft and hard), `cpus`, each if set."""
+    """`preexec_fn` of a target. `limits`: `host_checks` (soft and hard), `cpus`, each if set."""
     bind = die_with_parent()
     open_files, cpus = limits.get("open_files"), limits.get("cpus")
 

@@ -18,16 +18,14 @@ from textual.screen import ModalScreen, Screen
 
 from ..errors import SessionError
 from ..model.kept_request import KeptRequests
-from .actions.protocols import Actions
 from .base_app import SignalledApp
 from .dialogs.ask import Quit
 from .feed import Feed
 from .keybar import palette_keys
-from .messages import EventsArrived, FeedFailed
-from .preferences import Preferences
-from .rebinding import keymap
-from .screens.baseline_choice import Baselines
+from .preferences import Preferences, keymap
+from .protocols import Actions, EventsArrived, FeedFailed
 from .screens.explorer import ExplorerScreen
+from .screens.view_options import Baselines
 from .terminal import Terminal
 from .typeahead import TypeAhead
 

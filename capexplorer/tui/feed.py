@@ -17,9 +17,8 @@ from enum import Enum
 from typing import Protocol
 
 from ..model.events import Sample
-from ..model.latency_seconds import KeptLatencies
 from ..model.sources import Clock, EventSource, Recording
-from ..model.timeline import Timeline
+from ..model.timeline import KeptLatencies, Timeline
 from .render.text import span
 
 # -- playback ------------------------------------------------------------------------------------------------------------------

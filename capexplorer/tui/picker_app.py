@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from textual.screen import Screen
 
-from ..model.session_entry import SessionEntry
+from ..model.sources import SessionEntry
 from .base_app import SignalledApp
-from .preferences import Preferences
-from .rebinding import keymap
+from .preferences import Preferences, keymap
 from .screens.picker import Picker
-from .screens.profiles import ProfileEntry
-from .screens.sessions import SavedSessions
+from .screens.sessions import ProfileEntry, SavedSessions
 from .terminal import Terminal
 from .typeahead import TypeAhead
 

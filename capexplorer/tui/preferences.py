@@ -2,13 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from .. import configuration
 from ..configuration import Configuration, Markers
-from .keys import KEYS, Key
-from .rebinding import rebound
+from ..errors import InputError
+from ..toml import nearest, shown
+from .keys import KEYS, Key, ScreenName, character_of, name_of
+
+# -- rebinding -----------------------------------------------------------------------------------------------------------------
+# The table of keys with the user's own keys for some actions. A key of another action is refused in one line. Pure.
+
+
+RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
+"""Keys with the same meaning on every screen, and those that scroll panes."""
+
+_SIGNS = {
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "escape": "Esc",
+    "delete": "Del",
+}
+_NAMED = frozenset((*_SIGNS, "space", "tab", "insert", "backspace", *(f"f{number}" for number in range(1, 13))))
+_KEY = re.compile(r"(?P<modifier>(?:ctrl|alt|shift)\+)?(?P<base>[a-z0-9]+)", re.IGNORECASE)
+_LABEL = re.compile(r"(?:[^\w\s{]+ )+|\S+ ")
+"""The keys at the beginning of a text in the key bar."""
+
+
+def rebound(wanted: Mapping[str, str | Sequence[str]], where: str) -> tuple[Key, ...]:
+    """The table of keys with those of the user. `where` names the file. Raises InputError for an unknown action or key, and for
+    a key of another action on the same screen.
+    """
+    known = {key.name for key in KEYS if key.can_be_rebound}
+    given: dict[str, tuple[str, ...]] = {}
+    for name, keys in wanted.items():
+        if name not in known:
+            raise InputError(f"{where}: unknown key `keys.{name}`; {nearest(name, known)}")
+        given[name] = tuple(_read(key, f"{where}: keys.{name}") for key in ([keys] if isinstance(keys, str) else keys))
+    table = tuple(_with_keys(key, given[key.name]) if key.name in given else key for key in KEYS)
+    for screen in get_args(ScreenName):
+        _refuse_conflicts([key for key in table if screen in key.screens], given, screen, where)
+    return table
+
+
+def keymap(table: Sequence[Key], screen: ScreenName) -> dict[str, str]:
+    """Textual's keymap: keys by binding id, for rows whose keys differ from the default table."""
+    default = {(key.name, screens): key.keys for key in KEYS for screens in key.screens}
+    return {f"{screen}.{key.name}": key.keys for key in table if screen in key.screens and key.keys != default[key.name, screen]}
+
+
+def _read(key: str, where: str) -> str:
+    """Textual's name of a key that is given as one character or as a name such as ctrl+k, f5, left, space."""
+    if len(key) == 1 and key.isprintable() and key != " ":
+        return name_of(key)
+    found = _KEY.fullmatch(key)
+    is_known = found is not None and (
+        found["base"].lower() in _NAMED
+        or (found["modifier"] is not None and not found["modifier"].lower().startswith("shift") and len(found["base"]) == 1)
+    )
+    if key.lower() in RESERVED:
+        raise InputError(f"{where}: expected another key: {key.lower()} has the same meaning on all screens")
+    if not is_known:
+        raise InputError(f"{where}: expected one character, or a name such as ctrl+k, f5, left or space, got {shown(key)}")
+    return key.lower()
+
+
+def _with_keys(key: Key, keys: Sequence[str]) -> Key:
+    """The row with these keys, also in its printed form and in the text of the key bar. Printed keys beyond those of
+    `key.keys` work on all screens, and stay.
+    """
+    printed = " ".join(_printed(each) for each in keys)
+    on_all_screens = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
+    bar = f"{_printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
+    return replace(key, keys=",".join(keys), shown=f"{printed} {on_all_screens}".strip(), bar=bar)
+
+
+def _printed(key: str) -> str:
+    """The key as it is printed on a keyboard."""
+    parts = key.split("+") if len(key) > 1 else [key]
+    if len(parts) == 1 and len(key) > 1 and key not in _NAMED:
+        return character_of(key)
+    signs = [_SIGNS.get(part, part if len(part) == 1 or part == "space" else part.title()) for part in parts]
+    return "+".join([*signs[:-1], signs[-1].upper() if len(parts) > 1 and len(signs[-1]) == 1 else signs[-1]])
+
+
+def _refuse_conflicts(keys: Sequence[Key], given: Mapping[str, object], screen: ScreenName, where: str) -> None:
+    taken: dict[str, Key] = {}
+    for key in keys:
+        for each in filter(None, key.keys.split(",")):
+            other = taken.setdefault(each, key)
+            if other is not key:
+                mine, theirs = (key, other) if key.name in given else (other, key)
+                expected = f"expected a free key: `{_printed(each)}` is the key of `{theirs.name}` on the {screen} screen"
+                raise InputError(f"{where}: keys.{mine.name}: {expected}")
 
 
 @dataclass(frozen=True, slots=True)

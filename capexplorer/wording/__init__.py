@@ -6,17 +6,16 @@ Text from a target or a user is inserted unchanged; the code that displays a sen
 from __future__ import annotations
 
 from ..analysis.causes.catalogue import where
-from ..analysis.causes.cause_of_request import belongs_to_mark
+from ..analysis.causes.resolve import belongs_to_mark
 from ..analysis.epoch_view import current_marks, reported
 from .advice import advice, advice_for
-from .autopilot_and_plan import autopilot, plan, verifying, why_not_verify
 from .cause_texts import GROUPS, name
-from .changes_in_time import first_change
 from .evidence import counted, doubts, endpoints, example, readings
 from .knee_sentences import (
     FALLS,
     capacity,
     degrades_first,
+    first_change,
     knee,
     missing,
     objective,
@@ -39,7 +38,7 @@ from .marks import (
     stop_rule,
     title,
 )
-from .next_step import NextStep, is_autopilots, next_step, under_way, until_next
+from .next_step import NextStep, autopilot, is_autopilots, next_step, plan, under_way, until_next, verifying, why_not_verify
 from .numbers import CONVENTIONS, INTERVALS, session_time, wall_time
 from .occurrences import VOID, clients, command, failure, journal, kept_requests, target
 from .rate_sentences import (

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from ..model.clients import clients_of
-from ..model.events import Header
+from ..model.events import Header, clients_of
 from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Readings
 from ..model.limits import limits_in_profile
 from .cause_texts import TEXTS

@@ -8,8 +8,8 @@ from typing import Any
 from ..model.events import Command, FailureSignature, Mark, Note, Target
 from ..model.timeline import Timeline
 from . import numbers, quantities
-from .autopilot_and_plan import autopilot, autopilot_step, plan
 from .marks import mark
+from .next_step import autopilot, autopilot_step, plan
 
 
 def command(event: Command) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..model.events import Drops
-from ..model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
+from ..model.verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
 from .knee_sentences import objective_limit
 from .quantities import rate

@@ -12,13 +12,12 @@ from ..model import conclusions
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak
-from ..model.grades import Severity
 from ..model.level_use import are_warm
 from ..model.timeline import Timeline
+from ..model.verdicts import Severity
 from . import numbers, quantities
 from .cause_texts import limiter
-from .changes_in_time import changes
-from .knee_sentences import capacity, first_endpoint, knee, knee_alone
+from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
 from .marks import at_load, figures_of_server, title
 from .numbers import during, session_time
 from .quantities import rate

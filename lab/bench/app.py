@@ -22,8 +22,8 @@ import msgspec
 from capexplorer import paths
 from capexplorer.commands.pick import SessionFolder
 from capexplorer.model.events import Header, LevelOpened
+from capexplorer.session.beside import Digest, digest_path
 from capexplorer.session.catalog import NAME
-from capexplorer.session.digest import Digest, path_of
 from capexplorer.session.files import write_whole
 from capexplorer.tui.picker_app import PickerApp
 from lab.kit.runs import PROGRAM, Ran, events_of, headless
@@ -299,7 +299,7 @@ def shelf(sessions: int = 5_000) -> None:
             shutil.copyfile(samples[index % len(samples)], log)
             status = log.stat()
             found = Digest(size_bytes=status.st_size, changed_ns=status.st_mtime_ns, verdict="No knee up to 10 users.", marks=3)
-            write_whole(path_of(log), msgspec.json.encode(found))
+            write_whole(digest_path(log), msgspec.json.encode(found))
         listed, empty = SessionFolder(folder), SessionFolder(folder / "none")
         print(f"{sessions} sessions, listed for the first time: {took_s(listed.rows):.2f} s")
         cache = (folder / NAME).stat().st_size / 1024

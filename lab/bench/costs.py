@@ -25,13 +25,13 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.probe.app import AppProbe
 from capexplorer.probe.cgroup import cgroup_of
 from capexplorer.probe.generator import GeneratorProbe, disk_free_bytes
-from capexplorer.probe.host import HostProbe
+from capexplorer.probe.machine import HostProbe
 from capexplorer.probe.other_processes import snapshot
 from capexplorer.probe.ports import PortsProbe
 from capexplorer.probe.probes import Probes
 from capexplorer.probe.target import TargetProbe
 from capexplorer.probe.tcp import NamespaceListeners, TcpProbe
-from capexplorer.run.live_marks import LiveMarks
+from capexplorer.run.live_levels import LiveMarks
 from lab.kit.servers import free_port, listening, null_responder
 
 from . import day_log
@@ -279,7 +279,7 @@ def _kept(port: str) -> list[float]:
     from locust.contrib.fasthttp import LocustBadStatusCode
     from locust.env import Environment
 
-    from capexplorer.load.kept.request_sampling import RequestSampling
+    from capexplorer.load.kept_requests import RequestSampling
     from capexplorer.load.lean.user import LeanHttpUser
     from capexplorer.load.recorder import Recorder
     from capexplorer.session.redact_request import without_secrets

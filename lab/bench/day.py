@@ -24,8 +24,7 @@ from capexplorer.tui.actions.transport import Transport
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import LatencyForm
 from capexplorer.tui.feed import Playback, RecordedFeed
-from capexplorer.tui.inspection import TimeWindow
-from capexplorer.tui.screens.inspecting import Inspecting
+from capexplorer.tui.screens.inspecting import Inspecting, TimeWindow
 from lab.kit.tables import percentile
 from lab.kit.terminal import OnTerminal
 

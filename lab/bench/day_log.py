@@ -36,7 +36,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.level import LevelFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.writer import SessionWriter
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, disturbance_of, usable_levels
 from capexplorer.analysis.epoch.recovery import analyse
-from capexplorer.analysis.knee.confidence import broken_line
 from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.verdict_kinds import broken_line
 from capexplorer.analysis.ladder import LadderLevel, ladder_level, pooled
-from capexplorer.analysis.leaks.leak_kinds import KINDS as LEAK_KINDS
-from capexplorer.analysis.leaks.leak_kinds import LeakKind
-from capexplorer.analysis.leaks.leaks import WARM_UP_S, lasting_growth
+from capexplorer.analysis.leaks import KINDS as LEAK_KINDS
+from capexplorer.analysis.leaks import WARM_UP_S, LeakKind, lasting_growth
 from capexplorer.model.events import HostFacts, Mark
 from capexplorer.model.findings import Knee
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from capexplorer.model.events import LevelClosed
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.rate_verdicts import RateVerdict
+from capexplorer.model.verdicts import RateVerdict
 from lab.kit.runs import Ran, events_of, headless
 from lab.kit.servers import fast_server, free_port, listening
 from lab.simulation.queues import System

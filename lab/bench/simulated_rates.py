@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from capexplorer.analysis.rates.rate_capacity import judge_rates
+from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.model.events import Mark
-from capexplorer.model.rate_verdicts import RateCapacity
+from capexplorer.model.verdicts import RateCapacity
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import ROOT
 from lab.kit.tables import filled, share, table

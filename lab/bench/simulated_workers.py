@@ -23,13 +23,17 @@ from locust import __version__  # noqa: E402
 from locust.rpc import Message, zmqrpc  # noqa: E402
 from locust.stats import RequestStats  # noqa: E402
 
-from capexplorer.load.hooks import secret  # noqa: E402
+from capexplorer.load.hooks import guarding  # noqa: E402
 from capexplorer.load.hooks.hook import put_in_place  # noqa: E402
 from capexplorer.load.hooks.hook_table import WORKERS  # noqa: E402
-from capexplorer.load.workers import job as jobs  # noqa: E402
-from capexplorer.load.workers import joining, message_kinds  # noqa: E402
-from capexplorer.load.workers.job import WorkerHello  # noqa: E402
-from capexplorer.load.workers.second import KEY, WorkerSecond, encode  # noqa: E402
+from capexplorer.load.workers import messages, worker_engine  # noqa: E402
+from capexplorer.load.workers import messages as jobs  # noqa: E402
+from capexplorer.load.workers.messages import (  # noqa: E402
+    KEY,
+    WorkerHello,  # noqa: E402
+    WorkerSecond,
+    encode_second,
+)
 from capexplorer.model.events import EndpointTick  # noqa: E402
 from capexplorer.model.histogram import LatencyHistogram  # noqa: E402
 from capexplorer.model.readings import GeneratorReading  # noqa: E402
@@ -76,9 +80,9 @@ class SimulatedWorker:
 
     def work(self) -> None:
         """Take part in the run until it ends."""
-        joining.ask(HOST, self._port, self._hello, within_s=120.0)
+        worker_engine.ask(HOST, self._port, self._hello, within_s=120.0)
         self._client = zmqrpc.Client(HOST, self._port, self._id)  # type: ignore[no-untyped-call]
-        self._send(message_kinds.WHO, jobs.encode(self._hello))
+        self._send(messages.WHO, jobs.packed(self._hello))
         self._send("client_ready", __version__)
         reporting = gevent.spawn(self._report)
         while not self._has_ended:
@@ -87,9 +91,9 @@ class SimulatedWorker:
 
     def _answer(self, message: Message) -> None:
         match message.type:
-            case message_kinds.CLOCK:
-                self._send(message_kinds.CLOCK, {**message.data, "worker_s": time.monotonic()})
-            case message_kinds.GRID:
+            case messages.CLOCK:
+                self._send(messages.CLOCK, {**message.data, "worker_s": time.monotonic()})
+            case messages.GRID:
                 behind_s = time.monotonic() - message.data["boundary_s"]
                 self._boundary_s = message.data["boundary_s"] + behind_s // 1 + 1
             case "spawn":
@@ -115,7 +119,7 @@ class SimulatedWorker:
     def _second(self, ended_s: float, turn: int) -> bytes:
         users = sum(self._users.values())
         endpoints = self._reports[(turn + self._number) % len(self._reports)] if users else ()
-        return encode(
+        return encode_second(
             WorkerSecond(
                 t_s=ended_s,
                 duration_s=1.0,
@@ -133,7 +137,7 @@ class SimulatedWorker:
 
 def main() -> None:
     port, count, endpoints, requests = map(int, sys.argv[1:])
-    put_in_place(WORKERS, os.environ[secret.VARIABLE])
+    put_in_place(WORKERS, os.environ[guarding.VARIABLE])
     reports, of_locust = seconds(count, endpoints, requests), locust_report(endpoints, requests)
     gevent.joinall(
         [gevent.spawn(SimulatedWorker(number, port, reports, of_locust).work) for number in range(count)], raise_error=True

@@ -15,7 +15,7 @@ from statistics import median
 
 import psutil
 
-from capexplorer.load.hooks.secret import VARIABLE
+from capexplorer.load.hooks.guarding import VARIABLE
 from lab.kit.runs import PROGRAM, Ran, headless
 from lab.kit.servers import fast_server, free_port
 from lab.kit.tables import mean

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import RateCapacity, RateVerdict
 
 from .ladders import Kind, random_system
 from .moving import MOVING_KINDS, WORLDS, World, changed

@@ -10,7 +10,7 @@ import numpy as np
 
 from capexplorer.model.events import Command
 from capexplorer.model.verdicts import CapacityVerdict
-from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.live_levels import CurrentEpoch
 
 from .ladders import KINDS, Kind, Truth, random_system
 from .queues import System, run

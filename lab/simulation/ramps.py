@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from capexplorer.analysis.detectors import detect
-from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.level_clock import settling_s
+from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.importers import imported
 

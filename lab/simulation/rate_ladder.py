@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from capexplorer.analysis.rates.rate_level import RateLevel
+from capexplorer.analysis.knee.rate_level import RateLevel
 from capexplorer.model.slice import batch_error
 
 from .open_queue import Iteration, OpenRun

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from capexplorer.model.events import By, Drops, OfferedTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import Load, Rate
-from capexplorer.run.drivers.autopilots import RateAutopilotDriver
+from capexplorer.run.autopilot import RateAutopilotDriver
 
 from .machine import machine
 from .open_queue import Iteration, OpenRun

@@ -6,7 +6,7 @@ import math
 
 from capexplorer.model.events import By, Mark, Sample
 from capexplorer.model.load import Load, Users
-from capexplorer.run.drivers.autopilots import AutopilotDriver
+from capexplorer.run.autopilot import AutopilotDriver
 
 from .machine import machine
 from .queues import Run

@@ -17,6 +17,7 @@ from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.errors import LogWriteError
 from capexplorer.load import native
 from capexplorer.load.recorder import RecordedTick
+from capexplorer.model.controls import Param
 from capexplorer.model.events import (
     SCHEMA,
     By,
@@ -34,11 +35,9 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD
-from capexplorer.model.param import Param
-from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.autopilots import AutopilotDriver, RateAutopilotDriver
-from capexplorer.run.event_sink import EventSink
-from capexplorer.run.live_levels import LevelEvents
+from capexplorer.run.autopilot import AutopilotDriver, RateAutopilotDriver
+from capexplorer.run.context import EventSink
+from capexplorer.run.live_levels import CurrentEpoch, LevelEvents
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .machine import Machine, cores_of

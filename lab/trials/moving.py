@@ -14,7 +14,7 @@ import msgspec
 from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import AtOrBelow, Knee, RateCapacityFinding
 from capexplorer.model.level import Level
-from capexplorer.model.rate_verdicts import RateCapacity
+from capexplorer.model.verdicts import RateCapacity
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
 from lab.kit.tables import filled, table

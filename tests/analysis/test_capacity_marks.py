@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.detectors import detect
 from capexplorer.analysis.epoch.epoch import epochs_of
-from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.level_clock import settling_s
+from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.importers import imported

@@ -40,9 +40,8 @@ from capexplorer.model.conclusions import (
 )
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, PartState, Sample, Verdict
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateCapacity, RateVerdict, RegimeVerdict
 from capexplorer.wording.verdict import clause
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)

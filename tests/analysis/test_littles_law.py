@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.littles_law import Little, requests_inside
+from capexplorer.analysis.ladder import Little, requests_inside
 
 
 def test_users_of_a_closed_system_are_accounted_for_by_responses_and_pauses() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.analysis.mark_publisher import MarkPublisher
+from capexplorer.analysis.capacity_marks import MarkPublisher
 from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import Bend, Knee
 from capexplorer.model.verdicts import KneeVerdict

@@ -11,8 +11,7 @@ from marked import marked
 from session.samples import HEADER
 
 from capexplorer import wording
-from capexplorer.analysis.detectors import DETECTORS, detect
-from capexplorer.analysis.reanalysis import changes, reanalyse, reanalysed_events, with_marks
+from capexplorer.analysis.reanalysis import DETECTORS, changes, detect, reanalyse, reanalysed_events, with_marks
 from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, MarkChange, Note, Reanalysed
 from capexplorer.model.findings import Cause, Readings, StopRule
 from capexplorer.model.timeline import Timeline

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.commands.resolving import resolve
-from capexplorer.commands.run_arguments import RunArguments
-from capexplorer.model.offered import Arrivals
+from capexplorer.commands.run.arguments import RunArguments
+from capexplorer.commands.run.resolving import resolve
+from capexplorer.model.load import Arrivals
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from capexplorer.commands.pick import _profiles, arguments_for, selected
-from capexplorer.commands.run_profile import DEFAULT_PROFILE
-from capexplorer.model.session_entry import SessionEntry
+from capexplorer.commands.run.profile import DEFAULT_PROFILE
+from capexplorer.model.sources import SessionEntry
 from capexplorer.remote import run_sockets
-from capexplorer.tui.screens.profiles import ProfileEntry
+from capexplorer.tui.screens.sessions import ProfileEntry
 
 
 def entry(name: str, *, complete: bool = False) -> SessionEntry:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.commands.resolving import resolve
-from capexplorer.commands.run_arguments import RunArguments
+from capexplorer.commands.run.arguments import RunArguments
+from capexplorer.commands.run.resolving import resolve
 from capexplorer.errors import InputError
 from capexplorer.load import variables
 from capexplorer.run.options import RunOptions

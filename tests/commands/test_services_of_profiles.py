@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.commands.resolving import resolve
-from capexplorer.commands.run_arguments import RunArguments
+from capexplorer.commands.run.arguments import RunArguments
+from capexplorer.commands.run.resolving import resolve
 from capexplorer.errors import InputError
 
 TASK = '[users]\n[[users.task]]\nname = "/"\n'

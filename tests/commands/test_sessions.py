@@ -13,7 +13,7 @@ import pytest
 
 from capexplorer import cli, paths
 from capexplorer.commands.sessions import table
-from capexplorer.session import titles
+from capexplorer.session import files
 
 WIDTHS = (40, 60, 80, 100, 140)
 
@@ -82,7 +82,7 @@ def saved(folder: Path) -> list[str]:
 
 def test_rename_gives_a_session_a_title_by_which_rm_finds_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["sessions", "--sessions-dir", str(folder), "rename", "77ff", "after the fix"]) == 0
-    assert titles.read(folder / "20260102-120000-kv-77ff.jsonl") == "after the fix"
+    assert files.read_title(folder / "20260102-120000-kv-77ff.jsonl") == "after the fix"
     assert cli.run(["sessions", "rm", "AFTER", "--yes", "--sessions-dir", str(folder)]) == 0
     assert saved(folder) == ["20260101-120000-kv-0a1b"]
     assert list(folder.glob("*.title")) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.drafting import curl
-from capexplorer.drafting.request import Request
+from capexplorer.drafting.request_tasks import Request
 from capexplorer.errors import InputError
 
 HERE = "http://127.0.0.1:8000"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer import toml
-from capexplorer.drafting import references
+from capexplorer.drafting import request_tasks
 from capexplorer.drafting.profile_text import Draft, Part, text
 from capexplorer.drafting.reading import read
 from capexplorer.load.variables import expanded
@@ -34,15 +34,17 @@ PLAIN = {
 
 def test_a_placeholder_in_place_of_a_secret_stays() -> None:
     given = """curl /a -H 'Authorization: Bearer {{token}}' --json '{"password": "{{pw}}"}'"""
-    secrets = references.Secrets()
-    task = references.task(read(given, "request").requests[0], secrets)
+    secrets = request_tasks.Secrets()
+    task = request_tasks.task(read(given, "request").requests[0], secrets)
     assert (task.headers, task.json, secrets.values) == ({"Authorization": "Bearer {{token}}"}, {"password": "{{pw}}"}, {})
 
 
-def drafted(command: str) -> tuple[str, Profile, references.Secrets]:
-    secrets = references.Secrets()
+def drafted(command: str) -> tuple[str, Profile, request_tasks.Secrets]:
+    secrets = request_tasks.Secrets()
     [request] = read(command, "request").requests
-    content = text(Draft(name="shop", command="./shop {port}", ready="/", tasks=[(references.task(request, secrets), "ok\nok")]))
+    content = text(
+        Draft(name="shop", command="./shop {port}", ready="/", tasks=[(request_tasks.task(request, secrets), "ok\nok")])
+    )
     return content, toml.convert(toml.parse(content, "shop.toml"), Profile, "shop.toml"), secrets
 
 
@@ -62,11 +64,11 @@ def test_a_drafted_task_is_parsed_as_it_was_given(command: str) -> None:
     _, profile, secrets = drafted(command)
     [request] = read(command, "request").requests
     assert secrets.values == {}
-    assert profile.users.task == (references.task(request, references.Secrets()),)
+    assert profile.users.task == (request_tasks.task(request, request_tasks.Secrets()),)
 
 
 def test_two_secrets_with_one_name_get_two_references() -> None:
-    secrets = references.Secrets()
+    secrets = request_tasks.Secrets()
     assert [secrets.reference("Cookie", value) for value in ("a", "b", "a")] == ["${COOKIE}", "${COOKIE_2}", "${COOKIE}"]
 
 

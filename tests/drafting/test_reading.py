@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from capexplorer.drafting.reading import REQUESTS_MOST, read
-from capexplorer.drafting.request import Request
+from capexplorer.drafting.request_tasks import Request
 from capexplorer.errors import InputError
 
 HERE = "http://127.0.0.1:8000"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.commands.adhoc import target_of
-from capexplorer.commands.resolving import resolve
-from capexplorer.commands.run_arguments import RunArguments
+from capexplorer.commands.run.arguments import RunArguments
+from capexplorer.commands.run.profile import target_of
+from capexplorer.commands.run.resolving import resolve
 from capexplorer.model.events import Header, Sample
 from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.free_port import free_port

@@ -13,7 +13,7 @@ import pytest
 
 from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.session import kept_file
+from capexplorer.session import beside
 
 from .rig import Run, events_of, export, run_in_process, run_to_end_unsuspended, session_path
 
@@ -163,10 +163,10 @@ def test_kept_requests_are_in_a_private_file_beside_the_log_that_the_export_name
 ) -> None:
     log = session_path(mixed[0].sessions)
     assert log is not None
-    path = kept_file.path_of(log)
+    path = beside.kept_path(log)
     assert exported["session"]["requests_file"] == path.name
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    requests = kept_file.RequestsFile(path)
+    requests = beside.RequestsFile(path)
     slowest = {(brief.level, brief.name) for brief in requests.briefs() if brief.why == "slowest"}
     assert {(level, name) for level in (0, 1) for name in SHARES} <= slowest
     first = requests.request(requests.briefs()[0].number)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from capexplorer.commands.error_output import SIGNALS
+from capexplorer.commands.terminal import SIGNALS
 from capexplorer.model.events import Ended, Event, LevelClosed, Sample
 
 from .rig import E2E_FOLDER, events_of, on_terminal, session_path, started_run, target_states

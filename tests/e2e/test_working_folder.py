@@ -14,7 +14,7 @@ import pytest
 from capexplorer import namespace, paths
 from capexplorer.commands.pick import SessionFolder
 from capexplorer.model.events import Sample
-from capexplorer.model.session_entry import SessionEntry
+from capexplorer.model.sources import SessionEntry
 
 from .rig import E2E_FOLDER, ROOT, command_on_terminal, events_of, run_command, run_to_end
 

@@ -11,8 +11,7 @@ from marked import marked
 from capexplorer import profile
 from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import Knee, RateCapacityFinding
-from capexplorer.model.rate_verdicts import Overload, RateCapacity, RateVerdict
-from capexplorer.model.verdicts import KneeVerdict, RegimeVerdict
+from capexplorer.model.verdicts import KneeVerdict, Overload, RateCapacity, RateVerdict, RegimeVerdict
 from capexplorer.steer.plan import parse
 from capexplorer.target.spec import load_spec
 from lab.kit.runs import LAB, Ran

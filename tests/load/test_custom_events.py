@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.custom_events import RequestEvents
+from capexplorer.load.user_activity import RequestEvents
 
 
 def after_a_request(ended_s: float, turn: int) -> RequestEvents:

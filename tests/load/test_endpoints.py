@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.endpoints import ENDPOINT_NAMES_MOST, GROUPED_ENDPOINT_NAMES_MOST, EndpointNames, grouped
+from capexplorer.load.bounded_keys import ENDPOINT_NAMES_MOST, GROUPED_ENDPOINT_NAMES_MOST, EndpointNames, grouped
 
 
 @pytest.mark.parametrize(

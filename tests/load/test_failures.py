@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from capexplorer.load.failures import BYTES_A_TICK, KEYS, KINDS, TEXTS, FailureStream
+from capexplorer.load.bounded_keys import BYTES_A_TICK, KEYS, KINDS, TEXTS, FailureStream
 from capexplorer.model.events import FailureSignature, FailureTick
 
 

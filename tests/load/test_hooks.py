@@ -7,8 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from capexplorer.load.hooks.before_locust import AS_LOCUST_IS_IMPORTED
-from capexplorer.load.hooks.hook import while_in_place
+from capexplorer.load.hooks.hook import AS_LOCUST_IS_IMPORTED, while_in_place
 
 from .patched import Played, play
 

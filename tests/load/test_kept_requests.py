@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from capexplorer.load.kept.request_sampling import A_DRAIN_MOST, RequestSampling
+from capexplorer.load.kept_requests import A_DRAIN_MOST, RequestSampling
 from capexplorer.model.events import FailureSignature
 from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, PlacedRequest, Why
 from capexplorer.session.redact_request import without_secrets

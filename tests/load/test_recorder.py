@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.load.failures import TEXTS
+from capexplorer.load.bounded_keys import TEXTS
 
 from .patched import Played, play
 

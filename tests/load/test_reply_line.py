@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from capexplorer.load.reply_line import LENGTH_MOST, first_line
-from capexplorer.load.signature import full_text, signature_of
+from capexplorer.load.signature import LENGTH_MOST, first_line, full_text, signature_of
 from capexplorer.session.redact import text as redacted
 
 

@@ -6,7 +6,7 @@ import math
 
 from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.level import LevelFold
 from capexplorer.model.readings import TargetReading, TcpReading
 
 

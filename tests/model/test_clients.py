@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.clients import clients_of
-from capexplorer.model.events import ClientOverhead, Header, HostFacts, TargetFacts
+from capexplorer.model.events import ClientOverhead, Header, HostFacts, TargetFacts, clients_of
 
 FLOOR = ClientOverhead(p50_ms=0.4, p99_ms=1.2)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.level import LevelFold
 from capexplorer.model.slice import batch_error
 
 from .fold_samples import endpoint, folded, second

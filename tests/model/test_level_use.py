@@ -7,9 +7,8 @@ import pytest
 from capexplorer.model.events import LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level_use import LevelUse, level_uses
-from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import RegimeVerdict
+from capexplorer.model.verdicts import RateLevelVerdict, RateVerdict, RegimeVerdict
 
 
 def timeline(verdict: Verdict | None, *users: int) -> Timeline:

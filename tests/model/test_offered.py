@@ -7,7 +7,7 @@ import pytest
 from capexplorer.model.columns import row
 from capexplorer.model.events import Drops, LevelOpened, OfferedTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.load import Rate, Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.session import codec

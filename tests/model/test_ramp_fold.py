@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from capexplorer.model.events import EndpointTick
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import RAMP_BINS, RampFold
+from capexplorer.model.level import RAMP_BINS, RampFold
 
 from .fold_samples import endpoint, reading, second
 

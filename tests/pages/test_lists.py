@@ -13,8 +13,8 @@ from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.stop_rules import triggered_rules
 from capexplorer.model.findings import AnyFinding, Finding, MarkKind
 from capexplorer.profile import StopRules
-from capexplorer.report.listed_findings import _ORDER
-from capexplorer.run.drivers.stop_watch import MACHINE
+from capexplorer.report.statements import _ORDER
+from capexplorer.run.load_control import MACHINE
 from capexplorer.steer import plan
 from capexplorer.tui.render.timepage import MARK_TAGS
 from capexplorer.wording import MARK_KINDS

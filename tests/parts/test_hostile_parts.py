@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from capexplorer.model import outside
 from capexplorer.model.watched import PartSpec
-from capexplorer.parts import part_messages as messages
+from capexplorer.parts import messages as messages
 from capexplorer.parts import part_probe
 from capexplorer.parts.link import TimedReading
-from capexplorer.parts.raw_reading import RawReading
+from capexplorer.parts.messages import RawReading
+from capexplorer.parts.parts_process import WatchedPart
 from capexplorer.parts.servers.prometheus import sums
 from capexplorer.parts.servers.rate import Rates
 from capexplorer.parts.servers.statsd import Totals
-from capexplorer.parts.watched_part import WatchedPart
 
 from .hostile_transport import LIES, PROCESS
 from .parts_process import parts_process

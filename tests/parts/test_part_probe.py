@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.model.watched import PartSpec
+from capexplorer.parts.messages import RawReading
 from capexplorer.parts.part_probe import PartProbe
-from capexplorer.parts.raw_reading import RawReading
 
 
 def raw_reading(pid: int, started_ticks: int, boot_s: float) -> RawReading:

@@ -21,12 +21,12 @@ import redis
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
+from capexplorer.parts.parts_process import ServerThread
 from capexplorer.parts.servers import PAGE_BYTES_MOST, Server, ServerRefused, servers_of
 from capexplorer.parts.servers.nginx import Nginx, figures
 from capexplorer.parts.servers.rate import Rates
 from capexplorer.parts.servers.redis import Redis
 from capexplorer.parts.servers.statsd import Statsd, Totals
-from capexplorer.parts.watched_part import ServerThread
 
 STUB_STATUS = """Active connections: 291
 server accepts handled requests

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from capexplorer.commands.resolving import watches_of
+from capexplorer.commands.run.resolving import watches_of
 from capexplorer.errors import InputError
 from capexplorer.model.watched import PartSpec, parsed_part
 from capexplorer.parts.link import command_of

@@ -12,8 +12,8 @@ import pytest
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.parts.link import PartLink
-from capexplorer.parts.part_messages import Noticed
-from capexplorer.parts.watched_part import WatchedPart
+from capexplorer.parts.messages import Noticed
+from capexplorer.parts.parts_process import WatchedPart
 
 SILENT_TRANSPORT = shlex.join([sys.executable, "-c", "import time; time.sleep(600)"])
 """It prints nothing, as a login that takes long."""

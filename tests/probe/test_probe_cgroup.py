@@ -16,7 +16,7 @@ if sys.platform != "linux":
     pytest.skip("control groups are Linux", allow_module_level=True)
 
 from capexplorer.probe.cgroup import Cgroup
-from capexplorer.probe.facts import cgroup_folders
+from capexplorer.probe.machine import cgroup_folders
 from capexplorer.probe.target import TargetProbe
 
 

@@ -14,8 +14,7 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.model.readings import HostReading
-from capexplorer.probe.facts import fastest_link, host_facts
-from capexplorer.probe.host import HostProbe
+from capexplorer.probe.machine import HostProbe, fastest_link, host_facts
 
 
 def read_twice() -> tuple[HostReading, HostReading]:

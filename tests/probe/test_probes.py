@@ -15,8 +15,8 @@ import pytest
 
 from capexplorer.model.readings import HostReading, PortsReading, TargetReading
 from capexplorer.probe import portable
-from capexplorer.probe.host import HostProbe
-from capexplorer.probe.listener import listening_pid, listening_programs
+from capexplorer.probe.machine import HostProbe
+from capexplorer.probe.ports import listening_pid, listening_programs
 from capexplorer.probe.probes import Probes
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
@@ -143,7 +143,7 @@ def test_all_probes_read_in_a_native_thread_of_a_process_patched_by_gevent() -> 
 
 
 def test_the_probe_package_imports_no_module_that_gevent_replaces() -> None:
-    probe_modules = "capexplorer.probe.probes, capexplorer.probe.facts, capexplorer.probe.listener"
+    probe_modules = "capexplorer.probe.probes, capexplorer.probe.machine, capexplorer.probe.ports"
     imported = set(run(f"import sys, json, {probe_modules}; print(json.dumps(sorted(sys.modules)))"))
     assert not imported & {"socket", "subprocess", "gevent", "locust", "selectors", "ssl", "psutil"}
     others = {name for name in imported if name.startswith("capexplorer.") and not name.startswith("capexplorer.probe")}

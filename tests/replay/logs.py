@@ -26,7 +26,7 @@ from capexplorer.model.events import (
     Unknown,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter

@@ -65,7 +65,7 @@ def test_a_timeline_does_not_change_when_the_replay_seeks_to_other_moments(repla
 def test_prepared_snapshots_do_not_change_the_timeline_of_a_seek(
     events: list[Event], replay: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("capexplorer.session.seconds.KEEP_EVERY", 2)
+    monkeypatch.setattr("capexplorer.replay.KEEP_EVERY", 2)
     assert not replay.prepare()
     for count in range(len(events), 0, -1):
         assert digest(replay.after(count)) == digest(Timeline(events[:count]))

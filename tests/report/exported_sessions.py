@@ -26,7 +26,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
 from capexplorer.report.formats import FORMATS, to_disk
 

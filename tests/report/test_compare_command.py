@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer import cli
 from capexplorer.model.events import Event, LevelClosed
-from capexplorer.session import titles
+from capexplorer.session import files
 from capexplorer.session.writer import SessionWriter
 
 from .compared import LevelSpec, events
@@ -72,7 +72,7 @@ def test_epochs_are_selected_by_number_and_a_session_without_one_means_all_of_th
 
 
 def test_the_title_of_a_session_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    titles.write(folder / "new.jsonl", "after the fix")
+    files.write_title(folder / "new.jsonl", "after the fix")
     assert run(folder, "old", "new") == 0
     assert "new  after the fix" in capsys.readouterr().out
 

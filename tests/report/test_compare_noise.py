@@ -22,11 +22,18 @@ from capexplorer.report.compare.across_levels import (
     service_time_change,
     with_scatter,
 )
-from capexplorer.report.compare.estimates import Estimate, moving_block_error, parts
+from capexplorer.report.compare.curves import is_disturbed
+from capexplorer.report.compare.estimates import (
+    Estimate,
+    moving_block_error,
+    parts,
+    probability,
+    significant_by_holm,
+    threshold,
+    welch,
+)
 from capexplorer.report.compare.fail_if import judge, parse
 from capexplorer.report.compare.pairing import widened
-from capexplorer.report.compare.session_curves import is_disturbed
-from capexplorer.report.compare.significance import probability, significant_by_holm, threshold, welch
 
 from .compared import LevelSpec, session
 

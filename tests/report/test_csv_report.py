@@ -9,8 +9,8 @@ from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.report import csv as csv_report
-from capexplorer.report import iterations
-from capexplorer.report.charts import points
+from capexplorer.report import summary
+from capexplorer.report.html import points
 from capexplorer.report.summary import summarise
 
 from .exported_sessions import ramp, session
@@ -34,7 +34,7 @@ def test_levels_csv_has_the_figures_of_the_summary() -> None:
 def test_every_figure_of_a_level_is_in_levels_csv() -> None:
     level = summarise(Timeline(session()))["levels"][0]
     latency = {f"latency_{name}_ms" for name in level["latency_ms"]}
-    known = set(level) - {"latency_ms", "endpoints", "other_processes", "offered"} | latency | set(iterations.COLUMNS)
+    known = set(level) - {"latency_ms", "endpoints", "other_processes", "offered"} | latency | set(summary.COLUMNS)
     assert set(csv_report.LEVEL_COLUMNS) == known
 
 

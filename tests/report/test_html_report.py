@@ -7,8 +7,8 @@ import re
 
 from capexplorer.model.columns import WRITTEN
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import charts, html
-from capexplorer.report.charts import points
+from capexplorer.report import html
+from capexplorer.report.html import points
 
 from .exported_sessions import HOSTILE, session
 
@@ -36,7 +36,7 @@ def test_a_page_of_one_hour_is_under_two_megabytes() -> None:
 
 
 def test_every_column_of_a_chart_is_a_column_of_the_timeline() -> None:
-    assert {line.column for chart in charts.CHARTS for line in chart.lines} <= set(WRITTEN)
+    assert {line.column for chart in html.CHARTS for line in chart.lines} <= set(WRITTEN)
 
 
 def test_charts_of_many_seconds_have_few_points_and_keep_extremes() -> None:

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
-from capexplorer.report import capacity, charts, html, markdown
+from capexplorer.report import capacity, html, markdown
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.page import render as page
 from capexplorer.report.csv import levels as csv_levels
-from capexplorer.report.knees import lines
-from capexplorer.report.listed_findings import marked_s
+from capexplorer.report.statements import marked_s
+from capexplorer.report.tables import knee_lines
 
 from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark
@@ -173,7 +173,7 @@ def test_the_picture_is_the_same_every_time() -> None:
 
 
 def test_the_table_of_knees_has_interval_capacity_limit_and_confidence() -> None:
-    assert lines(with_verdict()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
+    assert knee_lines(with_verdict()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
     text = markdown.render(with_verdict()).decode()
     assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
     assert "<td>26–35</td>" in html.render(with_verdict()).decode()
@@ -186,7 +186,7 @@ def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
         SloVerdict(name="p95_ms", limit=300, state="crossed", users=22, users_low=20, users_high=25, goodput_rps=80.0, thin=True),
         SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
     )
-    found = lines(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
+    found = knee_lines(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
     assert [line[0] for line in found[:4]] == ["knee", "peak", "latency climbs", "p95 ≤ 300 ms"]
     assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
     assert found[2][1:3] == ("20", "–")  # its bounds are the levels beside it, no 90% interval
@@ -195,7 +195,7 @@ def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
 
 
 def test_the_table_has_a_row_if_there_is_no_knee() -> None:
-    found = lines(
+    found = knee_lines(
         with_verdict(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None)))
     )
     assert found == [("knee", "none up to 50", "–", "–", "–", "–")]
@@ -222,7 +222,7 @@ def test_the_time_of_a_mark_is_when_it_got_its_present_kind() -> None:
     found = Timeline([*session((5, 20, 50)), *moved, shift])
     assert marked_s(found)["knee:epoch0"] == 9.0, "when the bend became a knee"
     assert marked_s(found)["shift:level3"] == 22.0, "when the service changed"
-    times = [each["t_s"] for each in charts.data(found)["marks"]]
+    times = [each["t_s"] for each in html.data(found)["marks"]]
     assert times == sorted(times)
     assert 9.0 in times
     assert 22.0 in times
@@ -231,7 +231,7 @@ def test_the_time_of_a_mark_is_when_it_got_its_present_kind() -> None:
 
 def test_a_level_that_a_shift_split_begins_when_the_service_changed() -> None:
     opened = LevelOpened(t_s=38.0, index=3, users=50, spawn_rate=1, by="shift", since_s=33.0)
-    levels = charts.data(Timeline([*session((5, 20, 50)), opened]))["levels"]
+    levels = html.data(Timeline([*session((5, 20, 50)), opened]))["levels"]
     assert (levels[-1]["started_s"], levels[-1]["shift"]) == (33.0, True)
 
 

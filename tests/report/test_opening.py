@@ -10,12 +10,20 @@ from msgspec.structs import replace
 from capexplorer import wording
 from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import Latency, LevelFigures
-from capexplorer.model.offered import OfferedFigures
-from capexplorer.model.rate_verdicts import RateCapacity, RateLevelVerdict, RateObjective, RateVerdict
+from capexplorer.model.load import OfferedFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict, Verification
+from capexplorer.model.verdicts import (
+    CapacityVerdict,
+    KneeVerdict,
+    RateCapacity,
+    RateLevelVerdict,
+    RateObjective,
+    RateVerdict,
+    SloVerdict,
+    Verification,
+)
 from capexplorer.report import html, markdown
-from capexplorer.report.opening import OPERATING_SHARE, opening
+from capexplorer.report.statements import OPERATING_SHARE, opening
 from capexplorer.wording import quantities
 
 from .compared import USERS, LevelSpec, events, timeline

@@ -23,12 +23,11 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.load import OfferedFigures
 from capexplorer.model.percentiles import Latency
-from capexplorer.model.rate_verdicts import RateLevelVerdict, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RegimeVerdict
-from capexplorer.report import capacity, csv, hgrm, html, iterations, markdown
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateVerdict, RegimeVerdict
+from capexplorer.report import capacity, csv, hgrm, html, markdown, summary
 from capexplorer.report.html import levels_of_endpoints
 from capexplorer.report.rows import level_rows
 from capexplorer.report.summary import summarise
@@ -95,7 +94,7 @@ def test_the_json_of_an_unsettled_rate_level_has_its_rate_and_no_counts() -> Non
     header = next(events(closed=False))
     (level,) = summarise(Timeline([header, opened]))["levels"]
     assert level["offered"] == {"offered_per_s": 40.0, "arrivals": "poisson"}
-    assert set(iterations.columns(level["offered"])) == set(iterations.COLUMNS)
+    assert set(summary.columns(level["offered"])) == set(summary.COLUMNS)
 
 
 def test_the_json_of_rates_has_the_levels_of_each_state_of_the_service() -> None:

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import html, markdown, rate_table
+from capexplorer.report import html, markdown, tables
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.comparison import Session
+from capexplorer.report.compare.curves import rate_points
 from capexplorer.report.compare.estimates import SecondLatencies
 from capexplorer.report.compare.json import document
 from capexplorer.report.compare.markdown import render
 from capexplorer.report.compare.pairing import compare
-from capexplorer.report.compare.rates import rate_points
 from capexplorer.report.summary import summarise
 
 from .compared import header_with, overheads
@@ -23,11 +23,11 @@ from .simulated_rates import session, timeline
 
 
 def test_each_rate_level_has_a_row_that_ends_with_its_state() -> None:
-    rows = rate_table.lines(timeline(100))
+    rows = tables.rate_lines(timeline(100))
     assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
     assert rows[0][-1] == "served in full"
     assert rows[-1][-1].startswith("not stationary: the queue grows by ")
-    assert {len(row) for row in rows} == {len(rate_table.titles())}
+    assert {len(row) for row in rows} == {len(tables.titles())}
 
 
 def test_markdown_and_html_have_the_table_of_rates_and_the_capacity() -> None:

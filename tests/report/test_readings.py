@@ -6,7 +6,7 @@ import pytest
 from marked import marked
 
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.listed_findings import findings
+from capexplorer.report.statements import findings
 
 from .exported_sessions import HEADER
 

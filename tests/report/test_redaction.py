@@ -11,9 +11,8 @@ from session.samples import busy_sample
 from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note, PartState, Sample, Target, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
-from capexplorer.model.rate_verdicts import RateVerdict
 from capexplorer.model.readings import NeighboursReading, PartReading
-from capexplorer.model.verdicts import EndpointDegradation
+from capexplorer.model.verdicts import EndpointDegradation, RateVerdict
 from capexplorer.report.formats import FORMATS, to_disk
 from capexplorer.report.redaction import redacted
 

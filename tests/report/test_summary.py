@@ -11,7 +11,7 @@ from marked import marked
 from session.samples import HEADER, busy_sample
 
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
-from capexplorer.model.level_fold import LevelFold, RampFold
+from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import render
 from capexplorer.report.summary import summarise

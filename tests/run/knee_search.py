@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from capexplorer.load import native
+from capexplorer.model.controls import Param
 from capexplorer.model.events import Command, LevelOpened
 from capexplorer.model.load import Users
-from capexplorer.model.param import Param
 from capexplorer.model.readings import NeighboursReading, TargetReading
-from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.autopilots import AutopilotDriver
+from capexplorer.run.autopilot import AutopilotDriver
+from capexplorer.run.live_levels import CurrentEpoch
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .run_without_load import RunWithoutLoad

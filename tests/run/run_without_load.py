@@ -15,11 +15,9 @@ from capexplorer.model.load import Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import StopRules
-from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.stop_watch import StopWatch
-from capexplorer.run.event_sink import EventSink
-from capexplorer.run.live_levels import LevelTracker
-from capexplorer.run.live_marks import LiveMarks
+from capexplorer.run.context import EventSink
+from capexplorer.run.live_levels import CurrentEpoch, LevelTracker, LiveMarks
+from capexplorer.run.load_control import StopWatch
 from capexplorer.session.writer import SessionWriter
 
 

@@ -14,7 +14,7 @@ from capexplorer.model.controls import Setup
 from capexplorer.remote.attached import RemoteControls, RunConnection
 from capexplorer.remote.protocol import FROM_RUN_MOST_BYTES, PROTOCOL, Frames, FromRun, Role, Welcome, from_run
 from capexplorer.run.control_server import ControlServer
-from capexplorer.run.request_store import RequestStore
+from capexplorer.run.sampling import RequestStore
 from capexplorer.run.screens import Screens
 
 TIMEOUT_S = 60.0

@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from capexplorer.load.engine import Drained
+from capexplorer.load.engine import Drained, Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.lag import LagMeter
-from capexplorer.load.load_reports import Report, ShapeEnded, ShapeStep, Spawned
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model.load import OfferedRate, Rate, Users

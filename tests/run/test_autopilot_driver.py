@@ -13,7 +13,7 @@ from capexplorer.errors import InputError
 from capexplorer.model.events import Mark
 from capexplorer.model.load import Users
 from capexplorer.model.readings import NeighboursReading
-from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.live_levels import CurrentEpoch
 
 from .knee_search import TARGET_WAITING_FOR_CPU, KneeSearch, failing_above_capacity, slowed_by_other_processes
 
@@ -243,16 +243,16 @@ def test_steps_and_the_end_of_a_former_plan_are_dropped(observed: Played) -> Non
 
 
 def test_autopilot_and_plan_exclude_each_other() -> None:
-    from capexplorer.commands.resolving import resolve
-    from capexplorer.commands.run_arguments import RunArguments
+    from capexplorer.commands.run.arguments import RunArguments
+    from capexplorer.commands.run.resolving import resolve
 
     with pytest.raises(InputError, match="--autopilot: cannot be combined with --plan"):
         resolve(RunArguments(profile="mixed", autopilot="users", plan="10:5s"))
 
 
 def test_the_autopilot_begins_at_one_user_by_default() -> None:
-    from capexplorer.commands.resolving import resolve
-    from capexplorer.commands.run_arguments import RunArguments
+    from capexplorer.commands.run.arguments import RunArguments
+    from capexplorer.commands.run.resolving import resolve
 
     assert resolve(RunArguments(profile="sleepers", autopilot="users")).start_users == 1
     assert resolve(RunArguments(profile="sleepers", autopilot="users", users=10)).start_users == 10

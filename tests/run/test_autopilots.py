@@ -7,8 +7,8 @@ from capexplorer.model.events import Event, LevelOpened, Proposed, Target
 from capexplorer.model.load import Load, Rate, Users
 from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
-from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.autopilots import Autopilots
+from capexplorer.run.autopilot import Autopilots
+from capexplorer.run.live_levels import CurrentEpoch
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 

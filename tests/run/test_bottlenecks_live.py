@@ -8,7 +8,7 @@ from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.run.live_marks import leaks_are_due
+from capexplorer.run.live_levels import leaks_are_due
 from capexplorer.session.reader import read
 
 from .run_without_load import RunWithoutLoad

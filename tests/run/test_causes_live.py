@@ -11,7 +11,7 @@ from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.analysis.reanalysis import reanalyse_events
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Event, LevelOpened, Mark, Sample, Target
-from capexplorer.run.event_sink import EventSink
+from capexplorer.run.context import EventSink
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 

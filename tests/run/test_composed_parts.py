@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capexplorer.model.watched import PartSpec
-from capexplorer.run.target_lifecycle import composed_parts
+from capexplorer.run.service import composed_parts
 from capexplorer.target.compose.containers import ReportedContainer
 
 WEB = ReportedContainer("web", "p-web-1", is_here=True)

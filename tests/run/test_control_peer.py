@@ -38,7 +38,7 @@ from capexplorer.remote.protocol import (
     from_run,
 )
 from capexplorer.run.control_server import A_SECOND_MOST_BYTES, HELLO_WITHIN_S, UNREAD_MOST_BYTES, UNREAD_WITHIN_S, Peer
-from capexplorer.run.request_store import RequestStore
+from capexplorer.run.sampling import RequestStore
 from capexplorer.run.screens import ELSEWHERE, Screens
 
 SETUP = Setup(max_users=2_000, can_restart=True, plans={}, unattended_s=300.0)

@@ -17,7 +17,7 @@ import pytest
 from tui.fake_controls import FakeControls
 
 from capexplorer.commands import attach, stop
-from capexplorer.commands.terminals import SERVED
+from capexplorer.commands.terminal import SERVED
 from capexplorer.errors import InputError
 from capexplorer.model.controls import StepTo
 from capexplorer.model.kept_request import NoRequests

@@ -13,7 +13,7 @@ from session.samples import HEADER
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Note
-from capexplorer.run.event_sink import EventSink
+from capexplorer.run.context import EventSink
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 

@@ -8,7 +8,7 @@ from session.samples import HEADER
 from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, OfferedTick
 from capexplorer.model.load import Load, Rate, Users
-from capexplorer.run.event_sink import EventSink
+from capexplorer.run.context import EventSink
 from capexplorer.run.live_levels import LevelEvents
 
 

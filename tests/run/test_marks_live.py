@@ -16,7 +16,7 @@ from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
-from capexplorer.run.live_marks import JUDGED_AT, is_due
+from capexplorer.run.live_levels import JUDGED_AT, is_due
 from capexplorer.session.reader import read
 
 from .run_without_load import RunWithoutLoad

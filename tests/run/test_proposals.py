@@ -10,9 +10,8 @@ import pytest
 from capexplorer.model.events import Event, Proposed, Verdict
 from capexplorer.model.load import Users
 from capexplorer.model.proposals import AddWorker, Done, GoTo, Hold, Proposal
-from capexplorer.run.current_epoch import CurrentEpoch
-from capexplorer.run.drivers.adviser import Adviser
-from capexplorer.run.proposals_published import PublishedProposals
+from capexplorer.run.autopilot import Adviser, PublishedProposals
+from capexplorer.run.live_levels import CurrentEpoch
 
 from .knee_search import KneeSearch, Service, failing_above_capacity, queueing
 from .run_without_load import RunWithoutLoad

@@ -14,7 +14,7 @@ from capexplorer.model.kept_request import (
     RequestBrief,
     Why,
 )
-from capexplorer.run.request_store import RequestStore
+from capexplorer.run.sampling import RequestStore
 
 
 def placed_request(why: Why, key: str, t_s: float, ms: float = 1.0, worker: str = "") -> PlacedRequest:

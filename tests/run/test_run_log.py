@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from capexplorer.model import outside
 from capexplorer.model.events import FailureSignature, FailureTick
+from capexplorer.run.context import LINES_A_TICK, RunLog
 from capexplorer.run.log_failures import MOST, FirstFailures
-from capexplorer.run.run_log import LINES_A_TICK, RunLog
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode, encode
-from capexplorer.target.reports import Output
+from capexplorer.target.supervisor import Output
 
 
 def test_equal_lines_of_a_tick_are_reported_once_with_their_count_in_the_order_first_seen() -> None:

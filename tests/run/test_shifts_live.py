@@ -12,7 +12,7 @@ from timeline_digest import digest
 from capexplorer.analysis.epoch.shifts import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import LevelClosed, LevelOpened, Sample
-from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.level import LevelFold
 from capexplorer.model.timeline import TAIL_S, Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.reader import read

@@ -13,7 +13,7 @@ from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.timeline import Timeline
 from capexplorer.profile import MetricLimit, StopRules
 from capexplorer.report.summary import summarise
-from capexplorer.run.drivers.stop_watch import limits_of
+from capexplorer.run.load_control import limits_of
 from capexplorer.session.reader import read
 
 from .run_without_load import RunWithoutLoad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.load.lag import Lag
-from capexplorer.run.suspension import BEAT_S, SuspensionDetector
+from capexplorer.run.pump import BEAT_S, SuspensionDetector
 
 NO_LAG, LAG_OF_3_S = Lag(0.1, 0.3, 0.4), Lag(0.1, 0.3, 3_000.0)
 

@@ -9,12 +9,11 @@ import pytest
 
 from capexplorer.errors import TargetError
 from capexplorer.load import native
+from capexplorer.model.controls import Param
 from capexplorer.model.events import Event, Target, TargetFacts
-from capexplorer.model.param import Param
 from capexplorer.run.run_outcome import RunOutcome
-from capexplorer.run.service import Service
-from capexplorer.run.target_lifecycle import TargetLifecycle
-from capexplorer.target.reports import Exited
+from capexplorer.run.service import Service, TargetLifecycle
+from capexplorer.target.supervisor import Exited
 
 
 class FakeService:

@@ -7,7 +7,7 @@ from pathlib import Path
 from capexplorer import wording
 from capexplorer.model.load import Users
 from capexplorer.model.verdicts import KneeVerdict
-from capexplorer.run.drivers.autopilots import AutopilotDriver
+from capexplorer.run.autopilot import AutopilotDriver
 from capexplorer.steer.requested_load import Autopilot
 
 from .knee_search import KneeSearch

@@ -16,10 +16,10 @@ from capexplorer import cli
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Event, LevelClosed, Mark, Note
 from capexplorer.model.figures import LevelFigures
-from capexplorer.session import digest, titles
-from capexplorer.session.digest import digest_of
-from capexplorer.session.names import new_path
-from capexplorer.session.removal import RECORDED_WITHIN_S, being_recorded, delete
+from capexplorer.session import beside, files
+from capexplorer.session.beside import digest_of
+from capexplorer.session.catalog import RECORDED_WITHIN_S, being_recorded, delete
+from capexplorer.session.files import new_path
 from capexplorer.session.writer import SessionWriter
 
 from .samples import HEADER, ONE_OF_EACH, log_lines
@@ -49,26 +49,26 @@ def mark(key: str, state: str = "open", revision: int = 1) -> Mark:
 def test_a_title_is_stored_in_its_own_file_and_the_log_is_unchanged(tmp_path: Path) -> None:
     path = save(tmp_path)
     before = path.read_bytes(), path.stat().st_mtime_ns
-    assert titles.read(path) is None
-    titles.write(path, "  before\nthe fix ✂ ")
-    assert titles.read(path) == "before the fix ✂"
+    assert files.read_title(path) is None
+    files.write_title(path, "  before\nthe fix ✂ ")
+    assert files.read_title(path) == "before the fix ✂"
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-    titles.write(path, " ")
-    assert titles.read(path) is None
+    files.write_title(path, " ")
+    assert files.read_title(path) is None
     assert os.listdir(tmp_path) == ["a.jsonl"]
 
 
 def test_a_title_is_bounded_and_an_unreadable_one_gives_none(tmp_path: Path) -> None:
     path = save(tmp_path)
-    titles.write(path, "x" * 1000)
-    assert titles.read(path) == "x" * titles.LONGEST
-    titles.path_of(path).write_bytes(b"\xff\xfe\n\n")
-    assert titles.read(path) == "\N{REPLACEMENT CHARACTER}" * 2
-    titles.path_of(path).unlink()
-    titles.path_of(path).mkdir()
-    assert titles.read(path) is None
+    files.write_title(path, "x" * 1000)
+    assert files.read_title(path) == "x" * files.LONGEST
+    files.title_path(path).write_bytes(b"\xff\xfe\n\n")
+    assert files.read_title(path) == "\N{REPLACEMENT CHARACTER}" * 2
+    files.title_path(path).unlink()
+    files.title_path(path).mkdir()
+    assert files.read_title(path) is None
     with pytest.raises(SessionError, match="the title cannot be saved"):
-        titles.write(path, "t")
+        files.write_title(path, "t")
 
 
 # -- digests
@@ -95,7 +95,7 @@ def test_a_session_without_levels_has_no_best_goodput(tmp_path: Path) -> None:
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100, 4096])
 def test_lines_are_found_for_any_read_size(piece_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(tmp_path, closed(40.0), *ONE_OF_EACH[1:6], mark("a"), closed(90.0))
-    monkeypatch.setattr(digest, "_PART_BYTES", piece_bytes)
+    monkeypatch.setattr(beside, "_PART_BYTES", piece_bytes)
     found = digest_of(path, judge)
     assert (found.best_goodput_rps, found.marks) == (90.0, 1)
 
@@ -103,7 +103,7 @@ def test_lines_are_found_for_any_read_size(piece_bytes: int, tmp_path: Path, mon
 def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
     first = digest_of(path, judge)
-    digest.path_of(path).write_bytes(digest.path_of(path).read_bytes().replace(b"40.0", b"41.0"))
+    beside.digest_path(path).write_bytes(beside.digest_path(path).read_bytes().replace(b"40.0", b"41.0"))
     assert digest_of(path, judge).best_goodput_rps == 41.0
     with path.open("ab") as file:
         file.write(log_lines([mark("a")], first=3)[0] + b'{"type":"mark","key":"torn')
@@ -114,7 +114,7 @@ def test_a_digest_is_kept_until_the_log_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [b"", b"{", b"[]", b'{"version":99,"size_bytes":1,"changed_ns":1}', b"\xff"])
 def test_a_digest_that_is_damaged_is_made_again(kept: bytes, tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
-    digest.path_of(path).write_bytes(kept)
+    beside.digest_path(path).write_bytes(kept)
     assert digest_of(path, judge).best_goodput_rps == 40.0
 
 
@@ -132,7 +132,7 @@ def test_a_log_that_grew_while_it_was_judged_is_judged_again(tmp_path: Path) -> 
 
 def test_a_digest_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
     path = save(tmp_path, closed(40.0))
-    digest.path_of(path).mkdir()
+    beside.digest_path(path).mkdir()
     assert digest_of(path, judge).best_goodput_rps == 40.0
     assert sorted(os.listdir(tmp_path))[-2:] == ["a.digest", "a.jsonl"]
 
@@ -142,7 +142,7 @@ def test_a_digest_that_cannot_be_written_gives_no_error(tmp_path: Path) -> None:
 
 def test_deleting_removes_the_log_and_its_files_and_nothing_else(tmp_path: Path) -> None:
     path = save(tmp_path, *ONE_OF_EACH[1:])
-    titles.write(path, "t")
+    files.write_title(path, "t")
     digest_of(path, judge)
     for name in ("a.md", "ab.jsonl", "a.b.jsonl"):
         (tmp_path / name).write_text("kept")
@@ -201,14 +201,14 @@ def test_the_list_says_that_lines_are_damaged(tmp_path: Path, capfd: pytest.Capt
     assert json.loads(capfd.readouterr().out)[0]["damaged_lines"] == 1
 
 
-@pytest.mark.parametrize("beside", [titles.path_of, digest.path_of])
+@pytest.mark.parametrize("beside", [files.title_path, beside.digest_path])
 def test_a_named_pipe_beside_a_log_is_never_waited_for(tmp_path: Path, beside: Callable[[Path], Path]) -> None:
     path = save(tmp_path, closed(40.0))
     os.mkfifo(beside(path))
-    assert titles.read(path) is None
+    assert files.read_title(path) is None
     assert digest_of(path, judge).best_goodput_rps == 40.0
-    titles.write(path, "a title")
-    assert titles.read(path) == "a title"
+    files.write_title(path, "a title")
+    assert files.read_title(path) == "a title"
 
 
 def test_files_beside_a_log_are_private_under_any_umask(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_files_beside_a_log_are_private_under_any_umask(tmp_path: Path) -> None:
     try:
         _, path = new_path(tmp_path / "sessions", "mixed", datetime(2026, 1, 31))
         path = save(path.parent)
-        titles.write(path, "a title")
+        files.write_title(path, "a title")
         digest_of(path, judge)
     finally:
         os.umask(before)

@@ -12,7 +12,7 @@ import pytest
 from capexplorer import paths
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
-from capexplorer.session import titles
+from capexplorer.session import files
 from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
 
@@ -143,7 +143,7 @@ def test_a_session_is_found_by_path_id_beginning_and_last(tmp_path: Path, monkey
 def test_a_session_is_found_by_any_part_of_its_id_or_title_that_no_other_has(tmp_path: Path) -> None:
     older = save(tmp_path, "20260101-120000-mixed-0a1b", 0)
     newer = save(tmp_path, "20260101-120500-mixed-77ff", 5)
-    titles.write(older, "Prior to the Fix")
+    files.write_title(older, "Prior to the Fix")
     for part in ("0a1b", "prior", "TO THE F"):
         assert find(part, tmp_path) == older
     assert find("77f", tmp_path) == newer

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import paths
-from capexplorer.model.session_entry import SessionEntry
+from capexplorer.model.sources import SessionEntry
 from capexplorer.session import catalog
 from capexplorer.session.catalog import list_sessions
 

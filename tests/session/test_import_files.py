@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.level_clock import settling_s
 from capexplorer.errors import InputError
 from capexplorer.model.events import Ended, Event, Header, LevelClosed
 from capexplorer.session.codec import encode

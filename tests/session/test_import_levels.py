@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.epoch.levels import settling_s
+from capexplorer.analysis.epoch.level_clock import settling_s
 from capexplorer.model.events import Ended, Event, Header, LevelClosed, LevelOpened, Log, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
 from capexplorer.session.importers import imported
-from capexplorer.session.importers.stretches import Stretch, stretches
+from capexplorer.session.importers.history_session import Stretch, stretches
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 SOY_A = sorted((DATA / "histories").glob("soy-a-*.csv"))

@@ -9,7 +9,7 @@ import pytest
 
 from capexplorer.errors import SessionError
 from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
-from capexplorer.session import kept_file, redact
+from capexplorer.session import beside, redact
 from capexplorer.session.redact_request import without_secrets
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"
@@ -21,9 +21,9 @@ def request(number: int = 1, **parts: object) -> KeptRequest:
 
 def test_written_requests_are_read_in_order_and_the_file_is_private(tmp_path: Path) -> None:
     written = [request(1, received=Body(text="busy \N{SNOWMAN}")), request(2, headers=(("A", "b"),))]
-    path = kept_file.write(tmp_path / "x.jsonl", written)
+    path = beside.write(tmp_path / "x.jsonl", written)
     assert (path.name, stat.S_IMODE(path.stat().st_mode)) == ("x.requests", 0o600)
-    found = kept_file.RequestsFile(path)
+    found = beside.RequestsFile(path)
     assert [found.request(brief.number) for brief in found.briefs()] == written
 
 
@@ -32,7 +32,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> 
     path = tmp_path / "x.requests"
     path.write_bytes(content)
     with pytest.raises(SessionError, match=r"x\.requests: not a file of kept requests") as refused:
-        kept_file.RequestsFile(path)
+        beside.RequestsFile(path)
     assert "\n" not in str(refused.value)
 
 
@@ -40,7 +40,7 @@ def test_a_newer_schema_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.requests"
     path.write_bytes(b'{"type":"requests","schema":99,"session":"x"}\n')
     with pytest.raises(SessionError, match="schema 99"):
-        kept_file.RequestsFile(path)
+        beside.RequestsFile(path)
 
 
 BODIES = {

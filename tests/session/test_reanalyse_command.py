@@ -10,7 +10,7 @@ import pytest
 from marked import marked
 
 from capexplorer import cli
-from capexplorer.analysis import detectors
+from capexplorer.analysis import reanalysis
 from capexplorer.commands.shared_options import reanalysed_copy
 from capexplorer.model.events import Ended, LevelClosed, LevelOpened, Log, Mark, Reanalysed
 from capexplorer.model.figures import LevelFigures
@@ -34,7 +34,7 @@ OBSERVED_BY_RUN = marked(t_s=6.0, key="cause:user_code_error", state="open", kin
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A log with a knee at 28 users, under detectors that find it at 31."""
-    monkeypatch.setattr(detectors, "DETECTORS", (lambda timeline: [knee(31.0)],))
+    monkeypatch.setattr(reanalysis, "DETECTORS", (lambda timeline: [knee(31.0)],))
     path = tmp_path / "old.jsonl"
     writer = SessionWriter(path)
     writer.write(HEADER)

@@ -12,7 +12,7 @@ from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Mark, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.session.canonical import canonical
-from capexplorer.session.names import new_path
+from capexplorer.session.files import new_path
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 

@@ -16,7 +16,7 @@ from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Mark
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import decode
-from capexplorer.session.names import new_path
+from capexplorer.session.files import new_path
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
@@ -291,7 +291,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from capexplorer.errors import LogWriteError
-from capexplorer.session.names import new_path
+from capexplorer.session.files import new_path
 from capexplorer.session.writer import SessionWriter
 
 folder = Path(sys.argv[1])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.proposals import Decision, GoTo
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
-from capexplorer.steer.search_input import InputLevel, SearchInput
+from capexplorer.steer.open_level import InputLevel, SearchInput
 
 CAPACITY_RPS, RATE = 100.0, 2.0
 """The service of these tests: N* = 50."""

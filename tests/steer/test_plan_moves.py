@@ -7,9 +7,8 @@ from analysis.loads import Second, held_session, sample
 
 from capexplorer.model.events import Verdict
 from capexplorer.model.load import NO_LOAD, Load, Rate, Users
-from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity, RateVerdict
 from capexplorer.steer.plan import parse
 from capexplorer.steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capexplorer.model.rate_verdicts import LevelState, RateCapacity, RateLevelVerdict
+from capexplorer.model.verdicts import LevelState, RateCapacity, RateLevelVerdict
 from capexplorer.steer.rate_search import LEAST_S, MOST_S, End, Offer, RateInput, RateSearch, Stay
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System

@@ -6,8 +6,8 @@ import pytest
 
 from capexplorer.model.proposals import Done, GiveUp, GoTo, Hold
 from capexplorer.model.verdicts import CapacityVerdict
+from capexplorer.steer.open_level import InputLevel
 from capexplorer.steer.search import Search
-from capexplorer.steer.search_input import InputLevel
 
 from .search_levels import LOW, RATE, STEPS, level, search_input, step, verdict
 

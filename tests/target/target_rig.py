@@ -10,9 +10,8 @@ from time import monotonic
 
 from capexplorer.target.free_port import free_port
 from capexplorer.target.ready import wait_until_ready
-from capexplorer.target.reports import Exited, Report, Started
 from capexplorer.target.spec import TargetSpec, load_spec
-from capexplorer.target.supervisor import Supervisor
+from capexplorer.target.supervisor import Exited, Report, Started, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 MIXED = ROOT / "targets" / "mixed"

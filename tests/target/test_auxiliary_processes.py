@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from capexplorer.target.reports import Exited, Output, Report, Started
+from capexplorer.target.supervisor import Exited, Output, Report, Started
 
 from .target_rig import LEAVES_A_DAEMON, PRINTS_AND_SLEEPS, Rig, becomes_true, is_alive
 

@@ -11,9 +11,8 @@ import pytest
 from capexplorer.errors import TargetError
 from capexplorer.target.compose.containers import Container, ReportedContainer, read, write
 from capexplorer.target.ready import wait_until_ready
-from capexplorer.target.reports import Exited
 from capexplorer.target.spec import Ready, TargetSpec
-from capexplorer.target.supervisor import Supervisor
+from capexplorer.target.supervisor import Exited, Supervisor
 from target.target_rig import Rig
 
 ENDS_SLOWLY = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.model.param import Param
+from capexplorer.model.controls import Param
 from capexplorer.target.spec import TargetSpec, load_spec
 
 MIXED = Path(__file__).resolve().parents[2] / "targets" / "mixed"

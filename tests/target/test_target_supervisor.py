@@ -16,9 +16,8 @@ import pytest
 from capexplorer.errors import TargetError
 from capexplorer.target.free_port import free_port
 from capexplorer.target.ready import answer
-from capexplorer.target.reports import Exited, Output, Started
 from capexplorer.target.spec import load_spec
-from capexplorer.target.supervisor import KEPT_LINES, Supervisor
+from capexplorer.target.supervisor import KEPT_LINES, Exited, Output, Started, Supervisor
 
 from .target_rig import (
     IGNORES_SIGTERM,

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import httpx
 import msgspec
 
-from capexplorer.model.param import Param
+from capexplorer.model.controls import Param
 from capexplorer.target.free_port import free_port
 from capexplorer.target.spec import load_spec
 

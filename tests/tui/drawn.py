@@ -11,7 +11,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.status import status
-from capexplorer.tui.panes.status_view import View
+from capexplorer.tui.protocols import View
 
 LARGE, SMALL, MAXIMISED = Size(78, 18), Size(58, 10), Size(118, 33)
 """Sizes of the inside of a pane: alone at 80x24, one of six at 120x40, and maximised at 120x40."""

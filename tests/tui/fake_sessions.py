@@ -9,7 +9,7 @@ import msgspec
 from report.compared import LevelSpec, timeline
 
 from capexplorer.errors import SessionError
-from capexplorer.model.session_entry import SessionEntry
+from capexplorer.model.sources import SessionEntry
 from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.tui.screens.sessions import LevelRow, SessionRow
 

@@ -16,8 +16,8 @@ from marked import marked
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks
+from capexplorer.analysis.capacity_marks import MarkPublisher
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.mark_publisher import MarkPublisher
 from capexplorer.model.events import (
     SCHEMA,
     ClientOverhead,
@@ -34,15 +34,15 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.level_fold import RampFold
+from capexplorer.model.level import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
+from capexplorer.tui.base_app import OURS, palette_of
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
-from capexplorer.tui.themes import OURS, palette_of
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
 SIZES = ((60, 13), (80, 20), (120, 38))

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 
 from capexplorer.tui.picker_app import PickerApp
-from capexplorer.tui.screens.profiles import ProfileEntry
+from capexplorer.tui.screens.sessions import ProfileEntry
 
 from .fake_sessions import FakeSessions
 from .stage import NARROW

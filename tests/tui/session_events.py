@@ -25,7 +25,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.level_fold import LevelFold
+from capexplorer.model.level import LevelFold
 
 from .session_readings import OVERLOADED_RATIO, PORTS_CAPACITY, PORTS_PER_USER_S, readings
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from capexplorer.model.events import Event
 from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.pane import Pane

@@ -7,15 +7,14 @@ from msgspec.structs import replace
 
 from capexplorer.model.controls import AddNote, AskControls, Control, EndRun, GiveControls, State, StepTo
 from capexplorer.model.load import Rate, Users
-from capexplorer.tui.actions import controls_text
-from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.actions.steering_attached import AttachedRunActions
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions import watching
+from capexplorer.tui.actions.steering import AttachedRunActions, LiveRunActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.status import controls as banner
-from capexplorer.tui.panes.status_view import View
+from capexplorer.tui.protocols import View
 
 from .fake_controls import FakeControls
 from .fake_source import FakeSource
@@ -49,7 +48,7 @@ LOST = State(holds=False, holder="pts/3", connected=False)
     ],
 )
 def test_the_status_says_who_has_the_controls(state: State, controls_shown: str) -> None:
-    assert controls_text.controls_line(state) == controls_shown
+    assert watching.controls_line(state) == controls_shown
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_the_status_says_who_has_the_controls(state: State, controls_shown: str)
     ],
 )
 def test_the_status_names_a_screen_that_only_watches(state: State, controls_shown: str) -> None:
-    assert controls_text.watched(state) == controls_shown
+    assert watching.who_steers(state) == controls_shown
 
 
 def test_the_line_of_the_controls_is_shown_only_if_it_has_a_text() -> None:

@@ -8,9 +8,8 @@ from textual.widgets import Static
 from capexplorer.model.controls import StepTo
 from capexplorer.model.load import Users
 from capexplorer.tui.keybar import clickable
-from capexplorer.tui.screens.detail_screens import EndpointScreen, EndpointsScreen
+from capexplorer.tui.screens.detail_screens import EndpointScreen, EndpointsScreen, ListOverlay
 from capexplorer.tui.screens.help import Help
-from capexplorer.tui.screens.overlay import ListOverlay
 
 from .session_events import session
 from .stage import NARROW, Stage

@@ -11,8 +11,8 @@ import pytest
 from capexplorer.model.events import Ended
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import markdown
-from capexplorer.tui.clipboard import sequences
 from capexplorer.tui.dialogs.forms import ExportForm
+from capexplorer.tui.screens.view_options import sequences
 
 from .session_events import header, session
 from .stage import NARROW, WIDE, Stage

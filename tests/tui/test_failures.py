@@ -17,7 +17,7 @@ from capexplorer.tui.keybar import rows
 from capexplorer.tui.panes.failures import FailuresPane, tally
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.status import status
-from capexplorer.tui.panes.status_view import View
+from capexplorer.tui.protocols import View
 from capexplorer.tui.render.text import clauses
 
 from .session_events import HOSTILE_TEXT, session

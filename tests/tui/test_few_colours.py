@@ -12,16 +12,16 @@ from textual.geometry import Size
 from textual.theme import Theme
 
 from capexplorer.configuration import Markers
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.base_app import DARK, SIXTEEN, dress, palette_of
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.feed import LiveFeed
-from capexplorer.tui.panes.resource_row import Row, row_lines
+from capexplorer.tui.panes.resource_rows import Row, row_lines
 from capexplorer.tui.render.axis import Axis
 from capexplorer.tui.render.chart import Band, Boundary, Chart, Point, Series
 from capexplorer.tui.render.draw import blend, draw_chart
 from capexplorer.tui.render.raster import Pattern, Raster, Shape, octants
-from capexplorer.tui.themes import DARK, SIXTEEN, dress, palette_of
 
 from .fake_source import FakeSource
 from .session_events import session

@@ -16,15 +16,15 @@ from capexplorer.model.load import Users
 from capexplorer.model.readings import HostReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import Recovery
-from capexplorer.tui import inspection
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.inspection import TimeWindow
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.screens import inspecting
+from capexplorer.tui.screens.inspecting import TimeWindow
 from capexplorer.wording.quantities import latency_cell, rate_cell
 from capexplorer.wording.quantities import size as bytes_of
 
@@ -62,35 +62,35 @@ def users_at(timeline: Timeline, tick: int | None) -> int | None:
 def test_the_cursor_moves_by_seconds_and_stays_within_the_session(
     timeline: Timeline, tick: int, seconds: float, expected: int
 ) -> None:
-    assert inspection.moved(timeline, tick, seconds) == expected
+    assert inspecting.moved(timeline, tick, seconds) == expected
 
 
 def test_a_move_to_the_next_level_ends_at_a_settled_second_of_it(timeline: Timeline) -> None:
     settled = 1.0
-    visited, tick = [], inspection.adjacent_level(timeline, 0, 1)
+    visited, tick = [], inspecting.adjacent_level(timeline, 0, 1)
     while tick is not None:
         visited.append((users_at(timeline, tick), timeline.columns["settled"][tick]))
-        tick = inspection.adjacent_level(timeline, tick, 1)
+        tick = inspecting.adjacent_level(timeline, tick, 1)
     assert visited == [(30, settled), (50, settled), (80, settled)]
 
 
 def test_a_move_to_the_previous_level_ends_before_the_first(timeline: Timeline) -> None:
-    assert users_at(timeline, inspection.adjacent_level(timeline, 50, -1)) == 50
-    assert inspection.adjacent_level(timeline, 3, -1) is None
+    assert users_at(timeline, inspecting.adjacent_level(timeline, 50, -1)) == 50
+    assert inspecting.adjacent_level(timeline, 3, -1) is None
 
 
 def test_moves_along_the_capacity_curve_are_ordered_by_load_and_not_by_time() -> None:
     timeline = Timeline(session([(30, 8), (10, 8), (50, 8), (10, 8)]))
-    visited, tick = [], inspection.stop_at(timeline, 8.0)
+    visited, tick = [], inspecting.stop_at(timeline, 8.0)
     while tick is not None:
         visited.append(users_at(timeline, tick))
-        tick = inspection.adjacent_stop(timeline, tick, 1)
+        tick = inspecting.adjacent_stop(timeline, tick, 1)
     assert visited == [10, 10, 30, 50]
 
 
 def test_each_bin_of_a_ramp_is_a_stop_of_its_own() -> None:
     timeline = Timeline(gallery.ramped())
-    stops = inspection.stops(timeline)
+    stops = inspecting.stops(timeline)
     assert len(stops) == len(timeline.levels[0].bins)
     users = [timeline.columns["users"][stop.tick] for stop in stops]
     assert users == sorted(set(users))

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.keybar import Performs, bindings, key_bar, performs, rows
 from capexplorer.tui.keys import ScreenName, keys_of
 

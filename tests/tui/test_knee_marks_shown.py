@@ -14,8 +14,8 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing, Recovery
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.journal import JournalPane
-from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.protocols import View
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import TimePage, boundaries, page_at, tags
 

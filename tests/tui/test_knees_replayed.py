@@ -18,8 +18,8 @@ from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.journal import JournalPane
 from capexplorer.tui.panes.status import status
-from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.protocols import View
 
 from .gallery import sessions
 

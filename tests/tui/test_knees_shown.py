@@ -16,12 +16,12 @@ from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, SloVerdict, UslFit
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.curve import CurvePane, level_points
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.status import status
-from capexplorer.tui.panes.status_view import View
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.protocols import View
+from capexplorer.tui.screens.view_options import frozen_copy
 
 from .drawn import LARGE, MAXIMISED, SMALL, fitting_strips, pane_text
 from .gallery import CLIMB, header, judged, sample, session, sessions

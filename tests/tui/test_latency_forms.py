@@ -12,8 +12,7 @@ from textual.geometry import Size
 from capexplorer.errors import InputError
 from capexplorer.model.events import EndpointTick, Event, Sample
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.latency_seconds import EDGES_MS, KeptLatencies, ReadLatencies
-from capexplorer.model.timeline import Timeline
+from capexplorer.model.timeline import EDGES_MS, KeptLatencies, ReadLatencies, Timeline
 from capexplorer.report.compare import SecondLatencies, curve_of_last
 from capexplorer.report.compare import Session as Compared
 from capexplorer.report.compare.comparison import Curve
@@ -25,7 +24,7 @@ from capexplorer.tui.panes.baseline_curve import difference_at
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.endpoint_charts import EndpointLatency
 from capexplorer.tui.panes.latency import LatencyPane
-from capexplorer.tui.screens.baseline_choice import Baselines
+from capexplorer.tui.screens.view_options import Baselines
 from capexplorer.wording.quantities import latency_cell
 
 from .drawn import pane_text

@@ -6,9 +6,8 @@ import pytest
 from textual.pilot import Pilot
 
 from capexplorer.model.controls import EndRun
-from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.actions.steering_attached import AttachedRunActions
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.steering import AttachedRunActions, LiveRunActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.screens.arrangement import SMALL

@@ -11,8 +11,8 @@ from capexplorer.model.events import Note
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.level_page import LevelPage, histogram_lines, part_at, shares
+from capexplorer.tui.screens.view_options import frozen_copy
 from capexplorer.wording.quantities import rate_cell
 
 from . import gallery

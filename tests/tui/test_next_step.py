@@ -11,7 +11,7 @@ from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Pro
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.status import next_step
-from capexplorer.tui.panes.status_view import View
+from capexplorer.tui.protocols import View
 
 from .session_events import session
 from .stage import NARROW, WIDE, Stage

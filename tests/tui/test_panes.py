@@ -23,13 +23,12 @@ from capexplorer.model.events import (
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.frozen_timeline import frozen_copy
 from capexplorer.tui.panes.endpoints import EndpointsPane
 from capexplorer.tui.panes.failures import FailuresPane
-from capexplorer.tui.panes.journal import JournalPane
-from capexplorer.tui.panes.log import LogPane
+from capexplorer.tui.panes.journal import JournalPane, LogPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import ResourcesPane
+from capexplorer.tui.screens.view_options import frozen_copy
 
 from .drawn import LARGE, SMALL, drawn, status_lines, with_last
 from .session_events import HOSTILE_TEXT, SessionMaker, died, header, ready, session

@@ -8,7 +8,7 @@ from textual.geometry import Size
 from capexplorer.model.events import PartState, Sample
 from capexplorer.model.readings import HostReading, PartReading, TargetReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.panes.parts import PartsPane
+from capexplorer.tui.panes.resources import PartsPane
 
 from .drawn import pane_text
 

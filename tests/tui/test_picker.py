@@ -7,7 +7,7 @@ import pytest
 from capexplorer.tui.picker_app import PickerApp
 from capexplorer.tui.screens.help import Help
 from capexplorer.tui.screens.picker import Entries
-from capexplorer.tui.screens.profiles import ProfileEntry
+from capexplorer.tui.screens.sessions import ProfileEntry
 
 from .fake_sessions import ROWS, FakeSessions, row
 from .picker_stage import PROFILES, TO_NEWEST_SESSION, after_keys, choice_after, message_lines, picker

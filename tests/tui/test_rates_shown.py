@@ -17,8 +17,8 @@ from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.panes.status_view import View, watched
 from capexplorer.tui.panes.throughput import ThroughputPane
+from capexplorer.tui.protocols import View, watched
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
 from lab.simulation.virtual_rates import VirtualRates

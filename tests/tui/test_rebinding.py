@@ -13,15 +13,14 @@ from textual.theme import BUILTIN_THEMES
 
 from capexplorer.configuration import Theme
 from capexplorer.errors import InputError
-from capexplorer.tui.actions.view_only import ViewOnlyActions
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import ExplorerApp
+from capexplorer.tui.base_app import OURS
 from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.keybar import key_bar, rows
 from capexplorer.tui.keys import REPLACED, ScreenName, character_of, keys_of, name_of
-from capexplorer.tui.preferences import Preferences
-from capexplorer.tui.rebinding import keymap, rebound
+from capexplorer.tui.preferences import Preferences, keymap, rebound
 from capexplorer.tui.screens.arrangement import LOG
-from capexplorer.tui.themes import OURS
 
 from .fake_source import FakeSource
 

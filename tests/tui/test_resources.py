@@ -22,7 +22,7 @@ from capexplorer.model.readings import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.panes.resource_row import Row, row_lines
+from capexplorer.tui.panes.resource_rows import Row, row_lines
 from capexplorer.tui.panes.resources import ResourceHistory, ResourcesPane, spark_cells, tcp_rows
 from capexplorer.wording import units
 from capexplorer.wording.units import LatencyUnits, Units

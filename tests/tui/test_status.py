@@ -18,7 +18,7 @@ from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.status import Group, accuracy, alarms, group_line, verdict
-from capexplorer.tui.panes.status_view import View
+from capexplorer.tui.protocols import View
 
 from .drawn import status_lines, with_last
 from .session_events import header, session

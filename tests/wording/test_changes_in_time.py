@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from capexplorer.model.verdicts import RegimeVerdict
-from capexplorer.wording.changes_in_time import changes
+from capexplorer.wording.knee_sentences import changes
 
 from .judged_sessions import UP_TO_82, knee_verdict, mark, verdict_sentence
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capexplorer import wording
-from capexplorer.model.rate_verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
+from capexplorer.model.verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 
 
 def overload(kind: Any, **changes: Any) -> Overload:

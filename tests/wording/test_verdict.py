@@ -7,9 +7,8 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.model.events import Event, Mark, Note, Verdict
-from capexplorer.model.rate_verdicts import RateCapacity, RateVerdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import EndpointDegradation
+from capexplorer.model.verdicts import EndpointDegradation, RateCapacity, RateVerdict
 
 from .judged_sessions import STARTED_AT, UP_TO_82, knee_verdict, levels, mark, verdict_sentence
 from .verdict_cases import CASES

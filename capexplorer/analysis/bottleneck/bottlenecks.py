@@ -7,20 +7,78 @@ worse than none, so levels that cannot be judged neither make nor close a mark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ...model.events import Mark
 from ...model.findings import Bottleneck
-from ...model.grades import CONFIDENCES, Confidence
+from ...model.load import NamedLoad, Rate
+from ...model.timeline import pid_of
+from ...model.verdicts import CONFIDENCES, Confidence, KneeVerdict, RateCapacity, RateVerdict
 from ..causes import catalogue
 from ..epoch.epoch import Epoch
+from ..epoch.measured_epoch import MeasuredEpoch
 from ..ladder import pooled
-from ..target_process import pid_of
-from . import backlog, rate_limit
-from .found import FindingKey, Found
+from . import queue_rules, rate_limit
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
-from .load_kinds import JudgedLoadKind, load_kinds
-from .measured_level import MeasuredLevel, measured_levels
+from .measured_level import FindingKey, Found, MeasuredLevel, measured_levels
 from .watched_parts import NEIGHBOURS, watched_parts
+
+# -- load kinds ----------------------------------------------------------------------------------------------------------------
+# The two kinds of load on which an epoch is judged: users and offered rates. Their levels are never compared with each other.
+#
+# Rules read the load of a level as `users`. For levels of offered rates that is iterations a second, and the knee is the capacity
+# as a rate.
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLoadKind:
+    """The levels of one kind of load in an epoch, and their knee."""
+
+    ladder: MeasuredEpoch
+    knee: KneeVerdict | None
+    """Of this kind of load; None: not known."""
+    is_rate: bool = False
+    """Whether the loads are offered rates, not users."""
+    limited_by_generator: frozenset[int] = frozenset()
+    """Indices of levels that the generator limited by its pool of users: their readings say nothing about the service."""
+    has_verdict: bool = True
+    """False if no level describes the service, for example because all requests failed from the start."""
+
+    def named(self, load: float) -> NamedLoad:
+        """A load of this kind as the fields of a mark."""
+        return Rate(load).named if self.is_rate else NamedLoad(users=load, offered_per_s=None)
+
+
+def load_kinds(epoch: Epoch) -> Iterator[JudgedLoadKind]:
+    """Users, and offered rates if there were any."""
+    if epoch.verdict is None:
+        yield JudgedLoadKind(epoch, None, has_verdict=False)
+        return
+    yield JudgedLoadKind(epoch, epoch.verdict.capacity.knee)
+    if epoch.rates is not None:
+        yield JudgedLoadKind(
+            epoch.rate_ladder, _knee(epoch.rates.capacity), is_rate=True, limited_by_generator=_limited_by_generator(epoch.rates)
+        )
+
+
+def _limited_by_generator(rates: RateVerdict) -> frozenset[int]:
+    return frozenset(each.level for each in rates.levels if each.state == "generator")
+
+
+def _knee(found: RateCapacity | None) -> KneeVerdict | None:
+    """The capacity as a rate in the form of a knee, whose `users` are iterations a second."""
+    if found is None:
+        return None
+    match found.kind:
+        case "capacity":
+            return KneeVerdict(kind="knee", users=found.per_s, users_low=found.low_per_s, users_high=found.high_per_s)
+        case "at_or_below":
+            return KneeVerdict(kind="at_or_below", users=found.high_per_s, users_high=found.high_per_s)
+        case "departs":
+            return KneeVerdict(kind="bend", users=found.per_s)
+        case "keeps_up":
+            return KneeVerdict(kind="no_knee", users=found.per_s)
+
 
 SHOWN_AT_MOST_USERS = ("think_time_limited", "not_saturated", NEIGHBOURS)
 """Ids whose mark has the most users at which they were found; marks of all other ids have the fewest."""
@@ -95,7 +153,7 @@ def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
     levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
     fit = pooled(load_kind.ladder.fit)
     for level in levels:
-        known_backlog, known_output = backlog.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
+        known_backlog, known_output = queue_rules.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
         found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found

@@ -16,11 +16,10 @@ from ...model.load import Users
 from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
-from . import part_rules, queue_rules, rate_limit, resource_rules, watched_parts
-from .backlog import Backlog, counts_work, queue_growth
-from .found import FindingKey, Found
+from . import queue_rules, rate_limit, resource_rules, watched_parts
 from .gate import NO_GATE, Gate, gate_of
-from .measured_level import FAILURES_MOST, MeasuredLevel
+from .measured_level import FAILURES_MOST, FindingKey, Found, MeasuredLevel
+from .queue_rules import Backlog, counts_work, queue_growth
 from .rate_limit import ReplyRate
 from .resource_rules import Rule
 from .watched_parts import WatchedParts
@@ -369,8 +368,8 @@ def full_disks(level: MeasuredLevel, parts: WatchedParts) -> tuple[Found, ...]:
 def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> list[Found]:
     """Findings about watched parts, by the rules and the gate of the target."""
     rules = resource_rules.UNGATED
-    rules += part_rules.STALLED if gate.stalls else ()
-    rules += part_rules.GATED if gate.is_open else ()
+    rules += queue_rules.STALLED if gate.stalls else ()
+    rules += queue_rules.PART_GATED if gate.is_open else ()
     return list(parts.found(rules, of_target))
 
 

@@ -6,23 +6,23 @@ A reading that was not taken is None, never zero. A rule that needs it finds not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from errno import ENOSPC
 from urllib.parse import urlsplit
 
 from ...addresses import is_loopback
 from ...model.events import HostFacts
 from ...model.figures import LevelFigures
+from ...model.findings import Readings
 from ...model.level import Level
 from ...model.load import Rate
 from ...model.reading_means import part_key
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated
+from ..epoch.level_seconds import refused_status, seconds_of_part
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
-from ..epoch.part_figures import refused_status, seconds_of_part
-from ..ladder import LadderLevel
-from ..littles_law import requests_inside
+from ..ladder import LadderLevel, requests_inside
 
 FAILURES_MOST = 0.05
 """Response times are interpreted only if at most this share of requests fails: fast failures hide waiting."""
@@ -178,3 +178,32 @@ def reported_no_space(timeline: Timeline, level: Level) -> bool:
         and failure.last_s >= began_s
         for failure in timeline.failures.values()
     )
+
+
+# -- found ---------------------------------------------------------------------------------------------------------------------
+# The result of one rule at one level, before it becomes a finding of the whole epoch.
+
+
+FindingKey = tuple[str, str | None]
+"""(id, watched part; None: the target and its host)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one rule found at one level."""
+
+    id: str
+    """An id of `causes.catalogue`."""
+    readings: Readings = field(default_factory=dict)
+    """The named readings that show it."""
+    unavailable: tuple[str, ...] = ()
+    """Readings that would have increased the confidence but were not taken."""
+    competing: tuple[str, ...] = ()
+    """Ids of other findings that would explain the same readings."""
+    part: str | None = None
+    """The watched part that it is about; None: the target and its host."""
+
+    @property
+    def key(self) -> FindingKey:
+        """What distinguishes it from other findings at the same level."""
+        return self.id, self.part

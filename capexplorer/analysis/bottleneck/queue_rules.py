@@ -5,13 +5,20 @@ They conclude from idle resources, so they find nothing where a needed reading i
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
 from ...model.findings import Readings
-from ...model.reading_means import FDS_FULL_RATIO
+from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO
+from ...model.timeline import Timeline
 from ..causes.generator_saturation import LITTLE_MOST, little_ratio
-from .found import Found
+from ..epoch.epoch import work_is_metric
+from . import resource_rules
 from .gate import Gate
-from .measured_level import FAILURES_MOST, MeasuredLevel
-from .resource_rules import CORES_LEFT, DELAYED_SHARE_LEAST
+from .measured_level import FAILURES_MOST, Found, MeasuredLevel
+from .resource_rules import CORES_LEFT, DELAYED_SHARE_LEAST, Rule
 
 CPU_LOW = 0.50
 """A service is idle if it uses less than this share of the cores it may use; one thread, or a Python process, less than this
@@ -145,3 +152,169 @@ def _may_lack_descriptors(level: MeasuredLevel) -> bool:
     if level.read(FDS_FULL_RATIO):
         return True
     return used is not None and bool(limit) and used > FDS_FAR * (limit or 0.0)
+
+
+# -- part rules ----------------------------------------------------------------------------------------------------------------
+# Rules for watched parts only: open files, connections and locks. For the target, its failures show the same as a cause.
+
+
+OPEN_FILES_LEAST = FDS_NEAR
+"""A process has no descriptor left from this share of its limit on."""
+
+FULL_SECONDS_LEAST = 0.2
+"""A limit is also reached if for at least this share of a level's seconds no descriptor or connection was left, or the server
+refused the connection of the reader, even if the mean is below the limit."""
+
+CONNECTIONS_LEAST = 0.95
+"""A server has no free connection from this share of its limit on: some are kept for administrators."""
+
+IN_USE_LEAST = 0.9
+"""Least share of the open connections that must be in use: those that a pool keeps idle limit nothing."""
+
+LOCK_WAITS_LEAST = 0.5
+"""A server waits for locks if at least this share of its active sessions does."""
+
+WAITING_SESSIONS_LEAST = 2.0
+"""Least number of sessions that wait for locks: one that waits for another is no queue."""
+
+
+def open_files(level: MeasuredLevel) -> Found | None:
+    """A process of the part has no descriptor left for another connection."""
+    used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
+    full = level.read(FDS_FULL_RATIO) or 0.0
+    if used is None or not limit or (used < OPEN_FILES_LEAST * limit and full < FULL_SECONDS_LEAST):
+        return None
+    return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit, **({"fds_full_ratio": full} if full else {})})
+
+
+def connections(level: MeasuredLevel) -> Found | None:
+    """A server, by its own counts, refuses connections, or has none left while hardly any is idle."""
+    rejected = level.read("server.rejected_connections_per_s") or 0.0
+    refused = level.read("server.refused_readings") or 0.0
+    if not rejected and refused < FULL_SECONDS_LEAST and not _has_no_connection_left(level):
+        return None
+    named = {
+        "connections": level.read("server.connections"),
+        "connections_limit": level.read("server.connections_limit"),
+        "connections_full_ratio": level.read(CONNECTIONS_FULL_RATIO) or None,
+        "rejected_connections_per_s": rejected or None,
+        "refused_readings_ratio": refused or None,
+    }
+    return Found("connection_limit", {name: value for name, value in named.items() if value is not None})
+
+
+def _has_no_connection_left(level: MeasuredLevel) -> bool:
+    """Whether all connections are taken, in the mean or in many of the seconds, and hardly any is idle. Sessions that log in
+    count as neither active nor idle.
+    """
+    used, limit = level.read("server.connections"), level.read("server.connections_limit")
+    if used is None or not limit:
+        return False
+    idle, active = level.read("server.idle"), level.read("server.active") or 0.0
+    with_reader = active + (level.read("server.idle_in_transaction") or 0.0) + 1
+    in_use = with_reader if idle is None else used - idle
+    is_full = used >= CONNECTIONS_LEAST * limit or (level.read(CONNECTIONS_FULL_RATIO) or 0.0) >= FULL_SECONDS_LEAST
+    return is_full and in_use >= IN_USE_LEAST * used
+
+
+def lock_waits(level: MeasuredLevel) -> Found | None:
+    """A server most of whose active sessions wait for locks, by its own counts."""
+    waiting, active = level.read("server.lock_waits"), level.read("server.active")
+    if waiting is None or not active or waiting < max(WAITING_SESSIONS_LEAST, LOCK_WAITS_LEAST * active):
+        return None
+    return Found("lock_waits", {"lock_waits_ratio": waiting / active, "active_sessions": active})
+
+
+NOT_IF_CPU_WITHHELD: frozenset[Rule] = frozenset((*resource_rules.GATED, lock_waits)) - {resource_rules.network}
+"""Rules that are not applied to a part from which other processes withheld CPU: without them it would have used more, or kept its
+locks for less time."""
+
+STALLED: tuple[Rule, ...] = (open_files, connections)
+"""Rules that do not require latency to rise: users who get no connection add none."""
+
+PART_GATED: tuple[Rule, ...] = (*resource_rules.GATED, lock_waits)
+
+
+# -- backlog -------------------------------------------------------------------------------------------------------------------
+# Backlog: a queue in the service that grows at constant load.
+#
+# Goodput, latency and HTTP errors do not show it. The backlog of a service near its capacity moves like a random walk, so growth
+# must be far beyond that of a random walk with the same steps, and a relevant share of the finished work.
+
+
+STEPS_ERRORS = 4.0
+"""Least growth in standard errors of the sum of the steps. A reflected random walk, tested ten times a level, exceeds three in
+0.3% of levels."""
+
+STEPS_DOUBT = 2.0
+"""Growth in standard errors from which a growing queue is likely enough that no other finding excludes it."""
+
+GROWTH_LEAST = 10.0
+"""Least growth over the level, in pieces of work."""
+
+SHARE_LEAST = 0.05
+"""Least growth a second, as a share of the work finished a second: one level cannot distinguish slower growth from a wave."""
+
+SECONDS_LEAST = 8
+"""Settled seconds with a reading, from which growth is computed."""
+
+WORK_METRICS = ("app.queued", "app.accepted")
+"""Metrics of the target that count its work; without one of them its backlog is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Pieces of work that were accepted and not finished, over the settled seconds of a level."""
+
+    growth: float
+    seconds: float
+    last: float
+    """The backlog at the end of the level."""
+    chance: float
+    """Standard error of the growth of a random walk with the same steps."""
+    finished_per_s: float | None
+    """Goodput, if it is the target's own count of finished work; else None."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether it grows far beyond chance, and by a relevant amount."""
+        is_relevant = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
+        return is_relevant and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether growth is so likely that "no limit reached" must not be reported."""
+        return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
+
+
+def counts_work(level: MeasuredLevel) -> bool:
+    """Whether the target reports its work."""
+    return any(level.read(name) is not None for name in WORK_METRICS)
+
+
+def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
+    """The backlog of a level, from the target's own metrics; None without them or with too few seconds."""
+    column = timeline.columns.get("app_backlog")
+    if column is None or level.level.opened.ramp or not counts_work(level):
+        return None
+    ticks = [tick for tick in level.seconds(timeline) if not math.isnan(column[tick])]
+    if len(ticks) < SECONDS_LEAST:
+        return None
+    steps = np.diff(np.array([column[tick] for tick in ticks]))
+    times = timeline.columns["t_s"]
+    return Backlog(
+        growth=float(steps.sum()),
+        seconds=times[ticks[-1]] - times[ticks[0]],
+        last=column[ticks[-1]],
+        chance=float(steps.std(ddof=1)) * math.sqrt(len(steps)),
+        finished_per_s=level.rates.goodput_rps if work_is_metric(timeline) else None,
+    )
+
+
+def queue_growth(backlog: Backlog | None) -> Found | None:
+    """A queue that grows at constant load."""
+    if backlog is None or not backlog.grows:
+        return None
+    readings: Readings = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}
+    finished = backlog.finished_per_s
+    return Found("queue_growth", readings | ({} if finished is None else {"finished_per_s": finished}))

@@ -18,9 +18,8 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..statistics import chi_square
 from . import queue_rules
-from .found import Found
 from .gate import Gate
-from .measured_level import MeasuredLevel
+from .measured_level import Found, MeasuredLevel
 
 # -- reply rate ----------------------------------------------------------------------------------------------------------------
 # How constant the rate of a level's replies is. It is constant if a limiter's clock releases them.

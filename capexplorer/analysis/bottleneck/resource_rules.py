@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.findings import Readings
-from .found import Found
-from .measured_level import MeasuredLevel
+from .measured_level import Found, MeasuredLevel
 
 Rule = Callable[[MeasuredLevel], Found | None]
 """A level -> what was found, or None."""

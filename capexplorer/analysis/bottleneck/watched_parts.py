@@ -17,10 +17,9 @@ from ...model.findings import Readings
 from ...model.reading_means import READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
 from ..epoch.neighbours import NeighbourCheck, Withheld
-from . import part_rules, queue_rules, resource_rules
-from .found import Found
+from . import queue_rules, resource_rules
 from .gate import Gate
-from .measured_level import MeasuredLevel
+from .measured_level import Found, MeasuredLevel
 from .resource_rules import Rule
 
 # -- sharing -------------------------------------------------------------------------------------------------------------------
@@ -125,7 +124,7 @@ class WatchedParts:
         """
         seen = {(HERE, each.id) for each in of_target if not _is_named_by_replies_only(each)}
         for rule in rules:
-            judged = [level for level in self.levels if level.withheld is None or rule not in part_rules.NOT_IF_CPU_WITHHELD]
+            judged = [level for level in self.levels if level.withheld is None or rule not in queue_rules.NOT_IF_CPU_WITHHELD]
             each = {level.part or "": found for level in judged if (found := rule(level)) is not None}
             for level, machine in zip(self.levels, self.machines, strict=True):
                 name = level.part or ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...model.grades import Severity
+from ...model.verdicts import Severity
 
 Where = Literal["generator", "host", "network", "target", "check"]
 """Locations of causes, in the order in which they are excluded. `check`: the user's own code rejected a reply."""

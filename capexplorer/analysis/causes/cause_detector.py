@@ -6,7 +6,8 @@ Marks of other causes list critical causes of generator, host and network that a
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ...model.events import (
     Ended,
@@ -23,19 +24,85 @@ from ...model.events import (
     Target,
 )
 from ...model.figures import LevelFigures
+from ...model.findings import Cause
 from ...model.load import NO_LOAD, Load
 from .catalogue import ENTRIES
-from .conditions import current_conditions
-from .episode import Episodes
-from .failure_classes import FailureClasses
+from .conditions import NOT_KNOWN, current_conditions, usual_times
+from .confirmation import RecentReadings
+from .episode import Episodes, Occurrence, TargetLog, occurrence_of, second_of, statuses_of
 from .generator_saturation import time_outside_requests_ms
-from .occurrence import Occurrence, occurrence_of, second_of, statuses_of
 from .process_ends import TargetDeaths, oom_kills
-from .recent_readings import RecentReadings
-from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, readings_for, resolve
-from .target_log import TargetLog
-from .unread_parts import UnreadParts
-from .users_at_cap import NOT_KNOWN, usual_times
+from .resolve import BROKEN, TIMEOUTS, FailureClasses, Resolved, Symptom, readings_for, resolve
+
+# -- unread parts --------------------------------------------------------------------------------------------------------------
+# Marks about watched parts that cannot be read. They are made from `PartState` events, so a saved log gives the same marks.
+
+
+PART_NOT_READ = "part_not_read"
+
+
+@dataclass(slots=True)
+class _Gap:
+    """The times in which one part was not read, in seconds of the session."""
+
+    first_s: float
+    """Start of the first episode."""
+    since_s: float
+    """Start of the latest episode."""
+    reason: str
+    episodes: int = 1
+    revision: int = 1
+    is_open: bool = True
+
+
+class UnreadParts:
+    """Folds `PartState` events, in order, to marks."""
+
+    def __init__(self) -> None:
+        self._gaps: dict[str, _Gap] = {}
+
+    def apply(self, event: PartState, epoch: int) -> tuple[Mark, ...]:
+        """The mark to publish after the event; empty if nothing changed."""
+        gap = self._gaps.get(event.name)
+        if event.state == "unread":
+            self._gaps[event.name] = gap = _opened(gap, event)
+            return (_mark(event, gap, epoch, "open"),)
+        if gap is None or not gap.is_open:
+            return ()
+        gap.is_open, gap.revision = False, gap.revision + 1
+        return (_mark(event, gap, epoch, "closed"),)
+
+
+def _opened(gap: _Gap | None, event: PartState) -> _Gap:
+    reason = event.reason or ""
+    if gap is None:
+        return _Gap(event.t_s, event.t_s, reason)
+    again = not gap.is_open
+    since_s = event.t_s if again else gap.since_s
+    return _Gap(gap.first_s, since_s, reason, gap.episodes + again, gap.revision + 1)
+
+
+def _mark(event: PartState, gap: _Gap, epoch: int, state: Literal["open", "closed"]) -> Mark:
+    finding = Cause(
+        name=PART_NOT_READ,
+        part=event.name,
+        first_s=gap.first_s,
+        last_s=event.t_s,
+        since_s=gap.since_s if gap.episodes > 1 else None,
+        episodes=gap.episodes,
+        example=gap.reason,
+    )
+    return Mark(
+        t_s=event.t_s,
+        key=f"cause:{PART_NOT_READ}:{event.name}",
+        revision=gap.revision,
+        state=state,
+        finding=finding,
+        epoch=epoch,
+        severity=ENTRIES[PART_NOT_READ].severity,
+        confidence="high",
+    )
+
 
 READINGS_WAIT_S = 0.9
 """Seconds to wait for the readings of the next tick; marks come within two seconds."""

@@ -20,7 +20,7 @@ from statistics import fmean
 from ...model.events import Sample
 from ...model.figures import LevelFigures
 from ...model.readings import GeneratorReading
-from ..littles_law import CYCLES_LEAST, Little
+from ..ladder import CYCLES_LEAST, Little
 from ..statistics import all_known, mean_of_all, mean_of_known, median_of_known, remainder
 
 BUSY_LEAST = 0.95

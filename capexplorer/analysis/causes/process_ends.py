@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ...model.events import Sample, Target
 from ...model.findings import Readings
 from ...model.readings import TargetReading
-from . import recent_readings
-from .recent_readings import RecentReadings
+from . import confirmation
+from .confirmation import RecentReadings
 
 SETTLES_S = 2.0
 """Seconds after a restart in which old connections and replies in transit may still fail."""
@@ -97,7 +97,7 @@ class TargetDeaths:
         """Fold one sample."""
         if self._is_ours:
             return
-        if recent_readings.requests([sample]) > recent_readings.failures([sample]):
+        if confirmation.requests([sample]) > confirmation.failures([sample]):
             self.death = self.death_id = self._ended = None
         elif sample.failures and self._ended is not None:
             self.death, self._ended = self._ended, None

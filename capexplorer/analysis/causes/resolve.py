@@ -8,20 +8,22 @@ symptom itself says, or `unknown`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...model.events import FailureSignature, HostFacts
-from ...model.findings import Readings
-from ...model.grades import Confidence, Severity
+from ...model.events import FailureSignature, FailureTick, HostFacts, Mark
+from ...model.findings import Cause, Readings
+from ...model.kept_request import BRIEF_TEXT_MOST, RequestBrief
 from ...model.load import Load
 from ...model.readings import TargetReading
-from . import confirmation, recent_readings
-from .classify import SAYS_NO_FDS, by_status
-from .confirmation import Check, Proof
+from ...model.timeline import Timeline
+from ...model.verdicts import Confidence, Severity
+from . import confirmation
+from .catalogue import DEATHS, ENTRIES
+from .classify import SAYS_NO_FDS, by_status, classify
+from .confirmation import ESTABLISHED, TIME_WAIT, Check, Proof, RecentReadings, Ticks
 from .process_ends import oom_kills
-from .recent_readings import RecentReadings, Ticks
 
 PORT_EXHAUSTION, TIMEOUTS = "ephemeral_port_exhaustion", frozenset(("connect_timeout", "read_timeout"))
 DNS_FAILURE, FAILED_TASK = "dns_failure", "task_failed_result"
@@ -207,7 +209,7 @@ def _worker_ended(ticks: Ticks, recent: RecentReadings) -> Resolved | None:
 
 def _ends_often(recent: RecentReadings) -> bool:
     """Whether processes of the target end all the time, so that such an end explains no failure."""
-    watched = [tick for tick in recent.last(recent_readings.KEPT) if tick.targets]
+    watched = [tick for tick in recent.last(confirmation.KEPT) if tick.targets]
     often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
     return often > 2 and often > ENDS_SHARE_MOST * len(watched)
 
@@ -227,7 +229,7 @@ def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
     readings: Readings = {}
     unread: list[str] = []
     for name in ("resets_sent", "resets_of_established"):
-        grown = recent_readings.growth(ticks, name)
+        grown = confirmation.growth(ticks, name)
         if grown is None:
             unread.append(name)
         else:
@@ -263,8 +265,109 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     ticks = recent.since(symptom.t_s - RACE_OVER_S)
     pauses = sum(tick.waits + tick.sleeps for tick in ticks)
     idle_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks) / pauses if pauses else 0.0
-    if idle_s < RACE_WAIT_LEAST_S or recent_readings.broken(ticks, (False,)):
+    if idle_s < RACE_WAIT_LEAST_S or confirmation.broken(ticks, (False,)):
         return "no"
-    share = recent_readings.broken(ticks) / max(1, recent_readings.requests(ticks))
+    share = confirmation.broken(ticks) / max(1, confirmation.requests(ticks))
     rare = share < RACE_SHARE_MOST and idle_s >= RACE_WAIT_SURE_S
-    return "yes" if rare or min(1.0, share) * recent_readings.connects(ticks) >= FRESH_EXPECTED else "perhaps"
+    return "yes" if rare or min(1.0, share) * confirmation.connects(ticks) >= FRESH_EXPECTED else "perhaps"
+
+
+# -- failure classes -----------------------------------------------------------------------------------------------------------
+# The class of each failure signature, and the full text of its first failure. Both are remembered, since failures repeat.
+
+
+SIGNATURES_MOST = 10_000
+"""Greatest number of signatures that are remembered; sessions have far fewer."""
+
+
+class FailureClasses:
+    """Remembers at most SIGNATURES_MOST signatures."""
+
+    def __init__(self) -> None:
+        self._classes: dict[FailureSignature, tuple[str, bool]] = {}
+        self._examples: dict[FailureSignature, str] = {}
+        """Full text of the first failure of each signature."""
+
+    def add_example(self, failure: FailureTick) -> None:
+        """Remember the text of this failure if it is the first one of its signature."""
+        if failure.example and len(self._examples) < SIGNATURES_MOST:
+            self._examples.setdefault(failure.signature, failure.example)
+
+    def example(self, signature: FailureSignature) -> str:
+        """The text of the first failure of this signature."""
+        return self._examples.get(signature) or signature.text or " ".join(signature.types)
+
+    def class_of(self, signature: FailureSignature, system: str | None) -> tuple[str, bool]:
+        """(id of a cause or symptom, whether readings decide on its cause). `system`: of the generator; None: not known."""
+        found = self._classes.get(signature)
+        if found is None:
+            if len(self._classes) >= SIGNATURES_MOST:
+                self._classes.clear()
+            named = classify(signature, system)
+            named = named if named in ENTRIES else "unknown"
+            found = self._classes[signature] = named, needs_readings(named, signature)
+        return found
+
+
+# -- cause of request ----------------------------------------------------------------------------------------------------------
+# Which requests that are kept whole belong to a cause, by the causes that their failure may resolve to and by its time. Pure.
+#
+# A request is kept with the kind of its failure, not with its cause, which depends on readings that arrive later. A request that
+# two causes of the same seconds can explain belongs to both.
+
+
+_DESCRIPTORS = ("fd_exhaustion_generator", "fd_exhaustion_system")
+
+RESOLVED_TO: dict[str, frozenset[str]] = {
+    PORT_EXHAUSTION: frozenset((TIME_WAIT, ESTABLISHED, "unknown")),
+    DNS_FAILURE: frozenset((DNS_FAILURE, *_DESCRIPTORS)),
+    FAILED_TASK: frozenset((FAILED_TASK, "fd_exhaustion_target")),
+    **dict.fromkeys(
+        TIMEOUTS,
+        frozenset(
+            ("conntrack_table_full", *_DESCRIPTORS, "fd_exhaustion_target", "listen_backlog_overflow", "syn_queue_overflow",
+             "packet_loss", "unknown", *DEATHS)
+        ),
+    ),
+    **{
+        symptom: frozenset((symptom, "connection_reset", "keepalive_race", "tcp_memory_pressure", "target_restarted", *DEATHS))
+        for symptom in BROKEN
+    },
+}  # fmt: skip
+"""The causes that each symptom may be resolved to by readings (`resolve`), or by the death of the target (`cause_detector`)."""
+
+BEFORE_S, AFTER_S = 2.0, 1.0
+"""Tolerance before and after the times of a cause: those are ends of ticks of a second, and a failure counts in the tick in which
+it ended."""
+
+
+def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], bool]:
+    """A function that decides whether a kept request belongs to this mark: none belongs to a mark that is no cause."""
+    cause = mark.finding
+    if not isinstance(cause, Cause):
+        return lambda brief: False
+    system = timeline.header.host.system if timeline.header is not None else None
+    kinds = {
+        (failure.method, failure.name, failure.signature.kind[:BRIEF_TEXT_MOST])
+        for failure in timeline.failures.values()
+        if _may_be(cause, failure.signature, system)
+    }
+    first_s = -BEFORE_S if cause.first_s is None else cause.first_s - BEFORE_S
+    last_s = timeline.last_s if cause.last_s is None else cause.last_s
+
+    def belongs(brief: RequestBrief) -> bool:
+        ended_s = brief.t_s + brief.response_ms / 1000
+        is_then = first_s <= ended_s <= last_s + AFTER_S
+        return is_then and (brief.method, brief.name, brief.kind[:BRIEF_TEXT_MOST]) in kinds
+
+    return belongs
+
+
+def _may_be(cause: Cause, signature: FailureSignature, system: str | None) -> bool:
+    found = classify(signature, system)
+    found = found if found in ENTRIES else "unknown"
+    if signature.after_status is not None and found in BROKEN:
+        return cause.name in (by_status(signature.after_status), *DEATHS)
+    if needs_readings(found, signature):
+        return cause.name in RESOLVED_TO[found]
+    return cause.name == found and (found != "failed_check" or cause.check == signature.text)

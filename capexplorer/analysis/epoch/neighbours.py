@@ -19,9 +19,8 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, others_cpu, readings_at_level
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
-from ..ladder import LadderLevel, LevelPart, pooled
-from ..littles_law import requests_inside
-from .part_figures import part_figures, seconds_of_part
+from ..ladder import LadderLevel, LevelPart, pooled, requests_inside
+from .level_seconds import part_figures, seconds_of_part
 
 # -- service program -----------------------------------------------------------------------------------------------------------
 # Which program the target runs, and whether one Python interpreter lock limits the whole target.

@@ -21,8 +21,15 @@ from ...model.timeline import Timeline
 from ..knee.limit import FAILURES_MORE
 from ..ladder import LadderLevel, LevelPart, Measured, parts
 from ..statistics import Series
-from .failing_seconds import BUSY_PERCENTILE, CLEAN_MOST, SIDE_LEAST, failing_changes, slow_last_seconds
-from .part_figures import part_figures, refused_status
+from .level_seconds import (
+    BUSY_PERCENTILE,
+    CLEAN_MOST,
+    SIDE_LEAST,
+    failing_changes,
+    part_figures,
+    refused_status,
+    slow_last_seconds,
+)
 from .recovery import is_surely_less
 from .regime import failure_ratio_of
 from .shifts import cuts_of, searched_series, started_s

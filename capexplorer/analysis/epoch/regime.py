@@ -13,8 +13,8 @@ import numpy as np
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
 from ..knee.crossing import LINEAR_LIKELY
+from ..knee.rate_level import SAME_RATE
 from ..ladder import LadderLevel, Measured, pooled
-from ..rates.rate_level import SAME_RATE
 from .shifts import LATENCY_CHANGE
 
 # -- level comparison ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ...model.level import Level
 from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
-from ..rates.level_state import GROWTH_ERRORS, LOST_LEAST
+from ..knee.rate_level import GROWTH_ERRORS, LOST_LEAST
 from ..statistics import Series, correlation_of, filled
 
 SEGMENT_LEAST = 10

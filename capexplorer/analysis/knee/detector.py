@@ -25,16 +25,14 @@ from typing import Literal
 
 import numpy as np
 
-from ...model.grades import Confidence
 from ...model.intervals import ONE_SIDED_95
-from ...model.verdicts import CapacityVerdict, CurveFit, KneeEvidence, KneeVerdict, Missing, UslFit
+from ...model.verdicts import CapacityVerdict, Confidence, CurveFit, KneeEvidence, KneeVerdict, Missing, UslFit
 from ..ladder import LadderLevel, pooled
 from . import verdict_kinds
-from .confidence import missing
 from .crossing import CapacityCurve, Crossing, Floats
 from .curve_gates import KneeLines, is_consistent, is_long_enough
 from .think_time import saturated_users
-from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances
+from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances, missing
 
 # -- latency knee --------------------------------------------------------------------------------------------------------------
 # The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section

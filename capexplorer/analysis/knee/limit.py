@@ -15,8 +15,7 @@ from typing import Any, Literal
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS
-from ..ladder import LadderLevel
-from ..littles_law import CYCLES_LEAST, Little
+from ..ladder import CYCLES_LEAST, LadderLevel, Little
 from ..statistics import upper_median
 from .crossing import Crossing
 

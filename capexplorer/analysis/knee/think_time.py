@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...model.intervals import ONE_SIDED_95
-from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel
-from ..littles_law import Little
+from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel, Little
 
 HOMOGENEOUS_MOST = 4.0
 """Standard deviations of chi-square by which the think times of levels may differ more than their errors explain; beyond that

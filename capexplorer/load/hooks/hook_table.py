@@ -1,6 +1,6 @@
 """All that is replaced in foreign libraries, and why. `put_in_place` takes the rows of a phase.
 
-The phases before Locust is imported are in `before_locust.py`, since the owners of these rows exist only after that.
+The phases before Locust is imported are in `hook.py`, since the owners of these rows exist only after that.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from locust.user.task import DefaultTaskSet, TaskSet
 from locust.user.users import PytestUser, User
 from requests.adapters import HTTPAdapter
 
-from .. import custom_events
-from . import client_bodies, client_connections, client_results, guarding, secret, task_hooks
-from .before_locust import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST
-from .hook import Hook
+from .. import user_activity
+from . import client_connections, client_results, guarding, task_hooks
+from .hook import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST, Hook
 
 _Connection, _SecureConnection = urllib3.connection.HTTPConnection, urllib3.connection.HTTPSConnection
 _FastReply, _Reply = fasthttp.ResponseContextManager, locust.clients.ResponseContextManager
@@ -83,15 +82,15 @@ AFTER_LOCUST = (
         )
     ),
     # Bodies: how much of a reply is kept in memory.
-    Hook(requests.models.Response, "content", client_bodies.bounded_content, "joins all parts of a body"),
-    Hook(HTTPResponse, "feed", client_bodies.bounded_head, "joins all parts of a head"),
-    Hook(HTTPResponse, "_on_body", client_bodies.bounded_buffer, "keeps each part that arrives"),
-    Hook(CompatResponse, "_content", client_bodies.bounded_unpacking, "decompresses a body"),
-    Hook(UserAgent, "_conversation_str", client_bodies.read_without_text, "decodes the body of each error as UTF-8, and raises"),
+    Hook(requests.models.Response, "content", client_results.bounded_content, "joins all parts of a body"),
+    Hook(HTTPResponse, "feed", client_results.bounded_head, "joins all parts of a head"),
+    Hook(HTTPResponse, "_on_body", client_results.bounded_buffer, "keeps each part that arrives"),
+    Hook(CompatResponse, "_content", client_results.bounded_unpacking, "decompresses a body"),
+    Hook(UserAgent, "_conversation_str", client_results.read_without_text, "decodes the body of each error as UTF-8, and raises"),
     # What user code does with a client and with time.
-    Hook(_Reply, "iter_content", custom_events.reading_parts, "user code that reads a reply has waited for nothing else"),
-    Hook(fasthttp.FastResponse, "iter_content", custom_events.reading_parts, "user code that reads has waited for nothing else"),
-    Hook(fasthttp.FastResponse, "read", custom_events.reading, "user code that reads has waited for nothing else"),
+    Hook(_Reply, "iter_content", user_activity.reading_parts, "user code that reads a reply has waited for nothing else"),
+    Hook(fasthttp.FastResponse, "iter_content", user_activity.reading_parts, "user code that reads has waited for nothing else"),
+    Hook(fasthttp.FastResponse, "read", user_activity.reading, "user code that reads has waited for nothing else"),
     Hook(locust, "constant_pacing", task_hooks.pacing_known, "says how long its pace is"),
     Hook(locust.user.wait_time, "constant_pacing", task_hooks.pacing_known, "says how long its pace is"),
 )
@@ -124,7 +123,7 @@ USERS = (
 )
 """With the `Observers` of a load thread, before a locustfile is imported. Those of a second load thread replace the first."""
 
-WORKERS = (Hook(zmqrpc.BaseSocket, "__init__", secret.with_keys, "a stranger must not join a run"),)
+WORKERS = (Hook(zmqrpc.BaseSocket, "__init__", guarding.with_keys, "a stranger must not join a run"),)
 """With the secret of a run that has workers, before the port is opened or a run is joined."""
 
 TABLE = (*BEFORE_LOCUST, *AS_LOCUST_IS_IMPORTED, *AFTER_LOCUST, *GUARD, *USERS, *WORKERS)

@@ -12,10 +12,9 @@ from typing import Any
 import gevent.hub
 from locust.exception import StopUser
 
-from ..custom_events import of_this_user, turn
-from ..endings import LEAVING
-from ..offered.offering import Offering
-from ..user_activity import UserActivity
+from ..bodies import LEAVING
+from ..offering import Offering
+from ..user_activity import UserActivity, of_this_user, turn
 from ..user_code import UserErrors
 from ..workload import leave, seconds_of
 

@@ -2,15 +2,151 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import gevent.socket
 from gevent import get_hub, getcurrent
+from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
+from geventhttpclient.header import Headers
+from geventhttpclient.response import HTTPConnectionClosed
 
+from ..bodies import HEAD_MOST_BYTES, BodyTooLarge, unpacked
 from ..connections import CLOSED, ConnectTimedOut, closes, is_quiet, past
+from ..user_activity import reading
 from .prepared import Origin, Prepared
-from .reply import Reply
+
+# -- reply ---------------------------------------------------------------------------------------------------------------------
+# One reply, framed by llhttp from bytes that arrive in pieces of any size. The sizes of its head and its body are bounded.
+#
+# Each callback of the parser into Python costs time, and the headers of one reply would need a dozen. So there are no callbacks
+# for headers: the head is kept as received, and parsed only when headers are read.
+
+
+_SWITCHING_PROTOCOLS = 101
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_INTERIM = re.compile(rb"HTTP/\d\.\d 1(?!01)\d\d")
+
+_ignore = deque[str](maxlen=0).append
+"""The cheapest callable that ignores a text."""
+
+
+class Reply(HTTPResponseParser):
+    """A reply that is being received: call `take` with received bytes until `is_complete`."""
+
+    is_whole = False
+    """Whether all of the reply has arrived."""
+    lowered_head = b""
+    """The final head in lower case, perhaps with more around it: a header whose name is not in it is certainly not there."""
+    has_ended = False
+    """Whether the service closed the connection."""
+    connect_s: float | None = None
+    """Seconds to open the connection; None: an open one was used, or there is none yet."""
+    has_connection = False
+    history: tuple[Any, ...] = ()
+    """The responses of the redirects that led to it."""
+    stream: Any = None
+    """What user code reads a streamed reply from; set once its head is complete."""
+    _on_status = _on_header_field = _on_header_value = staticmethod(_ignore)
+
+    def __init__(self, *, is_head: bool, most_bytes: int) -> None:
+        """`is_head`: it replies to HEAD, so it has no body even if its headers announce one. `most_bytes`: limit of the
+        decompressed body.
+        """
+        self.is_complete = False
+        """Whether the reply, or of a streamed one a piece, has arrived."""
+        self.status = 0
+        """0 until the final head is complete."""
+        self.first_byte_s: float | None = None
+        """`time.perf_counter` at which the first bytes arrived."""
+        self._head = b""
+        """The head as received, with interim heads before it and the beginning of the body after it."""
+        self._has_interim = False
+        self.body = bytearray()
+        self._on_body = self.body.extend
+        self._is_head, self.most_bytes = is_head, most_bytes
+
+    def take(self, data: bytes) -> None:
+        """Take in received bytes; empty bytes mean the end of the stream. Raises HTTPParseError, BodyTooLarge."""
+        if not self.status:
+            if self.first_byte_s is None and data:
+                self.first_byte_s = time.perf_counter()
+            self._head += data
+        self.has_ended = not data
+        if not data and not self._head:
+            raise HTTPConnectionClosed("connection closed.")
+        try:
+            self.feed(data)
+        except HTTPParseError:
+            if not self.is_whole:  # else the reply is valid, and its connection is not used again because of what follows it
+                raise
+        if not self.status and len(self._head) > HEAD_MOST_BYTES:
+            raise HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
+        if len(self.body) > self.most_bytes:
+            self.body.clear()
+            raise BodyTooLarge(self.most_bytes)
+
+    def content(self) -> bytes | None:
+        """The decompressed body; None: it is read from `stream`. Raises BodyTooLarge, zlib.error."""
+        body = bytes(self.body)
+        if not body or b"content-encoding:" not in self.lowered_head:
+            return body
+        return unpacked(body, ",".join(self.headers().getlist("content-encoding")).lower(), self.most_bytes)
+
+    def headers(self) -> Headers:
+        """The headers, parsed at each call."""
+        lines = self.final_head().decode("latin-1").splitlines()
+        found = Headers()
+        name = ""
+        for line in lines[1:]:
+            if line[:1] in (" ", "\t") and name:
+                continue  # the folded rest of an obsolete header
+            name, _, value = line.partition(":")
+            found.add(name.strip(), value.strip())
+        return found
+
+    def final_head(self) -> bytes:
+        """Status line and headers as received, without interim replies before them."""
+        rest = self._head
+        while (end := _HEAD_END.search(rest)) is not None:
+            if not _INTERIM.match(rest):
+                return rest[: end.start()]
+            rest = rest[end.end() :]
+        return rest
+
+    # -- callbacks of the parser. Returning True is an error, except after the headers, where it means that there is no body
+
+    def _on_message_begin(self) -> bool:
+        return self.is_whole  # more than one reply to one request
+
+    def _on_headers_complete(self) -> bool:
+        code = self.get_code()
+        if code < 200 and code != _SWITCHING_PROTOCOLS:
+            self._has_interim = True
+            return False
+        self.status, head = code, self._head
+        self.lowered_head = (head if self._has_interim else head[: head.find(b"\r\n\r\n")]).lower()
+        return self._is_head
+
+    def _on_message_complete(self) -> None:
+        self.is_complete = self.is_whole = self.status != 0
+
+
+class StreamedReply(Reply):
+    """A reply of which pieces are read as they arrive: `is_complete` is True after its head, and after each piece."""
+
+    def take(self, data: bytes) -> None:
+        """As of Reply."""
+        super().take(data)
+        self.is_complete = self.status != 0
+
+    def content(self) -> None:
+        """As of Reply."""
+
 
 RECEIVE_BYTES = 65_536
 _READ = 1
@@ -229,3 +365,72 @@ class TlsConnection(Connection):
 
     def _is_lost(self) -> bool:
         return not is_quiet(self._sock.fileno())
+
+
+# -- stream --------------------------------------------------------------------------------------------------------------------
+# The body of a reply with `stream=True`: read from the connection as user code asks for it, as it was sent, without a bound.
+
+
+PIECE_BYTES = 16_384
+
+
+class Stream:
+    """A file-like object. Its connection is used again once all has been read, and else closed."""
+
+    def __init__(
+        self, connection: Connection, prepared: Prepared, reply: StreamedReply, release: Callable[[Connection | None], None]
+    ) -> None:
+        """`release`: takes the connection if it can be used again. It may be called in any thread."""
+        self._connection = None if reply.is_whole else connection
+        self._rest, self._reply, self._release = replace(prepared, data=b""), reply, release
+        if reply.is_whole:
+            release(connection)
+        else:
+            connection.pause(paused=True)
+
+    @reading
+    def read(self, size: int | None = None) -> bytes:
+        """At most `size` bytes, fewer only at the end; None: all. Raises OSError, TimeoutError, HTTPParseError."""
+        body = self._reply.body
+        while self._connection is not None and (size is None or len(body) < size):
+            self._receive(self._connection)
+        found = bytes(body if size is None else body[:size])
+        del body[: len(found)]
+        return found
+
+    @reading
+    def readline(self, sep: bytes = b"\r\n") -> bytes:
+        """Up to the next separator, which is included; without one the rest. Raises as `read`."""
+        body = self._reply.body
+        while (end := body.find(sep)) < 0 and self._connection is not None:
+            self._receive(self._connection)
+        return self.read(None if end < 0 else end + len(sep))
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := self.read(PIECE_BYTES):
+            yield piece
+
+    def close(self) -> None:
+        """Leave the rest unread."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.end(by_service=False)
+            self._release(connection)
+
+    def __del__(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:  # it closes itself in the thread of its loop
+            closes.by_users += 1
+            self._release(None)
+
+    def _receive(self, connection: Connection) -> None:
+        connection.pause(paused=False)
+        self._reply.is_complete = False
+        try:
+            connection.exchange(self._rest, self._reply)
+        finally:
+            if self._reply.is_whole or not connection.is_open:
+                self._connection = None
+                self._release(connection)
+            else:
+                connection.pause(paused=True)

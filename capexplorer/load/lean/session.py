@@ -17,16 +17,11 @@ from gevent import Timeout
 from gevent.lock import Semaphore
 from geventhttpclient._parser import HTTPParseError
 
-from ..bodies import BodyTooLarge, body_limit
-from ..endings import UnusableReply
+from ..bodies import BodyTooLarge, UnusableReply, body_limit
 from ..request_counts import request_counts
-from .connection import Connection, connect
-from .cookies import Cookies
-from .prepared import Origin, Prepared, prepare
-from .refusal import REMEDIES, refused
-from .reply import Reply, StreamedReply
-from .response import CaughtResponse, LeanResponse, status_error
-from .stream import Stream
+from .connection import Connection, Reply, Stream, StreamedReply, connect
+from .prepared import REMEDIES, Origin, Prepared, prepare, refused
+from .response import CaughtResponse, Cookies, LeanResponse, status_error
 
 REDIRECTS_MOST = 30
 """The same limit as that of the other clients."""

@@ -11,7 +11,7 @@ from locust.exception import StopTest
 from locust.user.users import RestMixin
 
 from ...errors import InputError
-from .refusal import REMEDIES
+from .prepared import REMEDIES
 from .session import REDIRECTS_MOST, LeanSession
 
 

@@ -20,19 +20,13 @@ from zmq.error import ZMQError
 from ...errors import InputError
 from ...model.kept_request import PlacedRequest
 from ...model.load import OfferedRate
-from ..bounded_waits import STALLED_S, Stalled
-from ..engine import Drained, EngineContext
-from ..load_reports import SecondReported
-from ..offered.pool import FIRST_MOST, SPARE_S
-from ..offered.pool_users import BEGIN_PER_S
+from ..engine import Drained, EngineContext, SecondReported
+from ..locust_bounds import STALLED_S, Stalled
+from ..offering import BEGIN_PER_S, FIRST_MOST, SPARE_S
 from ..user_code import KEPT, UserError
-from .gathering import Gathering, busiest, workers_reading
-from .job import Job
-from .master import Master
-from .merging import Merging
-from .offered_rate import MergedRate
-from .second import KEY, WorkerSecond, decode
-from .worker_registry import KnownWorker, WorkerRegistry
+from .merging import Gathering, Merging, busiest, workers_reading
+from .messages import KEY, Job, MergedRate, WorkerSecond, decode_second
+from .worker_registry import KnownWorker, Master, WorkerRegistry
 
 POLL_S = 0.05
 
@@ -211,7 +205,7 @@ class MasterEngine:
             if worker is None:
                 continue
             try:
-                second = report if isinstance(report, WorkerSecond) else placed(decode(report), worker.clock.offset_s)
+                second = report if isinstance(report, WorkerSecond) else placed(decode_second(report), worker.clock.offset_s)
             except InputError as error:
                 self.registry.unusable.append((client_id, str(error)))
                 continue

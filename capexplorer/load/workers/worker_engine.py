@@ -6,26 +6,56 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, NoReturn
+from uuid import uuid4
 
 import gevent
 import msgspec
 from gevent.event import Event
 from locust import __version__
 from locust.env import Environment
-from locust.rpc import Message
+from locust.rpc import Message, zmqrpc
 from locust.runners import STATE_INIT, STATE_RUNNING, WorkerRunner
 
+from ...errors import InputError
 from ...model.load import OfferedRate
 from ...model.readings import GeneratorReading, PortsReading
 from ..engine import EngineContext
-from ..in_process import InProcessEngine
 from ..lag import Lag
-from ..offered.pool import Pool
-from ..offered.pool_users import WorkerUsers
+from ..local_engine import InProcessEngine
+from ..offering import Pool, WorkerUsers
 from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
-from . import message_kinds, offered_rate
-from .second import KEY, USER_ERRORS_MOST, UserErrorCount, WorkerSecond
+from . import messages
+from . import messages as jobs
+from .messages import HELLO, JOB, KEY, REFUSED, USER_ERRORS_MOST, Job, UserErrorCount, WorkerHello, WorkerSecond
+
+# -- joining -------------------------------------------------------------------------------------------------------------------
+# A worker's request for its job, over a connection used only for that. In the load thread.
+
+
+ASK_EVERY_S = 2.0
+"""Time to wait for an answer before asking again: the run may start later than its workers."""
+
+
+def ask(host: str, port: int, hello: WorkerHello, within_s: float) -> Job:
+    """The job. Raises InputError if the run refuses this worker, or does not answer in time (there is no run, or secrets
+    differ).
+    """
+    client = zmqrpc.Client(host, port, f"{hello.host}_{uuid4().hex}")  # type: ignore[no-untyped-call]
+    deadline_s = time.monotonic() + within_s
+    try:
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            client.send(Message(HELLO, jobs.packed(hello), ""))  # type: ignore[no-untyped-call]
+            with gevent.Timeout(min(left_s, ASK_EVERY_S), False):
+                answer = client.recv()  # type: ignore[no-untyped-call]
+                if answer.type == REFUSED:
+                    raise InputError(f"the run at {host}:{port} refuses this worker: {answer.data}")
+                if answer.type == JOB:
+                    return jobs.unpacked(answer.data, Job)
+    finally:
+        client.close(linger=0)  # type: ignore[no-untyped-call]
+    raise InputError(f"no answer of a run at {host}:{port} in {within_s:g} s: is it there, with the same secret and --bind?")
+
 
 # -- worker runner -------------------------------------------------------------------------------------------------------------
 # Locust's WorkerRunner, which in addition identifies itself, reports each second, and stops its users if the master is
@@ -85,24 +115,24 @@ class Worker(WorkerRunner):
 
     def connect_to_master(self) -> None:
         """Identify this worker, and then report that it is ready."""
-        self.send_message(message_kinds.WHO, self._hello)  # type: ignore[arg-type]
+        self.send_message(messages.WHO, self._hello)  # type: ignore[arg-type]
         super().connect_to_master()  # type: ignore[no-untyped-call]
 
     def handle_message(self, msg: Message) -> None:
         """Handle our own kinds of messages, and let Locust handle its own."""
         self._heard_s = time.monotonic()
         match msg.type:
-            case message_kinds.CLOCK:
-                self.send_message(message_kinds.CLOCK, {**msg.data, "worker_s": time.monotonic()})
-            case message_kinds.GRID:
+            case messages.CLOCK:
+                self.send_message(messages.CLOCK, {**msg.data, "worker_s": time.monotonic()})
+            case messages.GRID:
                 self._on_boundary(msg.data["boundary_s"])
-            case message_kinds.LEVEL:
+            case messages.LEVEL:
                 self._on_level(int(msg.data))
-            case offered_rate.RATE:
+            case messages.RATE:
                 self._on_rate(self, msg.data)
-            case offered_rate.RATE_ENDED:
+            case messages.RATE_ENDED:
                 self._on_rate(self, None)
-            case message_kinds.REFUSED:
+            case messages.REFUSED:
                 self.ended_because = str(msg.data)
             case "quit":
                 self.has_ended = True  # the main thread sees this and ends the process gracefully
@@ -177,10 +207,10 @@ class WorkerEngine(InProcessEngine):
         if data is None:
             offering.close(lambda: runner.user_count <= runner.target_user_count)
             return
-        users, rate = WorkerUsers(runner), offered_rate.from_message(data)
+        users, rate = WorkerUsers(runner), messages.from_message(data)
         if offering.pool is None:
             offering.pool = Pool(offering.dispatch, users, self._context.errors)
-        offering.offer(rate.offered, shares=users.shares(), began=lambda: runner.send_message(offered_rate.RATE_BEGAN, rate.turn))
+        offering.offer(rate.offered, shares=users.shares(), began=lambda: runner.send_message(messages.RATE_BEGAN, rate.turn))
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Do nothing: a worker's users follow the master's steps."""

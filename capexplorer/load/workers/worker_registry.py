@@ -10,21 +10,115 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
+import gevent
+from locust.env import Environment
+from locust.exception import RPCReceiveError
 from locust.rpc import Message
+from locust.runners import STATE_STOPPED, STATE_STOPPING, MasterRunner
+from msgpack import OutOfData  # type: ignore[import-untyped]
 
 from ...errors import InputError
 from ...model import outside
 from ...model.load import OfferedRate, Rate
-from ..load_reports import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
-from . import job as jobs
-from . import message_kinds, offered_rate, plain
-from .clock import ClockOffset
-from .job import Job, WorkerHello
-from .master import Master
-from .offered_rate import WorkerRate, split, to_message
-from .plain import PlainStats
+from ..engine import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
+from . import messages
+from . import messages as jobs
+from .merging import ClockOffset
+from .messages import Job, PlainStats, WorkerHello, WorkerRate, split, to_message
+
+# -- master --------------------------------------------------------------------------------------------------------------------
+# Locust's MasterRunner with our own rules on admitted and lost workers, and with dispatches that do not block messages.
+
+
+LOOK_EVERY_S = 0.25
+
+WHY_MOST = 200
+"""Characters of the reason why a worker is lost."""
+
+
+class MessageHandler(Protocol):
+    """Admits and removes workers, and handles their messages."""
+
+    def receive(self, client_id: str, message: Message) -> bool:
+        """Handle a message. Returns whether Locust must handle it too."""
+
+    def handled(self, client_id: str, message: Message) -> None:
+        """Called after Locust has handled a message."""
+
+    def lose(self, client_id: str, why: str) -> None:
+        """Remove a worker. Has no effect for another client."""
+
+    def check_workers(self) -> None:
+        """Called every LOOK_EVERY_S."""
+
+
+class Master(MasterRunner):
+    """The runner. Call `dispatch` in place of `start`, which does nothing."""
+
+    def __init__(self, environment: Environment, host: str, port: int, handler: MessageHandler) -> None:
+        self._handler = handler
+        super().__init__(environment, host, port)
+        receive = self.server.recv_from_client
+
+        def receive_well_formed() -> Any:
+            try:
+                return receive()  # type: ignore[no-untyped-call]
+            except (gevent.GreenletExit, RPCReceiveError):
+                raise
+            except (ValueError, TypeError, IndexError, OutOfData) as error:  # else malformed bytes end the receiving greenlet
+                raise RPCReceiveError(f"not a message: {error}") from error
+
+        self.server.recv_from_client = receive_well_formed  # type: ignore[method-assign]
+
+    def start(self, user_count: int, spawn_rate: float, wait: bool = False, user_classes: Any = None) -> None:
+        """Do nothing. Locust calls this when workers join or leave, in the greenlet that receives messages; the engine
+        dispatches in another one.
+        """
+
+    def dispatch(self, users: int, spawn_rate: float, classes: Any) -> None:
+        """Send users to workers at this rate. Blocks until all are sent, and up to a second more until they run."""
+        super().start(users, spawn_rate, user_classes=classes)
+
+    def heartbeat_worker(self) -> NoReturn:
+        """Call `check_workers` regularly, in place of Locust's count of heartbeats, of which a worker may miss four."""
+        while True:
+            gevent.sleep(LOOK_EVERY_S)
+            self._handler.check_workers()
+
+    def handle_message(self, client_id: str, msg: Message) -> None:
+        """Pass a message to the handler, and to Locust if the handler says so."""
+        try:
+            if self._handler.receive(client_id, msg):
+                super().handle_message(client_id, msg)
+                self._handler.handled(client_id, msg)
+        except Exception as error:  # noqa: BLE001 - else a message of one peer ends the greenlet that receives all messages
+            why = outside.text(f"its message `{msg.type}` cannot be read: {type(error).__name__}: {error}", WHY_MOST)
+            self._handler.lose(client_id, why)
+
+    def send_to(self, client_id: str, kind: str, data: Any = None) -> None:
+        """Send one message to one peer."""
+        self.server.send_to_client(Message(kind, data, client_id))  # type: ignore[no-untyped-call]
+
+    def active(self) -> list[Any]:
+        """Locust's worker nodes that users can be sent to."""
+        return [*self.clients.ready, *self.clients.spawning, *self.clients.running]
+
+    def forget(self, client_id: str) -> None:
+        """Remove this worker from Locust's list, so that it gets no users."""
+        node = self.clients.get(client_id)
+        if node is None:
+            return
+        del self.clients[client_id]
+        if self._users_dispatcher is not None:
+            self._users_dispatcher.remove_worker(node)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the locustfile has stopped the test."""
+        return self.state in (STATE_STOPPING, STATE_STOPPED)
+
 
 SILENT_S = 3.0
 """Seconds without a message after which a worker is lost: the time of three reports. A suspended worker is marked within four."""
@@ -106,10 +200,10 @@ class WorkerRegistry:
 
     def _of_stranger(self, client_id: str, message: Message) -> bool:
         match message.type:
-            case message_kinds.HELLO:
+            case messages.HELLO:
                 self._greet(client_id, message.data)
-            case message_kinds.WHO:
-                self._introduced[client_id] = jobs.decode(message.data, WorkerHello)
+            case messages.WHO:
+                self._introduced[client_id] = jobs.unpacked(message.data, WorkerHello)
             case "client_ready":
                 if client_id in self._introduced or self._accepts_plain:
                     return True
@@ -120,7 +214,7 @@ class WorkerRegistry:
 
     def _greet(self, client_id: str, data: object) -> None:
         try:
-            hello = jobs.decode(data, WorkerHello)
+            hello = jobs.unpacked(data, WorkerHello)
         except InputError as error:
             self._refuse(client_id, "a worker", str(error))
             return
@@ -128,22 +222,22 @@ class WorkerRegistry:
         if why is not None:
             self._refuse(client_id, hello.host, why)
         else:
-            self._send(client_id, message_kinds.JOB, jobs.encode(self._job))
+            self._send(client_id, messages.JOB, jobs.packed(self._job))
 
     def _refuse(self, client_id: str, host: str, why: str) -> None:
-        self._send(client_id, message_kinds.REFUSED, why)
+        self._send(client_id, messages.REFUSED, why)
         self._send(client_id, "quit")
         self._report(WorkerRefused(host, why))
 
     def _of_worker(self, client_id: str, worker: KnownWorker, message: Message) -> bool:
-        if worker.is_plain and message.type.startswith(message_kinds.PREFIX):
+        if worker.is_plain and message.type.startswith(messages.PREFIX):
             raise ValueError("a plain Locust worker has no such message")
-        plain.check(message.type, message.data)
+        messages.check_locusts_own(message.type, message.data)
         match message.type:
             case "client_ready" if self.master is not None and client_id in self.master.clients:
                 self._send(client_id, "ack", {"index": 0})  # it repeated the message, since the first answer took long
                 return False
-            case message_kinds.CLOCK:
+            case messages.CLOCK:
                 sent_s, worker_s = (outside.number(message.data[name]) for name in ("sent_s", "worker_s"))
                 if sent_s is None or worker_s is None:
                     raise ValueError("a time that is no number")
@@ -153,7 +247,7 @@ class WorkerRegistry:
                 if worker.trips < CLOCK_TRIPS_AT_FIRST:
                     self._ask_clock(client_id, worker)
                 return False
-            case message_kinds.ENDED:
+            case messages.ENDED:
                 if message.data not in ("stop", "quit"):
                     raise ValueError("neither stop nor quit")
                 self._report(RunnerEnded(message.data))
@@ -161,7 +255,7 @@ class WorkerRegistry:
             case "quit":
                 self._remove(client_id, "left")
                 return False
-            case offered_rate.RATE_BEGAN:
+            case messages.RATE_BEGAN:
                 worker.rate_turn = int(message.data)
                 self._report_rate_if_begun()
                 return False
@@ -234,19 +328,19 @@ class WorkerRegistry:
         self._rate = whole = WorkerRate(turn=self._rate_turn, offered=offered)
         own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
         for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
-            self._send(client_id, offered_rate.RATE, to_message(rate))
+            self._send(client_id, messages.RATE, to_message(rate))
 
     def end_rate(self) -> None:
         """End the offered rate."""
         self._rate = None
         for client_id in self.workers:
-            self._send(client_id, offered_rate.RATE_ENDED)
+            self._send(client_id, messages.RATE_ENDED)
 
     def begin_level(self, index: int) -> None:
         """Let workers attribute requests from now on to this level."""
         for client_id, worker in self.workers.items():
             if not worker.is_plain:
-                self._send(client_id, message_kinds.LEVEL, index)
+                self._send(client_id, messages.LEVEL, index)
 
     def _report_rate_if_begun(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):
@@ -273,11 +367,11 @@ class WorkerRegistry:
 
     def _ask_clock(self, client_id: str, worker: KnownWorker) -> None:
         worker.asked_s = time.monotonic()
-        self._send(client_id, message_kinds.CLOCK, {"sent_s": worker.asked_s})
+        self._send(client_id, messages.CLOCK, {"sent_s": worker.asked_s})
 
     def _send_boundary(self, client_id: str, worker: KnownWorker) -> None:
         if self.boundary_s is not None and worker.clock.is_known:
-            self._send(client_id, message_kinds.GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
+            self._send(client_id, messages.GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
         assert self.master is not None  # no message arrives before there is a master

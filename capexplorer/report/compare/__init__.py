@@ -7,8 +7,8 @@ Pure: reads timelines, never files. Noise is the variation within the sessions p
 """
 
 from .comparison import Comparison, Session
+from .curves import curve_of_last
 from .estimates import SecondLatencies
 from .pairing import compare
-from .session_curves import curve_of_last
 
 __all__ = ["Comparison", "SecondLatencies", "Session", "compare", "curve_of_last"]

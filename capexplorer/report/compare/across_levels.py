@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from .difference import FIGURES, INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
-from .estimates import Estimate, counted_error
-from .significance import DEGREES_MOST, FALSE_MOST, probability, threshold, welch
+from .estimates import DEGREES_MOST, FALSE_MOST, Estimate, counted_error, probability, threshold, welch
 
 # -- robust mean ---------------------------------------------------------------------------------------------------------------
 # The weighted mean of the changes at several levels, robust against outliers.

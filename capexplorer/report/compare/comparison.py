@@ -15,8 +15,7 @@ from ...wording.quantities import offered_rate
 from .across_levels import OverallChange
 from .difference import Difference
 from .environment import Differing, RunConditions
-from .estimates import Estimate, SecondLatencies
-from .significance import DEGREES_MOST
+from .estimates import DEGREES_MOST, Estimate, SecondLatencies
 
 CAPACITY_DEGREES = 2.0
 """Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""

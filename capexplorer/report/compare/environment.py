@@ -16,8 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from ... import wording
-from ...model.clients import clients_of
-from ...model.events import Header
+from ...model.events import Header, clients_of
 from ...model.limits import limits_in_profile
 from ...wording import quantities
 

@@ -13,7 +13,7 @@ from ...wording.quantities import offered_rate
 from . import sentences
 from .comparison import Comparison, Pair
 from .difference import Difference
-from .significance import FALSE_MOST, significant_by_holm
+from .estimates import FALSE_MOST, significant_by_holm
 
 NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", "failure_ratio")
 OF_THE_CURVE = ("knee", "capacity")

@@ -13,10 +13,11 @@ from itertools import pairwise
 from statistics import median
 
 from ...errors import InputError
-from ...model.clients import clients_of
-from . import rates
+from ...model.events import clients_of
+from . import curves
 from .across_levels import OverallChange, Pairs, failure_change, latency_change, overall_change, service_time_change, with_scatter
 from .comparison import Comparison, Curve, MatchedLevel, Pair, Session
+from .curves import curve_of, epochs_of
 from .difference import (
     CLAIMED_FIGURES,
     CLAIMED_LATENCIES,
@@ -31,9 +32,7 @@ from .difference import (
     overhead_difference,
 )
 from .environment import conditions, distinction, subject
-from .estimates import Estimate, pooled
-from .session_curves import curve_of, epochs_of
-from .significance import FALSE_MOST, significant_by_holm
+from .estimates import FALSE_MOST, Estimate, pooled, significant_by_holm
 
 # -- level noise ---------------------------------------------------------------------------------------------------------------
 # Widens the errors of a figure if it varies more between levels than its batches of seconds show.
@@ -165,7 +164,7 @@ def _with_rate_claims(pair: Pair) -> Pair:
     family = {(each.per_s, name): each[name].p for each in pair.rates for name in CLAIMED_RATE_FIGURES}
     measured = {key: p for key, p in family.items() if p is not None}
     singles = significant_by_holm(measured, FALSE_MOST if asked is None else FALSE_MOST - CLAIMED_RATE)
-    rates = tuple(
+    curves = tuple(
         replace(
             each,
             differences=tuple(
@@ -175,7 +174,7 @@ def _with_rate_claims(pair: Pair) -> Pair:
         for each in pair.rates
     )
     claimed = capacity and replace(capacity, claimed=capacity.counts and asked is not None and asked < CLAIMED_RATE)
-    return replace(pair, rates=rates, rate_capacity=claimed)
+    return replace(pair, rates=curves, rate_capacity=claimed)
 
 
 def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, ...]:
@@ -284,10 +283,10 @@ def pair_of(before: Curve, after: Curve) -> Pair:
     if before.rate_points and after.rate_points:
         found = replace(
             found,
-            rates=tuple(rates.matched(before, after, compared)),
-            rates_only_before=rates.only(before.rate_points, after.rate_points),
-            rates_only_after=rates.only(after.rate_points, before.rate_points),
-            rate_capacity=rates.capacity_moved(before, after),
+            rates=tuple(curves.matched(before, after, compared)),
+            rates_only_before=curves.only(before.rate_points, after.rate_points),
+            rates_only_after=curves.only(after.rate_points, before.rate_points),
+            rate_capacity=curves.capacity_moved(before, after),
         )
     return with_claims(found)
 

@@ -30,8 +30,7 @@ from ...model.controls import (
     WatchPart,
     Zero,
 )
-from ...model.load import Rate, Users
-from ...model.offered import RATE_LEAST_PER_S, RATE_MOST_PER_S
+from ...model.load import RATE_LEAST_PER_S, RATE_MOST_PER_S, Rate, Users
 from ...model.proposals import GoTo, Proposal
 from ...model.watched import parsed_part
 from ...wording import quantities
@@ -41,9 +40,9 @@ from ..dialogs.forms import TargetForm
 from ..display_options import Palette
 from ..keybar import Performs
 from ..keys import STEPS, ScreenName
-from ..panes.status_view import View
-from . import controls_text
-from .protocols import ScreenAccess
+from ..protocols import ScreenAccess, View
+from ..render.text import span
+from . import watching
 
 # -- answers -------------------------------------------------------------------------------------------------------------------
 # Checks of typed answers: why an answer is invalid, as a sentence; None if it is valid.
@@ -274,7 +273,7 @@ class LiveRunActions:
             spawn_rate=state.spawn_rate,
             can_restart=setup.can_restart,
             autopilot=state.autopilot,
-            controls=controls_text.controls_line(state) if self._screen.timeline.ended is None else "",
+            controls=watching.controls_line(state) if self._screen.timeline.ended is None else "",
             has_controls=state.holds,
             controls_asked=state.holds and state.asked_by is not None,
         )
@@ -318,7 +317,7 @@ class LiveRunActions:
 
     def action_controls(self) -> None:
         """Ask for the controls, or hand them to the screen that asks."""
-        self._screen.show_message(controls_text.passed_on(self.controls))
+        self._screen.show_message(watching.passed_on(self.controls))
 
     # -- the next step
 
@@ -492,7 +491,7 @@ class LiveRunActions:
     def _may_steer(self) -> bool:
         """As `_steers`; otherwise show why a key has no effect."""
         if self._is_running() and not self._steers:
-            self._screen.show_message(controls_text.refusal(self.state), alarm=True)
+            self._screen.show_message(watching.refusal(self.state), alarm=True)
         return self._steers
 
     def _do(self, control: Control, done: str = "") -> None:
@@ -509,3 +508,47 @@ class LiveRunActions:
 
     def _put(self, question: Ask, answered: Callable[[str], None]) -> None:
         self._screen.ask(question, lambda answer: answered(answer) if answer is not None else None)
+
+
+# -- steering attached ---------------------------------------------------------------------------------------------------------
+# Steers a run of another process as its own screen does, except that quitting ends only this screen.
+
+
+class AttachedRunActions(LiveRunActions):
+    """The actions on a run of another process."""
+
+    ends_run = False
+    """Whether the user has ended the run from this screen, which is then closed."""
+
+    @property
+    def quit_question(self) -> str | None:
+        """A sentence on when the load will end after this screen, which has the controls, is closed; None without load."""
+        if self.ends_run or not self.state.holds or super().quit_question is None:
+            return None
+        return (
+            f"The run goes on. Load by hand that no screen steers ends after {span(self.controls.setup.unattended_s)};"
+            " a plan and the autopilot go on to their end. Q ends the run now."
+        )
+
+    def quit(self) -> None:
+        """Do nothing: the run continues without this screen."""
+
+    def action_detach(self) -> None:
+        """Close this screen without a question."""
+        self._screen.leave_run()
+
+    def action_stop(self) -> None:
+        """End the run, for all of its screens, and close this one."""
+        if self._screen.timeline.ended is not None:
+            return self._screen.leave()
+        if not self._may_steer():
+            return
+        others = f", for all {self.state.screens} screens" if self.state.screens > 1 else ""
+        question = f"The load ends{others}. The session is saved."
+        self._screen.ask(Confirm("End the run?", question, "end it"), lambda sure: self._end() if sure else None)
+
+    def _end(self) -> None:
+        if self._may_steer():
+            self.controls.do(EndRun())
+            self.ends_run = True
+            self._screen.leave()

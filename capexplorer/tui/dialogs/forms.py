@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ...errors import InputError
-from ...model.param import Param
+from ...model.controls import Param
 from ...model.timeline import Timeline
 from ...wording.quantities import size
 from ..render.text import safe, shorten

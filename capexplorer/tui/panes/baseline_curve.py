@@ -91,7 +91,7 @@ def difference_at(timeline: Timeline, tick: int | None, baseline: Curve) -> str:
     """`20 users: goodput 61.2 → 59.0/s (−4%, within noise), p95 210 → 235 ms (about +12%)`: from the baseline to the level of
     this tick; None: to the latest level.
     """
-    from ...report.compare.at_load import differences
+    from ...report.compare.difference import differences
 
     level = timeline.level if tick is None else timeline.level_at(tick)
     if level is None:

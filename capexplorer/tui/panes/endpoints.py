@@ -14,7 +14,7 @@ from ... import wording
 from ...model.events import EndpointTick
 from ...model.level import Level
 from ...model.load import Rate
-from ...model.merged import tick_latency
+from ...model.slice import tick_latency
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities

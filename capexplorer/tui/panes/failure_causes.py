@@ -10,8 +10,8 @@ from textual.strip import Strip
 from ... import wording
 from ...model.events import Mark
 from ...model.findings import Cause
-from ...model.grades import SEVERITIES
 from ...model.timeline import Timeline
+from ...model.verdicts import SEVERITIES
 from ..display_options import Palette
 from ..render import text
 from .blocks import Block

@@ -36,7 +36,7 @@ from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
 from .journal import JournalEntry, entry_lines
 from .pane import ScrollingPane
-from .resource_row import packed
+from .resource_rows import packed
 
 # -- latency histogram ---------------------------------------------------------------------------------------------------------
 # A latency histogram: a chart with the share of values in each column on a logarithmic axis of latency, then the shares in

@@ -24,7 +24,7 @@ from textual.widget import Widget
 from ...errors import SessionError
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions
-from ..messages import ChartClicked, FeedFailed
+from ..protocols import ChartClicked, FeedFailed
 from ..render import text
 from ..render.chart import Chart, x_at
 from ..render.draw import Plotter, draw_chart, message

@@ -13,20 +13,19 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ... import wording
-from ...model.clients import clients_of
-from ...model.events import Command, TargetState, Verdict
+from ...model.events import Command, TargetState, Verdict, clients_of
 from ...model.load import NO_LOAD, Rate, Users
-from ...model.rate_verdicts import RateLevelVerdict
 from ...model.timeline import Timeline
+from ...model.verdicts import RateLevelVerdict
 from ...wording import quantities
 from ..display_options import Palette
+from ..protocols import JOURNAL_BACK, View, last_of_autopilot
 from ..render import text
 from ..render.text import Piece
-from . import ports
+from . import resource_rows
 from .failure_causes import VERDICT_LINES, color_of
 from .failures import tally
 from .pane import changed_regions
-from .status_view import JOURNAL_BACK, View, last_of_autopilot
 
 # -- groups --------------------------------------------------------------------------------------------------------------------
 # A line of groups of text. In a narrow terminal the least important groups are left out; no group is cut.
@@ -240,7 +239,7 @@ def problems(timeline: Timeline, palette: Palette) -> list[Group]:
         groups.append(
             Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2)
         )  # a narrow terminal has the count on a tab
-    short = ports.shortage(timeline)
+    short = resource_rows.shortage(timeline)
     if short is not None:
         style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
         groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict states it if exhausted

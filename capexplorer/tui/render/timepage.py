@@ -20,7 +20,7 @@ from ...model.findings import MarkKind
 from ...model.level import Level
 from ...model.load import Users
 from ...model.timeline import Timeline
-from ...report.listed_findings import marked_s
+from ...report.statements import marked_s
 from ...wording.quantities import offered_rate
 from ..display_options import DisplayOptions, Palette
 from .axis import page

@@ -23,13 +23,12 @@ from ...report.compare.comparison import Comparison, MatchedLevel, MatchedRate, 
 from ...report.compare.difference import FIGURES, Difference
 from ...report.compare.environment import Differing
 from ...wording.quantities import latency_title
-from ..base_app import SignalledApp
+from ..base_app import SignalledApp, palette_of
 from ..display_options import Palette
 from ..keybar import LIKE_LESS, KeyLine, clickable
 from ..preferences import Preferences
 from ..render.text import pad, safe, shorten, wrap
 from ..terminal import Terminal
-from ..themes import palette_of
 from . import compare_charts
 from .compare_charts import colors
 

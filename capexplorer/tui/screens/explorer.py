@@ -20,26 +20,21 @@ from textual.screen import ModalScreen, Screen
 from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
-from ..actions.protocols import Actions
-from ..base_app import SignalledApp
+from ..base_app import SignalledApp, palette_of
 from ..display_options import Palette
 from ..feed import Change, Feed
 from ..keybar import Performs, bindings, performs
 from ..keys import ScreenName
-from ..messages import ChartClicked, FeedFailed, RunLeft
 from ..panes.inspected import InspectArea
 from ..panes.pane import ChartPane, Pane
-from ..panes.status_view import View
 from ..preferences import Preferences
-from ..themes import palette_of
+from ..protocols import Actions, ChartClicked, FeedFailed, RunLeft, View
 from ..typeahead import TypeAhead
-from .arrangement import FAILURES, JOURNAL, Arrangement, Form
-from .baseline_choice import BaselineChoice, Baselines
+from .arrangement import FAILURES, JOURNAL, Arrangement, Form, StatusLines
 from .detail_screens import DetailScreens, LevelScreen
 from .help import Help
 from .inspecting import Inspecting
-from .status_lines import StatusLines
-from .view_options import Exporting, ViewOptions
+from .view_options import BaselineChoice, Baselines, Exporting, ViewOptions
 
 Answer = TypeVar("Answer")
 

@@ -30,9 +30,9 @@ from ..preferences import Preferences
 from ..render.text import safe, shorten, wrap
 from .compare import CompareScreen
 from .help import Help
-from .profiles import ProfileEntry, profile_detail, profile_line
 from .sessions import (
     COLUMNS,
+    ProfileEntry,
     SavedSessions,
     SessionLevels,
     SessionRow,
@@ -41,6 +41,8 @@ from .sessions import (
     heading,
     matching,
     ordered,
+    profile_detail,
+    profile_line,
     session_line,
     title,
 )

@@ -2,18 +2,159 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from ...errors import InputError
+from ...model.figures import LevelBin
+from ...model.histogram import LatencyHistogram
+from ...model.level import Level
 from ...model.timeline import Timeline
 from ...wording.quantities import size
-from ..actions.protocols import ScreenAccess
-from ..clipboard import in_tmux, sequences
+from ..dialogs.ask import Ask
 from ..dialogs.forms import ExportForm
 from ..display_options import DisplayOptions, LatencyForm, Palette
-from ..frozen_timeline import frozen_copy
-from .baseline_choice import BaselineChoice
+from ..panes.baseline_curve import difference_at
+from ..protocols import ScreenAccess
 from .inspecting import Inspecting
+
+if TYPE_CHECKING:
+    from ...report.compare.comparison import Curve
+
+
+# -- clipboard -----------------------------------------------------------------------------------------------------------------
+# Writes to the terminal's clipboard by the escape sequence OSC 52, which also works over SSH.
+#
+# A terminal does not report whether it accepted the sequence. tmux accepts it with `set-clipboard on`, and passes it through in
+# its own envelope with `allow-passthrough on`; both are sent. GNU screen passes envelopes of 768 bytes through.
+
+
+_SCREEN_MOST = 700
+"""Most characters in an envelope of GNU screen."""
+
+
+def sequences(text: str, environment: Mapping[str, str]) -> str:
+    """The text to write to the terminal, so that its clipboard has `text`."""
+    plain = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}\a"
+    if in_tmux(environment):
+        return f"{plain}\x1bPtmux;\x1b{plain}\x1b\\"
+    if environment.get("STY"):
+        parts = (plain[begin : begin + _SCREEN_MOST] for begin in range(0, len(plain), _SCREEN_MOST))
+        return "".join(f"\x1bP{part}\x1b\\" for part in parts)
+    return plain
+
+
+def in_tmux(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is tmux, on this machine or on the one that the SSH session came from."""
+    return bool(environment.get("TMUX")) or environment.get("TERM", "").startswith("tmux")
+
+
+# -- frozen timeline -----------------------------------------------------------------------------------------------------------
+# A copy of a timeline at one time, shown while the display is paused and events continue to be folded into the original.
+
+
+def frozen_copy(timeline: Timeline) -> Timeline:
+    """A copy that later events do not change. It shares the columns, which only grow: `ticks` is its own length."""
+    frozen = copy.copy(timeline)
+    frozen.levels = [level if level.closed else _FrozenLevel(level) for level in timeline.levels]
+    frozen.marks, frozen.journal, frozen.log = dict(timeline.marks), list(timeline.journal), list(timeline.log)
+    frozen.verdicts, frozen.parts = dict(timeline.verdicts), dict(timeline.parts)
+    frozen.failures = {key: copy.copy(count) for key, count in timeline.failures.items()}
+    return frozen
+
+
+class _FrozenLevel(Level):
+    """An open level whose figures no longer change."""
+
+    def __init__(self, level: Level) -> None:
+        super().__init__(level.opened, level.first_index, level.opened_index)
+        self._figures, self._endpoints, self._settled_s = level.figures, level.endpoints, level.settled_s
+        self._bins, self._histogram = level.bins, level.histogram.copy()
+
+    @property
+    def settled_s(self) -> float | None:
+        return self._settled_s
+
+    @property
+    def histogram(self) -> LatencyHistogram:
+        return self._histogram
+
+    @property
+    def bins(self) -> tuple[LevelBin, ...]:
+        return self._bins
+
+
+# -- baseline choice -----------------------------------------------------------------------------------------------------------
+# The baseline: a saved session whose curve is drawn behind this one's. With the keys that choose it, and show or hide it.
+
+
+HINT = "a session's id, its beginning, or a path; SESSION#1 is its epoch 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """The source of baselines."""
+
+    read: Callable[[str], Curve]
+    """Reads the curve of the session with this id or path. Raises InputError with a message of one line."""
+    first: Curve | None = None
+    """The baseline that is drawn from the start."""
+
+
+class BaselineChoice:
+    """The chosen baseline. `draw` is called after each change. `baselines` None: sessions cannot be read here."""
+
+    def __init__(self, screen: ScreenAccess, baselines: Baselines | None, draw: Callable[[], None]) -> None:
+        self._screen, self._baselines, self._draw = screen, baselines, draw
+        self._curve = baselines.first if baselines is not None else None
+        self._is_on = self._curve is not None
+
+    @property
+    def shown(self) -> Curve | None:
+        """The curve to draw; None: none."""
+        return self._curve if self._is_on else None
+
+    def difference(self, timeline: Timeline, tick: int | None) -> str:
+        """How the level of this tick differs from the baseline, and the baseline's name; empty while none is drawn. `tick` None:
+        the latest level.
+        """
+        curve = self.shown
+        return "" if curve is None else f"{difference_at(timeline, tick, curve)}; baseline {curve.name}"
+
+    def action_baseline(self) -> None:
+        """Show or hide the baseline; ask for one if none is chosen yet."""
+        if self._curve is None:
+            return self.action_choose_baseline()
+        self._is_on = not self._is_on
+        self._screen.show_message(f"baseline {self._curve.name}: {'on' if self._is_on else 'off'}")
+        self._draw()
+
+    def action_choose_baseline(self) -> None:
+        """Ask for another baseline."""
+        if self._baselines is None:
+            return self._screen.show_message("no session can be read here")
+        named = self._curve.name if self._curve is not None else "last"
+        self._screen.ask(Ask("Which session as the baseline?", HINT, self._wrong, value=named), self._chosen)
+
+    def _wrong(self, answer: str) -> str | None:
+        """Read the session that was typed. Returns why that failed, which keeps the question open; None if it succeeded."""
+        assert self._baselines is not None
+        try:
+            self._curve = self._baselines.read(answer)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def _chosen(self, answer: str | None) -> None:
+        if answer is not None and self._curve is not None:
+            self._is_on = True
+            self._screen.show_message(f"baseline {self._curve.name}: on")
+            self._draw()
+
 
 FORMS: Mapping[LatencyForm, str] = {"lines": "percentiles over time", "heatmap": "heatmap", "levels": "percentiles by level"}
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from capexplorer.analysis.detectors import detect
+from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.events import SCHEMA, Ended, EndpointTick, Event, Header, HostFacts, LevelOpened, Sample, TargetFacts
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline

@@ -24,8 +24,8 @@ from capexplorer.report import csv, formats, hgrm, html, locust_csv, markdown
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
+from capexplorer.session.beside import digest_of
 from capexplorer.session.catalog import entry_of
-from capexplorer.session.digest import digest_of
 from capexplorer.session.reader import open_session
 
 from .cases import Fuzzed, run_cases

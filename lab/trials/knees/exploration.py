@@ -7,7 +7,7 @@ import math
 
 import msgspec
 
-from capexplorer.run.current_epoch import CurrentEpoch
+from capexplorer.run.live_levels import CurrentEpoch
 from lab.simulation.virtual_run import VirtualRun
 
 from .finders import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World

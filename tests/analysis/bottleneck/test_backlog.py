@@ -8,8 +8,8 @@ import msgspec
 from session.samples import HEADER
 
 from analysis.loads import FACTS
-from capexplorer.analysis.bottleneck.backlog import Backlog, backlog_of
 from capexplorer.analysis.bottleneck.measured_level import measured_levels
+from capexplorer.analysis.bottleneck.queue_rules import Backlog, backlog_of
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import EndpointTick, Event, LevelOpened, Sample
 from capexplorer.model.timeline import Timeline

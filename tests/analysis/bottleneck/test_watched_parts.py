@@ -10,9 +10,8 @@ import pytest
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis.bottleneck import bottlenecks
-from capexplorer.analysis.bottleneck.found import Found
 from capexplorer.analysis.bottleneck.level_judgement import located
-from capexplorer.analysis.bottleneck.measured_level import MeasuredLevel, measured_levels
+from capexplorer.analysis.bottleneck.measured_level import Found, MeasuredLevel, measured_levels
 from capexplorer.analysis.bottleneck.watched_parts import watched_parts
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from capexplorer.analysis.causes.cause_of_request import belongs_to_mark
+from capexplorer.analysis.causes.resolve import belongs_to_mark
 from capexplorer.model.events import Ended, Event, FailureTick, Mark, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.model.kept_request import RequestBrief

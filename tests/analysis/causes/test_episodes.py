@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.causes.episode import Episodes
-from capexplorer.analysis.causes.occurrence import Occurrence
+from capexplorer.analysis.causes.episode import Episodes, Occurrence
 from capexplorer.model.events import Ended, Event, Header, HostFacts, LevelOpened, Target, TargetFacts
 from capexplorer.model.load import Users
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.causes.recent_readings import (
+from capexplorer.analysis.causes.confirmation import (
     KEPT,
     RecentReadings,
     broken,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.causes.users_at_cap import UsualTimes, users_at_cap
+from capexplorer.analysis.causes.conditions import UsualTimes, users_at_cap
 from capexplorer.model.events import Drops, EndpointTick, OfferedTick
 
 from ..seconds import cause_marks, latest_by_id, second

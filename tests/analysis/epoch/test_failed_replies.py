@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.epoch.part_figures import replied_shares
+from capexplorer.analysis.epoch.level_seconds import replied_shares
 from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample
 from capexplorer.model.timeline import Timeline
 

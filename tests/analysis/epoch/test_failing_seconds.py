@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.failing_seconds import failing_changes, faulty_last_seconds, slow_last_seconds
+from capexplorer.analysis.epoch.level_seconds import failing_changes, faulty_last_seconds, slow_last_seconds
 
 REQUESTS = [6, 5, 6, 7, 5, 6, 0, 0, 0, 6, 5, 7]
 

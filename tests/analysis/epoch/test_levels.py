@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.analysis.epoch.levels import LevelClock, TickCounts, settling_s
+from capexplorer.analysis.epoch.level_clock import LevelClock, TickCounts, settling_s
 
 NO_REQUESTS = TickCounts(requests=0, latency_sum_s=0.0, waits=0, wait_sum_s=0.0)
 

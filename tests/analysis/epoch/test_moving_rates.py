@@ -10,14 +10,13 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck import bottlenecks
-from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.epoch.epoch import epoch_of, rate_verdict
 from capexplorer.analysis.epoch.measured_rates import rate_ladder
-from capexplorer.analysis.epoch.rate_verdict import rate_verdict
 from capexplorer.analysis.ladder import Measured
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
-from capexplorer.model.rate_verdicts import RateVerdict
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.moving_rates import climbed, moving_rates
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System, Trouble

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session.samples import HEADER
 
-from capexplorer.analysis.epoch.part_figures import part_figures
+from capexplorer.analysis.epoch.level_seconds import part_figures
 from capexplorer.model.events import Drops, Event, LevelOpened, OfferedTick, Sample
 from capexplorer.model.timeline import Timeline
 

@@ -8,7 +8,7 @@ from capexplorer.analysis.epoch.measured_rates import backlog_above
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import Level
-from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.load import OfferedFigures
 
 
 def level(offered_per_s: float, in_flight_mean: float, *, settled: bool = True, ramp: bool = False) -> Level:

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder
-from capexplorer.analysis.epoch.rate_recovery import split
+from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder, split
+from capexplorer.analysis.knee.rate_capacity import judge_rates
+from capexplorer.analysis.knee.rate_level import RateLevel, pooled
 from capexplorer.analysis.ladder import LevelPart, Measured
-from capexplorer.analysis.rates.rate_capacity import judge_rates
-from capexplorer.analysis.rates.rate_level import RateLevel, pooled
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.offered import OfferedFigures
+from capexplorer.model.load import OfferedFigures
 from capexplorer.model.percentiles import Latency
-from capexplorer.model.rate_verdicts import RateVerdict
+from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.moving_rates import ramped_rates
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System, Trouble

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.analysis.epoch.neighbours import is_one_python_process, program_of
-from capexplorer.analysis.target_process import pid_of
 from capexplorer.model.events import Event, Header, HostFacts, Target, TargetFacts
-from capexplorer.model.timeline import Timeline
+from capexplorer.model.timeline import Timeline, pid_of
 
 
 def session(*events: Event, command: tuple[str, ...] = ()) -> Timeline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.failing_seconds import stalls
+from capexplorer.analysis.epoch.level_seconds import stalls
 
 CALM = 100.0
 """Longest response of a usual second, in ms."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.confidence import LITTLE_MOST, unaccounted_ratio
 from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.verdict_kinds import LITTLE_MOST, unaccounted_ratio
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 from capexplorer.wording import capacity

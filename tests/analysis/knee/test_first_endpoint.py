@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from session.samples import HEADER
 
-from capexplorer.analysis.knee.first_endpoint import first_endpoint, first_endpoint_at_rates
+from capexplorer.analysis.knee.degradation import first_endpoint, first_endpoint_at_rates
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
 from capexplorer.model.timeline import Timeline

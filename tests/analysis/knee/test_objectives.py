@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.knee.objectives import capacity_at
+from capexplorer.analysis.knee.degradation import capacity_at
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.knee.confidence import broken_line, kneedle
 from capexplorer.analysis.knee.crossing import curve_of
+from capexplorer.analysis.knee.verdict_kinds import broken_line, kneedle
 
 from ..ladders import ideal, rates
 

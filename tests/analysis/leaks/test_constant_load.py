@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from capexplorer.analysis.leaks.constant_load import pieces
+from capexplorer.analysis.growth import pieces
 
 PIECES = {
     "no values": ([], None, []),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analysis.loads import FACTS, Second, held_session, sample
-from capexplorer.analysis.leaks import leaks
-from capexplorer.analysis.leaks.trend import trend
+from capexplorer.analysis import leaks
+from capexplorer.analysis.growth import trend
 from capexplorer.model.events import HostFacts, Mark, Target
 from capexplorer.model.timeline import Timeline
 from lab.simulation import growth

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from capexplorer.analysis.rates.rate_capacity import judge_rates
-from capexplorer.analysis.rates.rate_level import RateLevel
-from capexplorer.model.rate_verdicts import RateCapacity
+from capexplorer.analysis.knee.rate_capacity import judge_rates
+from capexplorer.analysis.knee.rate_level import RateLevel
+from capexplorer.model.verdicts import RateCapacity
 
 SECONDS = 20
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.rates.level_state import LowLoad, low_load, state_of
-from capexplorer.analysis.rates.rate_level import RateLevel
+from capexplorer.analysis.knee.rate_level import LowLoad, RateLevel, low_load, state_of
 
 from .levels import SECONDS, level
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.rates.rate_level import RateLevel
+from capexplorer.analysis.knee.rate_level import RateLevel
 
 from .levels import SERVED, judged, level
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.rates.rate_capacity import judge_rates
+from capexplorer.analysis.knee.rate_capacity import judge_rates
 
 from .levels import SERVED, judged, level
 

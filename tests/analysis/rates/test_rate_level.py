@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from capexplorer.analysis.rates.rate_level import pooled
+from capexplorer.analysis.knee.rate_level import pooled
 
 from .levels import level
 

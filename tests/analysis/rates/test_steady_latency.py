@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from capexplorer.analysis.epoch.regime import latency_differs
-from capexplorer.analysis.rates.level_state import on_ladder, steady_latency_error_ms
-from capexplorer.analysis.rates.rate_level import RateLevel
+from capexplorer.analysis.knee.rate_level import RateLevel, on_ladder, steady_latency_error_ms
 
 from .levels import level
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capexplorer.load.offered.dispatch import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch, IdleUser, Iteration
-from capexplorer.load.offered.ledger import Entry, Ledger
+from capexplorer.load.arrivals import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch, Entry, IdleUser, Iteration, Ledger
 from capexplorer.model.events import Drops, OfferedTick
 
 

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from capexplorer.load.offered.schedule import ArrivalSchedule
-from capexplorer.model.offered import Arrivals
+from capexplorer.load.arrivals import ArrivalSchedule
+from capexplorer.model.load import Arrivals
 
 KOLMOGOROV_999 = 1.949
 """Kolmogorov's distribution at 99.9%: the greatest distance times the root of the number of values stays below it."""

@@ -10,10 +10,10 @@ from importlib.machinery import PathFinder
 import locust
 
 from capexplorer.load.guard import HostGuard
-from capexplorer.load.hooks import before_locust, hook_table
+from capexplorer.load.hooks import hook, hook_table
 from capexplorer.load.hooks.hook import Hook, in_place, put_in_place, while_in_place
 from capexplorer.load.hooks.task_hooks import Observers
-from capexplorer.load.offered.offering import Offering
+from capexplorer.load.offering import Offering
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 
@@ -31,7 +31,7 @@ def _is_in_place(hook: Hook) -> bool:
 
 def after_patching() -> list[str]:
     """Hooks of the run's start that are not in place."""
-    return [_name(hook) for hook in (*before_locust.BEFORE_LOCUST, *hook_table.AFTER_LOCUST) if not _is_in_place(hook)]
+    return [_name(hook) for hook in (*hook.BEFORE_LOCUST, *hook_table.AFTER_LOCUST) if not _is_in_place(hook)]
 
 
 def of_all_phases() -> list[str]:
@@ -40,7 +40,7 @@ def of_all_phases() -> list[str]:
     put_in_place(hook_table.GUARD, HostGuard())
     put_in_place(hook_table.USERS, Observers(recorder.activity, Offering(recorder.iterations), UserErrors()))
     put_in_place(hook_table.WORKERS, "secret")
-    with while_in_place(before_locust.AS_LOCUST_IS_IMPORTED):
+    with while_in_place(hook.AS_LOCUST_IS_IMPORTED):
         return [_name(hook) for hook in hook_table.TABLE if not _is_in_place(hook)]
 
 

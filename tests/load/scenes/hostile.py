@@ -12,8 +12,8 @@ import gevent
 from locust import User, constant
 from locust.exception import RescheduleTask, StopUser
 
-from capexplorer.load import bounded_waits
-from capexplorer.load.load_reports import RunnerEnded
+from capexplorer.load import locust_bounds
+from capexplorer.load.engine import RunnerEnded
 
 from .children import started
 from .rig import Idle, Rig, user_class
@@ -144,7 +144,7 @@ def no_tasks() -> dict[str, Any]:
 
 def an_on_stop_that_never_returns() -> list[Any]:
     """The step down continues without that user, whose sleep is interrupted."""
-    bounded_waits.STALLED_S = 2.0
+    locust_bounds.STALLED_S = 2.0
     rig = Rig(user_class("U", on_stop=lambda self: gevent.sleep(1e6)))
     rig.host.set_users(2, 100.0)
     rig.until(lambda: rig.spawned(2) == 1)
@@ -152,7 +152,7 @@ def an_on_stop_that_never_returns() -> list[Any]:
     found = [rig.until(lambda: rig.spawned(1) == 1), rig.reaches(1)]
     rig.host.set_users(3, 100.0)
     found += [rig.until(lambda: rig.spawned(3) == 1)]
-    bounded_waits.LAST_STOPS_S = 1.0
+    locust_bounds.LAST_STOPS_S = 1.0
     return [*found, rig.host.stop(), [each.text for each in rig.host.errors.waiting]]
 
 

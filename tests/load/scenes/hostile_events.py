@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capexplorer.load.kept.request_sampling import RequestSampling
+from capexplorer.load.kept_requests import RequestSampling
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model import outside

@@ -7,8 +7,8 @@ import itertools
 import tracemalloc
 from typing import Any
 
-from capexplorer.load.kept.request_sampling import RequestSampling
-from capexplorer.load.locust_stats import BoundedStats
+from capexplorer.load.kept_requests import RequestSampling
+from capexplorer.load.locust_bounds import BoundedStats
 from capexplorer.load.recorder import Recorder
 from capexplorer.session.redact_request import without_secrets
 

@@ -8,7 +8,7 @@ import locust
 import msgspec
 from locust.env import Environment
 
-from capexplorer.load.kept.request_sampling import RequestSampling
+from capexplorer.load.kept_requests import RequestSampling
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.recorder import Recorder
 from capexplorer.session import redact

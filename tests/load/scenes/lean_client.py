@@ -13,7 +13,7 @@ from locust.env import Environment
 from locust.exception import LocustError, ResponseError
 
 from capexplorer.load import bodies
-from capexplorer.load.lean.reply import Reply
+from capexplorer.load.lean.connection import Reply
 from capexplorer.load.signature import signature_of
 from capexplorer.users import LeanHttpUser
 

@@ -14,13 +14,23 @@ from locust.rpc import protocol
 
 from capexplorer.errors import InputError
 from capexplorer.load import native
-from capexplorer.load.load_reports import Report, Spawned, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from capexplorer.load.engine import Report, Spawned, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.load.workers import job as jobs
-from capexplorer.load.workers.job import Job, WorkerHello
+from capexplorer.load.workers import messages as jobs
 from capexplorer.load.workers.master_engine import MasterEngine, MasterOptions
-from capexplorer.load.workers.message_kinds import CLOCK, GRID, HELLO, JOB, REFUSED, WHO
-from capexplorer.load.workers.second import KEY, WorkerSecond, encode
+from capexplorer.load.workers.messages import (
+    CLOCK,
+    GRID,
+    HELLO,
+    JOB,
+    KEY,
+    REFUSED,
+    WHO,
+    Job,
+    WorkerHello,
+    WorkerSecond,
+    encode_second,
+)
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
 from capexplorer.profile import Task, Users
@@ -77,7 +87,7 @@ class _FakeWorker:
         self.socket.identity = name.encode()
         self.socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
         if hello is not None:
-            self.send(WHO, jobs.encode(hello))
+            self.send(WHO, jobs.packed(hello))
         self.send("client_ready", __version__)
 
     def send(self, kind: str, data: Any = None) -> None:
@@ -105,7 +115,7 @@ class _FakeWorker:
         }  # fmt: skip
         data: dict[str, Any] = {"stats": list(stats), "stats_total": total, "errors": {}, "user_classes_count": self.counts}
         data["user_count"] = sum(self.counts.values())
-        self.send("stats", data if second is None else {**data, KEY: encode(second)})
+        self.send("stats", data if second is None else {**data, KEY: encode_second(second)})
 
     def second(self, boundary_s: float, requests: int = 1) -> WorkerSecond:
         """The second that ends at this moment of the run, by this worker's own clock."""
@@ -255,8 +265,8 @@ def who_may_join() -> dict[str, Any]:
     rig = _Rig()
     found: dict[str, Any] = {}
     asking = {
-        "right": jobs.encode(HERE),
-        "another version": jobs.encode(WorkerHello(versions={**jobs.versions(), "capexplorer": "0.0"}, host="h", pid=1, cpus=1)),
+        "right": jobs.packed(HERE),
+        "another version": jobs.packed(WorkerHello(versions={**jobs.versions(), "capexplorer": "0.0"}, host="h", pid=1, cpus=1)),
         "no hello": b"\xff\x00",
     }
     for index, (name, hello) in enumerate(asking.items()):
@@ -265,7 +275,10 @@ def who_may_join() -> dict[str, Any]:
         socket.connect(f"tcp://127.0.0.1:{rig.engine.port}")
         socket.send(Message(HELLO, hello, "").serialize())
         answer = Message.unserialize(socket.recv()) if socket.poll(TIMEOUT_S * 1000) else None
-        found[name] = answer and [answer.type, jobs.decode(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data]
+        found[name] = answer and [
+            answer.type,
+            jobs.unpacked(answer.data, Job) == JOB_GIVEN if answer.type == JOB else answer.data,
+        ]
     plain = _FakeWorker(rig, "plain_1", hello=None)
     found["plain"] = rig.until(lambda: plain.of(REFUSED), plain) and plain.of(REFUSED)[0]
     found["refused"] = [each.why.split(":")[0] for each in rig.of(WorkerRefused)]

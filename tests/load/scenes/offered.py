@@ -14,14 +14,12 @@ from locust import TaskSet, User, constant, task
 from locust.exception import StopUser
 
 from capexplorer.load import native
-from capexplorer.load.engine import EngineContext
-from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.engine import EngineContext, Report, Spawned
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.load.offered.offering import Offering
-from capexplorer.load.offered.pool import CHUNK, Pool
+from capexplorer.load.offering import CHUNK, Offering, Pool
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
-from capexplorer.load.workers.offered_rate import WorkerRate, to_message
+from capexplorer.load.workers.messages import WorkerRate, to_message
 from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import Drops, OfferedTick

@@ -9,7 +9,7 @@ import locust
 import msgspec
 from locust.env import Environment
 
-from capexplorer.load.lean.reply import Reply
+from capexplorer.load.lean.connection import Reply
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.signature import signature_of
 

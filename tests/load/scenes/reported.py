@@ -14,7 +14,7 @@ from geventhttpclient.connectionpool import ConnectionPool
 from locust.env import Environment
 from locust.exception import CatchResponseError
 
-from capexplorer.load import attempts
+from capexplorer.load import request_counts
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.signature import _status, fold, links, signature_of
 
@@ -43,7 +43,7 @@ def _client(kind: type[locust.User]) -> Client:
         environment, seen = Environment(user_classes=[]), []
 
         def on_request(exception: Any = None, response: Any = None, **_: Any) -> None:
-            attempts.of_request(exception, response)
+            request_counts.attempts_of_request(exception, response)
             seen.append(None if exception is None else _described(exception, response))
 
         environment.events.request.add_listener(on_request)  # type: ignore[no-untyped-call]

@@ -9,7 +9,7 @@ from typing import Any
 from locust import User, constant, task
 
 from capexplorer.load import native
-from capexplorer.load.load_reports import Report, Spawned
+from capexplorer.load.engine import Report, Spawned
 from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.workload import Workload
 from capexplorer.model.load import Users

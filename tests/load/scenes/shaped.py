@@ -10,7 +10,7 @@ import gevent
 from locust import LoadTestShape, User
 
 from capexplorer.load import native
-from capexplorer.load.load_reports import ShapeEnded, ShapeStep
+from capexplorer.load.engine import ShapeEnded, ShapeStep
 
 from .rig import Rig, user_class
 

@@ -8,7 +8,7 @@ import msgpack  # type: ignore[import-untyped]
 from locust.event import Events
 from locust.stats import RequestStats, setup_distributed_stats_event_listeners
 
-from capexplorer.load.locust_stats import ERRORS_MOST, SECONDS_MOST, BoundedStats
+from capexplorer.load.locust_bounds import ERRORS_MOST, SECONDS_MOST, BoundedStats
 
 from .rig import Rig, user_class
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capexplorer.load.workers.second import WorkerSecond
+from capexplorer.load.workers.messages import WorkerSecond
 from capexplorer.model.events import EndpointTick
 from capexplorer.model.histogram import LatencyHistogram
 

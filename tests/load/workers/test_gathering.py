@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.workers.gathering import Gathering
+from capexplorer.load.workers.merging import Gathering
 
 from .seconds import second
 

@@ -11,12 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
-from capexplorer.load.workers import job as jobs
-from capexplorer.load.workers import plain
-from capexplorer.load.workers.job import WorkerHello
+from capexplorer.load.workers import messages
+from capexplorer.load.workers import messages as jobs
 from capexplorer.load.workers.merging import Merging
-from capexplorer.load.workers.plain import COUNT_MOST, PlainStats
-from capexplorer.load.workers.second import UserErrorCount, WorkerSecond, decode, encode
+from capexplorer.load.workers.messages import (
+    COUNT_MOST,
+    PlainStats,
+    UserErrorCount,
+    WorkerHello,
+    WorkerSecond,
+    decode_second,
+    encode_second,
+)
 from capexplorer.model import outside
 from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick
 from capexplorer.model.histogram import LatencyHistogram
@@ -127,7 +133,7 @@ def test_a_name_that_is_a_number_is_a_name() -> None:
 )
 def test_a_message_of_locusts_own_with_other_data_is_refused(kind: str, data: object) -> None:
     with pytest.raises(ValueError, match=r"^(Expected|Object missing)"):
-        plain.check(kind, data)
+        messages.check_locusts_own(kind, data)
 
 
 # -- workers of capexplorer, which know the secret
@@ -164,7 +170,7 @@ SECONDS = st.builds(
 @given(SECONDS)
 def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_recorded(lie: WorkerSecond) -> None:
     try:
-        found = decode(encode(lie))
+        found = decode_second(encode_second(lie))
     except InputError:
         return
     assert outside.struct(found)[1] == ()
@@ -179,21 +185,21 @@ def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_reco
 )
 def test_bytes_that_are_no_report_are_refused(junk: object) -> None:
     with pytest.raises(InputError):
-        decode(junk)
+        decode_second(junk)
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xc1", "text", None, b"\x81\xa1x" * 100_000])
 def test_bytes_that_are_no_hello_are_refused(junk: object) -> None:
     with pytest.raises(InputError):
-        jobs.decode(junk, WorkerHello)
+        jobs.unpacked(junk, WorkerHello)
 
 
 def test_a_machines_name_of_a_megabyte_is_refused() -> None:
     hello = WorkerHello(versions=jobs.versions(), host="x" * (1 << 20), pid=1, cpus=1)
     with pytest.raises(InputError, match="length <= 255"):
-        jobs.decode(jobs.encode(hello), WorkerHello)
+        jobs.unpacked(jobs.packed(hello), WorkerHello)
 
 
 def test_an_honest_second_passes_as_it_is() -> None:
     honest = second(10.0, endpoint("/a", 1.0, 2.0, failures=1))
-    assert decode(encode(honest)) == honest
+    assert decode_second(encode_second(honest)) == honest

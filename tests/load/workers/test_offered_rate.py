@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.workers.offered_rate import MergedRate, WorkerRate, from_message, split, to_message
+from capexplorer.load.workers.messages import MergedRate, WorkerRate, from_message, split, to_message
 from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import OfferedRate

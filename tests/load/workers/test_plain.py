@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from capexplorer.load.workers.clock import ClockOffset
-from capexplorer.load.workers.plain import PlainStats
+from capexplorer.load.workers.merging import ClockOffset
+from capexplorer.load.workers.messages import PlainStats
 
 
 def _report(requests: int, failures: int = 0) -> dict[str, Any]:

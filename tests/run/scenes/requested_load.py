@@ -14,8 +14,8 @@ import msgspec
 from capexplorer.load import native
 from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.model.load import Rate, Users
-from capexplorer.run.header import VERSIONED, versions
-from capexplorer.run.user_error_marks import UserErrorMarks, cause_of
+from capexplorer.run.run_failures import UserErrorMarks, cause_of
+from capexplorer.run.session_run import VERSIONED, versions
 from capexplorer.steer.requested_load import RequestedLoad
 
 

@@ -1,0 +1,291 @@
+"""Figures of some of a level's settled seconds, from columns: of its parts, and of seconds that other processes disturbed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from ...model.figures import LevelFigures
+from ...model.level import Level
+from ...model.slice import Slice
+from ...model.timeline import Timeline
+from ..knee.limit import REPLIED_LEAST
+from ..statistics import Series
+
+# -- part figures --------------------------------------------------------------------------------------------------------------
+# Figures of some of a level's settled seconds, from columns: of its parts, and of seconds that other processes disturbed.
+
+
+OF_NEIGHBOURS = {
+    "neighbours.cpu_ratio": "others_cpu_ratio",
+    "host.cpu_ratio": "host_cpu_ratio",
+    "target.cpu_ratio": "target_cpu_ratio",
+    "target.run_delay_ratio": "target_run_delay_ratio",
+}
+"""Readings that show whether other processes use the CPU that a part of a level needs (`neighbours`), and their columns."""
+
+
+def seconds_of_part(timeline: Timeline, level: Level, started_s: float, ended_s: float | None) -> list[int]:
+    """Column indices of a level's settled seconds between these times, in seconds of the session. `ended_s`: None for no end."""
+    times = timeline.columns["t_s"]
+    return [
+        tick for tick in timeline.seconds_of(level) if started_s < times[tick] and (ended_s is None or times[tick] <= ended_s)
+    ]
+
+
+def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures:
+    """Figures of these seconds, without percentiles. Readings of the machine are those of the whole level, except those in
+    OF_NEIGHBOURS: these are means over the given seconds, since other processes may start and end inside a level.
+    """
+    known = {key: [timeline.columns[name][tick] for tick in ticks] for key, name in OF_NEIGHBOURS.items()}
+    means = {key: math.fsum(values) / len(values) for key, values in known.items() if values}
+    readings = {**level.figures.readings, **{key: mean for key, mean in means.items() if not math.isnan(mean)}}
+    figures, whole = Slice(timeline.columns, ticks).figures(), level.figures.offered
+    offered = None if whole is None or figures.offered is None else replace(figures.offered, miscounted=whole.miscounted)
+    return replace(figures, readings=readings, offered=offered)
+
+
+# -- failed replies ------------------------------------------------------------------------------------------------------------
+# The failed requests of a level by HTTP status. Late timers of the generator cannot cause failures that have a status.
+
+
+REFUSING = (429, 503)
+"""Statuses by which a service refuses a request that it could read."""
+
+
+def failures_by_status(timeline: Timeline, level: Level) -> Counter[int | None]:
+    """Number of failed requests by HTTP status from a level's first settled second to its last; the key None: without a reply.
+
+    Empty if it has not settled, or no request failed.
+    """
+    counts = Counter[int | None]()
+    if level.figures.failures:
+        settled = timeline.seconds_of(level)
+        for failure in timeline.failures.values():
+            counts[failure.signature.status] += failure.between(settled[0], settled[-1])
+    return +counts
+
+
+def replied_shares(timeline: Timeline, level: Level) -> tuple[float, float] | None:
+    """(share of a level's failed requests with any HTTP status, share with one in REFUSING); None without failures."""
+    counts = failures_by_status(timeline, level)
+    total = counts.total()
+    return (1 - counts[None] / total, sum(counts[status] for status in REFUSING) / total) if total else None
+
+
+def refused_status(timeline: Timeline, level: Level) -> int | None:
+    """The status in REFUSING that nearly all failed requests of a level have; None without one."""
+    counts = failures_by_status(timeline, level)
+    return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
+
+
+# -- failing seconds -----------------------------------------------------------------------------------------------------------
+# The seconds of a level at which requests began to fail or stopped failing.
+#
+# Each second is either clean or failing; the likeliest sequence of these two states is found by the Viterbi algorithm (1967).
+
+
+SIDE_LEAST = 2
+"""Least number of seconds on each side of a change: the first one after it is often mixed."""
+
+CLEAN = 0.02
+"""Failure ratio that clean seconds are assumed to have in the likelihood."""
+
+CLEAN_MOST = 0.05
+"""Greatest failure ratio of a clean part of a level. Without a clean part nothing began inside the level: failures since its step
+are those of its load."""
+
+FAILING_MORE = 0.2
+"""Least change (absolute) of the failure ratio. Overload near the knee refuses a few percent now and then."""
+
+SWITCH_LEAST = 12.0
+"""Log likelihood that each change of state costs: the evidence must be e^12 to 1, since seconds of a service are correlated."""
+
+BUSY_PERCENTILE, BUSY_LEAST = 75, 5
+"""If this percentile of the level's requests per second is at least BUSY_LEAST, a second without any shows that the service
+stalled."""
+
+
+FAULTY_MOST = 3
+"""Greatest number of last seconds with a fault that are cut off a level; with more of them it has a failing part. The first of
+them is mixed."""
+
+SLOW_MOST, SLOW_ERRORS = 0.5, 3.0
+"""A second is slow below this share of the usual goodput, if that is so many standard errors of a Poisson count below it."""
+
+MIXED_MOST = 0.9
+"""Share of the usual second's iterations below which the second before a stall was cut short by it."""
+
+
+def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in_flight: Series) -> int:
+    """Number of last seconds of a level of an offered rate in which requests fail, or nothing finishes while iterations wait; 0
+    if this happens in earlier seconds too.
+
+    The second in which a stall begins finishes less than usual (MIXED_MOST), and counts as well. Series: one value per second.
+    """
+    usual = float(np.median(finished))
+    stalled = (finished == 0) & (in_flight > 0) & (usual >= BUSY_LEAST)
+    bad = stalled | (failures > CLEAN_MOST * requests)
+    first = _only_from(bad)
+    if first is None:
+        return 0
+    is_mixed = bool(stalled[first]) and finished[first - 1] < MIXED_MOST * usual
+    return len(bad) - first + int(is_mixed)
+
+
+def _only_from(bad: NDArray[np.bool_]) -> int | None:
+    """The index from which all values are true, if only these are, and neither none nor all; else None."""
+    first = int(bad.argmax())
+    return first if first > 0 and bad[first:].all() else None
+
+
+def slow_last_seconds(goodput: Series) -> int:
+    """Number of last seconds of a level of users, at most FAULTY_MOST, in which a slowdown had begun: each has surely less than
+    half of the usual goodput. 0 if they are more, or earlier seconds are as slow. `goodput`: one value per second.
+
+    The second in which it begins has less than usual (MIXED_MOST), and counts as well.
+    """
+    if len(goodput) < 2 * FAULTY_MOST or np.isnan(goodput).any():
+        return 0
+    usual = float(np.median(goodput))
+    slow = (goodput < SLOW_MOST * usual) & (usual - goodput > SLOW_ERRORS * math.sqrt(usual))
+    first = _only_from(slow)
+    if first is None:
+        return 0
+    is_mixed = goodput[first - 1] < MIXED_MOST * usual
+    found = len(goodput) - first + int(is_mixed)
+    return found if found <= FAULTY_MOST else 0
+
+
+def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:
+    """Indices of the seconds at which the state changed, ascending; empty if no change is clear. Series: one value per second.
+
+    A second without a reply of a service that is usually busy counts as failed, unless it had nothing to do: at an offered rate
+    `in_flight` is the number of iterations that wait or run at the end of each second.
+    """
+    usual = float(np.percentile(requests, BUSY_PERCENTILE))
+    silent = (requests == 0) & (usual >= BUSY_LEAST)
+    if in_flight is not None:
+        silent &= in_flight != 0
+    requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
+    ratios = np.divide(failures, requests, out=np.zeros(len(requests)), where=requests > 0)
+    bad = ratios >= FAILING_MORE
+    if not bad.any() or bad.all():
+        return []
+    failing = min(float(failures[bad].sum() / requests[bad].sum()), 1 - CLEAN)
+    gains = failures * math.log(failing / CLEAN) + (requests - failures) * math.log((1 - failing) / (1 - CLEAN))
+    failing_now = _likeliest_states(gains)
+    adjacent = np.append(False, failing_now[:-1]) | np.append(failing_now[1:], False)
+    failing_now |= (ratios > CLEAN_MOST) & adjacent  # the second within which failures began or ended
+    at = [index for index in range(1, len(failing_now)) if failing_now[index] != failing_now[index - 1]]
+    at = _without_short_ends(at, len(requests))
+    return at if _is_clear(requests, failures, at) else []
+
+
+def _without_short_ends(at: list[int], seconds: int) -> list[int]:
+    """The changes without a last one that leaves fewer than SIDE_LEAST seconds: an outage ended just before its level did."""
+    return at[:-1] if len(at) > 1 and seconds - at[-1] < SIDE_LEAST else at
+
+
+def _likeliest_states(gains: Series) -> NDArray[np.bool_]:
+    """Whether each second is failing. `gains`: log likelihood ratio of failing to clean, one per second."""
+    best = np.array([0.0, 0.0])
+    came_from = np.zeros((len(gains), 2), int)
+    for second, gain in enumerate(gains):
+        switched = best[::-1] - SWITCH_LEAST
+        came_from[second] = np.where(best >= switched, (0, 1), (1, 0))
+        best = np.maximum(best, switched) + (0.0, gain)
+    state = int(best.argmax())
+    failing_now = np.zeros(len(gains), bool)
+    for second in range(len(gains) - 1, -1, -1):
+        failing_now[second] = bool(state)
+        state = came_from[second, state]
+    return failing_now
+
+
+def _is_clear(requests: Series, failures: Series, at: Sequence[int]) -> bool:
+    """Whether every part between the changes is long enough, and failure ratios of clean and failing parts differ enough."""
+    edges = [0, *at, len(requests)]
+    if any(last - first < SIDE_LEAST for first, last in pairwise(edges)):
+        return False
+    ratios = [float(failures[a:b].sum() / max(requests[a:b].sum(), 1.0)) for a, b in pairwise(edges)]
+    return all(min(before, after) <= CLEAN_MOST and abs(after - before) >= FAILING_MORE for before, after in pairwise(ratios))
+
+
+# -- stalls --------------------------------------------------------------------------------------------------------------------
+# Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as before.
+#
+# They are too short to be a state of the service (`regime.PART_LEAST_S`), so that nothing else names them. The level's figures
+# contain them: they happened at its load.
+
+
+STALLED_LEAST_S, STALLED_MOST_S = 2, 5
+"""Whole seconds without a reply. More are a regime of their own (`regime.PART_LEAST_S`)."""
+
+STALLED_BUSY_LEAST = 10
+"""Requests in a usual second (BUSY_PERCENTILE of the level's): two such seconds have none by chance with e^-20."""
+
+STALLED_LAG_MOST_MS = 500.0
+"""Loop lag in these seconds, or the next one, from which the generator stalled and not the service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A stall of the service."""
+
+    at_s: float
+    """Start of the first second without a reply, in seconds of the session."""
+    seconds: int
+    """Whole seconds without a reply; the stall itself is up to two seconds longer."""
+
+
+_known: WeakKeyDictionary[Level, tuple[int, tuple[Stall, ...]]] = WeakKeyDictionary()
+"""Results by level, with the number of its settled seconds: conclusions are drawn many times as a level grows."""
+
+
+def stalls_of(timeline: Timeline, level: Level) -> tuple[Stall, ...]:
+    """The short stalls in the settled seconds of a level, in order; none for a ramp."""
+    ticks = [] if level.opened.ramp else timeline.seconds_of(level)
+    known = _known.get(level)
+    if known is None or known[0] != len(ticks):
+        names = ("requests", "failures", "max_ms", "loop_lag_p99_ms")
+        series = [np.array([timeline.columns[name][tick] for tick in ticks], float) for name in names]
+        times = [timeline.columns["t_s"][tick] - timeline.columns["duration_s"][tick] for tick in ticks]
+        known = _known[level] = (len(ticks), tuple(Stall(times[first], seconds) for first, seconds in stalls(*series)))
+    return known[1]
+
+
+def stalls(requests: Series, failures: Series, longest_ms: Series, lag_p99_ms: Series) -> Iterator[tuple[int, int]]:
+    """(index of the first second without a reply, number of such seconds) of each stall. Series: one value per second.
+
+    The second after a stall has a request that waited for all of it, and hardly a failure. So users who pause together are none.
+    """
+    if not len(requests) or float(np.percentile(requests, BUSY_PERCENTILE)) < STALLED_BUSY_LEAST:
+        return
+    for first, end in _runs(requests == 0):
+        waited = longest_ms[end] >= 1000.0 * (end - first)
+        lags = np.nanmax(lag_p99_ms[first : end + 1], initial=0.0)
+        is_short = STALLED_LEAST_S <= end - first <= STALLED_MOST_S
+        if is_short and waited and lags <= STALLED_LAG_MOST_MS and failures[end] <= CLEAN_MOST * requests[end]:
+            yield first, end - first
+
+
+def _runs(silent: Sequence[bool] | Series) -> Iterator[tuple[int, int]]:
+    """(first index, index after the last) of each run of true values that does not begin or end the series."""
+    first = None
+    for index, now in enumerate(silent):
+        if now and first is None:
+            first = index
+        elif not now and first is not None:
+            if first > 0:
+                yield first, index
+            first = None

@@ -1,0 +1,493 @@
+"""What `run` does: on the live screen, without one, or in the background."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+from _queue import Empty, SimpleQueue
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Protocol
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ... import namespace, wording
+from ...errors import InputError
+from ...model.events import Command, Event, LevelClosed, Log, Mark, Target
+from ...model.figures import LevelBin, LevelFigures
+from ...model.intervals import Z95
+from ...model.level import Level
+from ...model.limits import LEAST_GENERATOR_OPEN_FILES
+from ...model.load import OfferedFigures, Rate, Users
+from ...model.sources import EventSource
+from ...model.timeline import Timeline
+from ...remote import run_sockets
+from ...run.options import RunOptions
+from ...steer.plan import Step
+from ...wording.numbers import three_digits
+from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
+from ..afterwards import run_goes_on
+from ..terminal import print_line, printable, require_screen, signals_to
+from .arguments import ScreenOptions
+from .assembly import AssembledRun, live_run, report_failure
+from .on_screen import HANG_UP, release_input
+
+# -- exploring -----------------------------------------------------------------------------------------------------------------
+# What `run` does: on the live screen, without one, or in the background.
+
+
+# -- headless ------------------------------------------------------------------------------------------------------------------
+# Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
+# figures and how far the plan is, or what is done now.
+
+
+BAR_CELLS = 30
+
+
+def explore_headless(options: RunOptions) -> int:
+    """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
+    with live_run(options) as assembled:
+        from ...run.unattended import Unattended
+
+        run, capture = assembled.run, assembled.capture
+        if not run.is_driven:
+            raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
+        progress = Progress(capture.stderr, options.steps, capture.stdout, run.timeline_of_events())
+        run.session_run.on_path.append(progress.begin)
+        assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")
+        with signals_to(run.outcome.interrupt):
+            progress.watch(run, Unattended(run))
+            run.close()
+            progress.end(run)
+    if capture.stdout_failure is not None:
+        print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.session_run.path}")
+    return report_failure(run)
+
+
+class RunEnding(Protocol):
+    """Whether a run has ended."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run ended; None while it continues."""
+
+
+class Progress:
+    """Prints what happens. `steps`: those of the run's plan; none for the autopilot or a shape. `stdout`: gets the log's path.
+    `timeline`: an empty one; None: with columns of its own.
+    """
+
+    def __init__(
+        self,
+        stderr: IO[str] | None,
+        steps: Sequence[Step] = (),
+        stdout: IO[str] | None = None,
+        timeline: Timeline | None = None,
+    ) -> None:
+        self._console = Console(file=stderr, highlight=False, soft_wrap=True)
+        self._steps, self._timeline = steps, Timeline() if timeline is None else timeline
+        self._printed: set[str] = set()
+        """Keys of the findings that were printed in full."""
+        self._stdout, self._path, self._has_begun = stdout, SimpleQueue[Path](), False
+
+    def begin(self, log: Path) -> None:
+        """From any thread: the log has its header. Its path is printed by the thread that draws, which would overwrite it."""
+        self._path.put(log)
+
+    def watch(self, run: EventSource, outcome: RunEnding) -> None:
+        """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
+        woken = SimpleQueue[None]()
+        run.start(lambda: woken.put(None))
+        live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+        with live:  # lines that users print are in the session and must not appear here as well
+            while outcome.reason is None:
+                _wait_for_events(woken)
+                self.take(run.take())
+                if self._console.is_terminal and self._has_begun:
+                    live.update(Group(figures(self._timeline), how_far(self._timeline, self._steps)), refresh=True)
+
+    def end(self, run: EventSource) -> None:
+        """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
+        self.take(run.take())
+        if self._timeline.levels:
+            for judged in wording.judgements(self._timeline).values():
+                self._console.print(Text(printable(f"verdict: {judged.sentence}")))
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Print a line for each event of importance. The reason for the run's end is printed by others."""
+        with suppress(Empty):
+            click.echo(self._path.get_nowait(), file=self._stdout)
+            self._has_begun = True
+        for event in events:
+            self._timeline.apply(event)
+        for event in events:
+            line = self._line(event)
+            if line is not None:
+                self._console.print(Text(f"{wording.session_time(event.t_s)}  {printable(line)}"))
+
+    def _line(self, event: Event) -> str | None:
+        """The line for closed levels, the target's states, findings, and the autopilot's steps; None: the event has none."""
+        match event:
+            case Command(by="autopilot"):
+                return wording.command(event)
+            case LevelClosed():
+                return level_line(event)
+            case Target(state="starting", reason=str()):
+                return wording.target(event)
+            case Target(state="building" | "ready" | "died" | "failed"):
+                return f"target {event.state}"
+            case Mark():
+                return self._finding(event)
+            case Log(level="error", source="capexplorer"):
+                return event.text
+        return None
+
+    def _finding(self, mark: Mark) -> str | None:
+        """A finding in full, once. That it ended, began again or was retracted is said without its readings and advice."""
+        if mark.kind == "bottleneck" and mark.severity == "info":
+            return None  # nothing limits the service: the verdict says it once
+        contradicts = _contradicts(mark, self._timeline)
+        if mark.state == "updated" and not contradicts:
+            return None
+        is_new = mark.key not in self._printed or contradicts
+        self._printed.add(mark.key)
+        name = wording.epoch_name(self._timeline, mark.epoch)
+        sentence = wording.mark(mark, self._timeline.header) if is_new else wording.short_sentence(mark)
+        return f"{mark.severity}: {f'{name}: ' if name else ''}{sentence}"
+
+
+def _wait_for_events(woken: SimpleQueue[None]) -> None:
+    try:
+        woken.get(timeout=0.25)
+        while True:
+            woken.get_nowait()
+    except Empty:
+        return
+
+
+def _contradicts(mark: Mark, timeline: Timeline) -> bool:
+    """Whether this revision is the opposite of what was printed: the service has recovered after all, or has not."""
+    revisions = (each for each in timeline.journal if isinstance(each, Mark) and each.key == mark.key)
+    return any(each.revision == mark.revision - 1 and each.kind == mark.kind and each.id != mark.id for each in revisions)
+
+
+def level_line(closed: LevelClosed) -> str:
+    """One level in one line."""
+    figures = closed.figures
+    if closed.bins and isinstance(closed.load, Rate):
+        return f"ramp to {offered_rate(closed.load.per_s)} offered: {_most_finished(closed.bins)}"
+    if closed.bins:
+        return f"ramp to {closed.users} users: {_most(closed.bins)}"
+    load = (
+        f"level {closed.users:>5} users"
+        if isinstance(closed.load, Users)
+        else f"level {offered_rate(closed.load.per_s):>7} offered"
+    )
+    if closed.void is not None:
+        return f"{load}: {wording.VOID[closed.void]}"
+    if figures.offered is not None:
+        return f"{load}: {_iterations(figures.offered)} in {_settled(figures)}"
+    if figures.goodput_rps is None:
+        settling = (
+            f"users settle in {closed.settling_s:.0f} s, and whole seconds after that count"
+            if closed.settling_s is not None
+            else None
+        )
+        why = (closed.users and wording.warm(figures)) or settling
+        known = (why, f"{figures.failures_while_unsettled} failures")
+        return ", ".join((f"{load}: did not settle", *filter(None, known)))
+    return (
+        f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"
+        f" {figures.failures} failures in {_settled(figures)}"
+    )
+
+
+def _settled(figures: LevelFigures) -> str:
+    """`3 settled seconds`."""
+    seconds = round(figures.settled_seconds)
+    return f"{seconds} settled second{'s' * (seconds != 1)}"
+
+
+def _iterations(offered: OfferedFigures) -> str:
+    """`finished 198.0 ± 1.2/s, p95 from plan 12.1 ms, 2 failed, 31 dropped (31 held by the target)`."""
+    finished, p95 = _with_error(offered.finished_per_s, offered.finished_se_per_s), latency(offered.from_plan_ms.p95)
+    why = wording.drops(offered.dropped)
+    dropped = f"{offered.dropped.total} dropped" + (f" ({why})" if why else "")
+    return f"finished {finished}, p95 from plan {p95}, {offered.failed} failed, {dropped}"
+
+
+def _with_error(per_s: float, se_per_s: float | None) -> str:
+    return rate(per_s) if se_per_s is None else rate_with_error(per_s, Z95 * se_per_s)
+
+
+def _most_finished(bins: Sequence[LevelBin]) -> str:
+    """`at most 45.3/s finished at 60/s offered`: the bin with the most."""
+    known = [(each.figures.offered.finished_per_s, each.figures.offered.offered_per_s) for each in bins if each.figures.offered]
+    if not known:
+        return "nothing measured"
+    finished_per_s, offered_per_s = max(known)
+    return f"at most {rate(finished_per_s)} finished at {offered_rate(offered_per_s)} offered"
+
+
+def _most(bins: Sequence[LevelBin]) -> str:
+    """`goodput at most 45.3/s at 38 users`: the bin with the greatest goodput."""
+    known = [(each.figures.goodput_rps, each.users) for each in bins if each.figures.goodput_rps is not None]
+    if not known:
+        return "no goodput measured"
+    goodput_rps, users = max(known)
+    return f"goodput at most {rate(goodput_rps)} at {users:.4g} users"
+
+
+def how_far(timeline: Timeline, steps: Sequence[Step]) -> RenderableType:
+    """A bar for the share of the plan's time that has passed, with the rest. Time for starting users is not part of it, so that
+    the end may be later. Where the end is not known, as of an autopilot or a shape, one line that says what is done now.
+    """
+    begun = [level for level in timeline.levels if level.opened.by == "plan"]
+    total_s = math.fsum(step.hold_s for step in steps)
+    if not total_s or any(step.is_autopilots for step in steps):
+        return Text(_done_now(timeline, steps, len(begun)), no_wrap=True, overflow="ellipsis")
+    before_s = math.fsum(step.hold_s for step in steps[: max(len(begun) - 1, 0)])
+    hold_s = steps[min(len(begun), len(steps)) - 1].hold_s if begun else 0.0
+    passed_s = before_s + (min(timeline.last_s - begun[-1].opened.t_s, hold_s) if begun else 0.0)
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(
+        ProgressBar(total=total_s, completed=passed_s, width=BAR_CELLS),
+        Text(f"{passed_s / total_s:.0%}, step {len(begun)} of {len(steps)}, {wording.session_time(total_s - passed_s)} left"),
+    )
+    return bar
+
+
+def _done_now(timeline: Timeline, steps: Sequence[Step], levels: int) -> str:
+    """`step 2 of 3, finding the knee: measuring 20 users; next step in 4–12 s`, of the autopilot what follows the comma, of a
+    shape `level 2 of the shape: 6 users`. `levels`: those that the plan has opened, one for each step that is not the
+    autopilot's, or the shape.
+    """
+    now, is_autopilots = wording.under_way(timeline), wording.is_autopilots(timeline)
+    if not now or not (steps or levels):
+        return now
+    if not steps:
+        return f"level {levels} of the shape: {now}"
+    own = [number for number, step in enumerate(steps, 1) if not step.is_autopilots]
+    latest = own[min(levels, len(own)) - 1] if levels and own else 0
+    return f"step {min(latest + is_autopilots, len(steps))} of {len(steps)}{', ' if is_autopilots else ': '}{now}"
+
+
+def figures(timeline: Timeline) -> Table:
+    """The present figures."""
+    table, level, last = Table(box=None, padding=(0, 2, 0, 0)), timeline.level, timeline.last
+    columns = {
+        "time": wording.session_time(timeline.last_s),
+        "users": f"{last.users}/{last.wanted}" if last is not None else "",
+        **_offered(timeline),
+        "phase": _phase(timeline, level),
+        "req/s": _latest(timeline, "throughput_rps"),
+        latency_title("p95"): _latest(timeline, "p95_ms", latency_cell),
+        "failures/s": _latest(timeline, "failures_rps"),
+        latency_title("lag p99"): _latest(timeline, "loop_lag_p99_ms", latency_cell),
+    }
+    for name in columns:
+        table.add_column(name, justify="right")
+    table.add_row(*columns.values()) if last is not None else table.add_row("starting", *[""] * (len(columns) - 1))
+    return table
+
+
+def _offered(timeline: Timeline) -> dict[str, str]:
+    """Further columns of a rate level."""
+    if isinstance(timeline.load, Users):
+        return {}
+    return {
+        "offered/s": offered_rate(timeline.load.per_s).removesuffix("/s"),
+        "finished/s": _latest(timeline, "finished_per_s"),
+        "in flight": _latest(timeline, "in_flight"),
+        "dropped/s": _latest(timeline, "dropped_per_s"),
+        latency_title("p95 from plan"): _latest(timeline, "from_plan_p95_ms", latency_cell),
+    }
+
+
+def _latest(timeline: Timeline, column: str, shown: Callable[[float], str] = three_digits) -> str:
+    values = timeline.columns[column]
+    return shown(values[-1]) if values else ""
+
+
+def _phase(timeline: Timeline, level: Level | None) -> str:
+    if level is None:
+        return "–"
+    seconds = level.figures.settled_seconds
+    return f"{timeline.phase} {seconds:.0f} s" if timeline.phase == "settled" else str(timeline.phase)
+
+
+# -- detaching -----------------------------------------------------------------------------------------------------------------
+# `run --detach`: a run in the background, without a terminal. The command returns when the target is ready or has failed.
+
+
+_READ_BYTES = 4096
+_WAITING = "waiting: "
+"""Begins the lines about a slow start, before the line with the session's id."""
+
+
+def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
+    """Fork, before there are threads; `prepare` is called in the new process. Returns the exit code, in both."""
+    ready, errors = os.pipe(), os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid:
+        os.close(ready[1])
+        os.close(errors[1])
+        return _started(pid, ready[0], errors[0], options)
+    os.close(ready[0])
+    os.close(errors[0])
+    os.setsid()
+    release_input()
+    for fd in (1, 2):
+        os.dup2(errors[1], fd)
+    os.close(errors[1])
+    prepare(options)
+    return _explore(options, ready[1])
+
+
+def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
+    """In the first process: wait until the run is ready, and print how to attach; or print its error and return its exit code."""
+    try:
+        session = _session(ready)
+        sentence = _all(errors) if not session else ""
+        if not session:
+            _, status = os.waitpid(pid, 0)
+    except KeyboardInterrupt:
+        os.kill(pid, signal.SIGTERM)
+        os.waitpid(pid, 0)
+        raise
+    if not session:
+        click.echo(sentence or "capexplorer: the run ended before it was ready", err=True, nl=not sentence)
+        return os.waitstatus_to_exitcode(status) or 1
+    click.echo(session)
+    for line in run_goes_on(session):
+        print_line(line)
+    if not options.steps and not options.autopilot:
+        kept_s = options.profile.guards.unattended_s
+        print_line(f"load by hand ends after {kept_s:g} s in which no attached screen has the controls")
+    return 0
+
+
+def _session(ready: int) -> str:
+    """The session's id once the run is ready, empty if it ended before. Until then it is printed what the run waits for."""
+    with open(ready, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if not line.startswith(_WAITING):
+                return line.strip()
+            print_line(printable(line.removeprefix(_WAITING).rstrip("\n")))
+    return ""
+
+
+def _all(fd: int) -> str:
+    """All text from the other end until it is closed."""
+    data = b""
+    while chunk := os.read(fd, _READ_BYTES):
+        data += chunk
+    return data.decode("utf-8", "replace")
+
+
+def _explore(options: RunOptions, ready: int) -> int:
+    """In the new process: run until the plan, the autopilot, a person or a failure ends it."""
+    with live_run(options) as assembled, signals_to(lambda name: _interrupt(assembled, name)):
+        _wait_until_ready(assembled, ready)
+        assembled.run.close()
+    return report_failure(assembled.run)
+
+
+def _interrupt(assembled: AssembledRun, name: str) -> None:
+    if name != HANG_UP:
+        assembled.run.outcome.interrupt(name)
+
+
+def _wait_until_ready(assembled: AssembledRun, ready: int) -> None:
+    from ...load import native
+    from ...run.unattended import POLL_S, Unattended
+
+    run, unattended = assembled.run, Unattended(assembled.run)
+    assembled.server.stop = unattended.stop
+    run.start(lambda: None)
+    while not any(map(_is_ready, events := run.take())):
+        for event in events:
+            if isinstance(event, Target) and event.state == "starting" and event.reason:
+                os.write(ready, f"{_WAITING}{wording.target(event)}\n".encode())
+        if run.outcome.reason is not None:
+            return
+        native.sleep(POLL_S)
+    assert run.session_run.path is not None
+    os.write(ready, f"{run.session_run.path.stem}\n".encode())
+    assembled.capture.discard_output()
+    while unattended.reason is None:
+        native.sleep(POLL_S)
+        run.take()  # no screen does
+
+
+def _is_ready(event: Event) -> bool:
+    return isinstance(event, Target) and event.state == "ready"
+
+
+_LEAST_ADDRESS_SPACE_BYTES = 512 << 20
+"""A run has 80 MB in memory, and reserves 740 MB of addresses where it may. With 450 MB runs worked; with 400 and 300 MB some
+ended because a thread could not be started."""
+
+
+def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detach: bool = False) -> int:
+    """Run until the user, the plan, a signal or a failure ends it. Returns the exit code."""
+    driven = options.steps or options.autopilot
+    if headless and not driven and not (options.locustfile and options.follow_shape):
+        raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
+    if detach and not driven and not options.profile.guards.unattended_s:
+        raise InputError("--detach: needs --plan or --autopilot, or [guards] unattended_s above 0: else it would end at once")
+    if (screen.baseline is not None or screen.mouse) and (headless or detach):
+        raise InputError(f"{'--baseline' if screen.baseline is not None else '--mouse'}: needs the live screen")
+    if not headless and not detach:
+        require_screen("the live screen", "run --headless --plan ... or run --detach")
+    _check_open_files(options.profile.limits.generator.open_files)
+    _check_memory()
+    if detach and (why := run_sockets.why_none()):
+        raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
+    if detach:
+        return detached(options, _enter_network)
+    _enter_network(options)
+    if headless:
+        return explore_headless(options)
+    from .on_screen import explore_on_screen
+
+    return explore_on_screen(options, screen)
+
+
+def _enter_network(options: RunOptions) -> None:
+    """Enter the session's own network namespace, if it has one. Must precede imports that start threads."""
+    namespace.enter(options.profile.limits.network, sandbox=options.sandbox)
+
+
+def _check_open_files(wanted: int | None) -> None:
+    """Refuse a run with too few file descriptors, which could not report its failures. `wanted`: the session's own limit."""
+    if wanted is not None or sys.platform == "win32":
+        return  # the profile checks its lower bound
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
+        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES}, plus one for each user's connection"
+        raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
+
+
+def _check_memory() -> None:
+    """Refuse a run in too small an address space, where a thread or an import would fail at any place."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE_BYTES:
+        needed = f"a run needs {_LEAST_ADDRESS_SPACE_BYTES >> 10}"
+        raise InputError(f"virtual memory: the limit here is {limit >> 10} kB (ulimit -v), {needed}")

@@ -1,0 +1,153 @@
+"""From `--workers`, `--bind` and a profile's `[users] workers` to the workers of a run, and how its processes find each other."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from typing import TYPE_CHECKING
+
+from ...addresses import host_and_port
+from ...errors import InputError
+from ...profile import WORKERS_MOST, Profile
+from ...run.local_workers import SECRET
+from ...run.options import RunOptions, WorkersWanted
+from ...toml import shown
+
+if TYPE_CHECKING:
+    from ...load.engine import EngineContext
+    from ...load.workers.master_engine import MasterEngine
+    from ...load.workers.messages import Job
+    from ...run.live import LiveRun
+    from ...run.load_workers import LoadWorkers
+
+
+# -- worker setup --------------------------------------------------------------------------------------------------------------
+# From `--workers`, `--bind` and a profile's `[users] workers` to the workers of a run, and how its processes find each other.
+
+
+DEFAULT_WORKERS_MOST = 8
+"""Workers that a run may start on any machine, if the profile has no guards.max_workers; more on one with more cores."""
+
+SECRET_LEAST = 16
+"""Characters: whoever records the traffic could find a shorter secret by trying all."""
+
+
+def workers_wanted(
+    asked: str | None, bind: str | None, expected: int | None, *, plain: bool, profile: Profile
+) -> WorkersWanted | None:
+    """The workers that options and profile request; None: users run in this process. Raises InputError.
+
+    `expected`: number of workers of other machines; by default one, and none if this machine has workers. `plain`: they may be
+    Locust's own workers, which know no secret. The secret leaves the environment, so that the target does not inherit it.
+    """
+    given = os.environ.pop(SECRET, "")
+    if bind is None and (expected is not None or plain):
+        option = "--expect-workers" if expected is not None else "--plain-workers"
+        raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")
+    own = _own(asked if asked is not None else profile.users.workers)
+    if own is None and bind is None:
+        return None
+    most = most_workers(profile)
+    if own is not None and own > most:
+        raise InputError(f"--workers: expected at most guards.max_workers ({most}), got {own}")
+    return WorkersWanted(
+        own=own or 0,
+        expected=expected if expected is not None else 0 if own else 1,
+        bind=_bind_address(bind) if bind is not None else None,
+        plain=plain,
+        secret="" if plain else secrets.token_hex(32) if bind is None else _checked(given),
+    )
+
+
+def _own(asked: str | int | None) -> int | None:
+    """The number of workers on this machine."""
+    if asked is None or isinstance(asked, int):
+        return asked
+    if asked == "auto":
+        return max(1, (os.cpu_count() or 1) - 1)
+    if not asked.isdecimal() or not 1 <= int(asked) <= WORKERS_MOST:
+        raise InputError(f"--workers: expected 1 to {WORKERS_MOST}, or auto, got {shown(asked)}")
+    return int(asked)
+
+
+def most_workers(profile: Profile) -> int:
+    """The most worker processes that a run may start."""
+    return profile.guards.max_workers or max(DEFAULT_WORKERS_MOST, os.cpu_count() or 1)
+
+
+def _bind_address(bind: str) -> tuple[str, int]:
+    address = host_and_port(bind)
+    if address is None:
+        raise InputError(f"--bind: expected ADDRESS:PORT, got {shown(bind)}")
+    return address
+
+
+def _checked(given: str) -> str:
+    """The secret of the environment. Raises InputError: too short, or not set."""
+    if len(given) < SECRET_LEAST:
+        raise InputError(
+            f"--bind: set {SECRET} here and for the workers to a secret of {SECRET_LEAST} characters or more"
+            " (`openssl rand -hex 32`), or add --plain-workers to let anybody join who reaches the port"
+        )
+    return given
+
+
+def join_host(workers: WorkersWanted) -> str:
+    """The host at which workers of this machine join the run."""
+    bound = workers.bind[0] if workers.bind is not None else "127.0.0.1"
+    return "127.0.0.1" if bound in ("0.0.0.0", "*", "::") else bound
+
+
+def worker_arguments(options: RunOptions) -> tuple[str, ...]:
+    """Arguments of `capexplorer worker` on this machine, other than `--join`."""
+    file = ("-f", str(options.locustfile.resolve())) if options.locustfile is not None else ()
+    return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
+
+
+def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
+    """The workers of this run: those of the command line, and those that are added later."""
+    from ...load.hooks.hook import put_in_place
+    from ...load.hooks.hook_table import WORKERS
+    from ...load.workers.master_engine import MasterEngine, MasterOptions
+    from ...run.load_workers import LoadWorkers
+    from ...run.local_workers import WorkerCommand
+
+    workers = options.workers or WorkersWanted(secret=secrets.token_hex(32))
+    shared = workers.secret
+    host, port = workers.bind or ("127.0.0.1", 0)
+    master = MasterOptions(bind_host=host, port=port, accepts_plain=workers.plain, here=socket.gethostname())
+    pump, session_run = run.session_run.pump, run.session_run
+
+    def make_engine(context: EngineContext) -> MasterEngine:
+        if shared:
+            put_in_place(WORKERS, shared)
+        return MasterEngine(context, master, _job(options, run))
+
+    return LoadWorkers(
+        run.service.supervisor,
+        WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared, options.variables),
+        make_engine,
+        first=workers.own,
+        expected=workers.count,
+        most=most_workers(options.profile),
+        post=pump.post,
+        emit=session_run.sink.emit,
+        now_s=pump.now_s,
+        log=session_run.log.add,
+    )
+
+
+def _job(options: RunOptions, run: LiveRun) -> Job:
+    from ...load.workers.messages import Job, digest_of
+
+    file, users = options.locustfile, options.profile.users
+    return Job(
+        users=users if file is None else None,
+        values=options.values,
+        locustfile=str(file) if file is not None else None,
+        digest=digest_of(file) if file is not None else None,
+        arguments=options.locust_arguments,
+        url=run.service.url if file is None else options.users_url(run.service.url),
+        max_body_mb=users.max_body_mb,
+    )

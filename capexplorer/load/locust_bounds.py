@@ -1,0 +1,181 @@
+"""Bounds how long steps and stops wait for user code, so that an `on_stop` or `__init__` that never returns cannot block the
+run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+from locust.stats import EntriesDict, RequestStats, StatsEntry, StatsError
+
+from .bounded_keys import EndpointNames
+from .user_code import UserCodeFault, UserErrors
+
+# -- bounded waits -------------------------------------------------------------------------------------------------------------
+# Bounds how long steps and stops wait for user code, so that an `on_stop` or `__init__` that never returns cannot block the
+# run.
+
+
+STALLED_S = 20.0
+"""Seconds after which a step continues without users whose `on_stop` has not returned (for `__init__`: three times as long)."""
+LAST_STOPS_S = 7.0
+"""Seconds for which all users together may delay the end of the run."""
+
+
+class Stalled(UserCodeFault):
+    """User code has not returned within the bound."""
+
+
+class BoundedWaits:
+    """Bounded waits for user code, in greenlets of the load thread."""
+
+    def __init__(self, runner: Any, errors: UserErrors) -> None:
+        self._runner, self._errors = runner, errors
+
+    def step(self, spawning: Any, spawn_rate: float) -> bool:
+        """Wait until a step, the greenlet `spawning`, is done or replaced by another.
+
+        False: it was given up, since users neither started nor ended for too long. Only seconds in which the hub runs count.
+        """
+        users, quiet_s = self._runner.user_count, 0
+        while quiet_s < self._step_s(spawn_rate):
+            spawning.join(timeout=1.0)
+            if spawning.ready() or self._runner.spawning_greenlet is not spawning:
+                return True
+            quiet_s = quiet_s + 1 if self._runner.user_count == users else 0
+            users = self._runner.user_count
+        spawning.kill(block=False)
+        self._give_up(quiet_s)
+        return False
+
+    def _step_s(self, spawn_rate: float) -> float:
+        if self._runner.user_greenlets.dying:
+            return STALLED_S
+        return 3 * STALLED_S + 2.0 / spawn_rate + float(self._runner.environment.stop_timeout or 0)
+
+    def stop(self, stop: Callable[[], None], within_s: float) -> None:
+        """Call `stop`, which ends all users, and wait for it at most `within_s`."""
+        stopping = gevent.spawn(stop)
+        stopping.join(timeout=within_s)
+        if not stopping.ready():
+            self._give_up(within_s)
+            stopping.join(timeout=1.0)
+            stopping.kill(block=False)
+
+    def _give_up(self, waited_s: float) -> None:
+        """Report users that do not end, and kill them once more, which interrupts an `on_stop` that sleeps."""
+        stopping = list(self._runner.user_greenlets.dying)
+        what = f"{len(stopping)} users did not end: on_stop" if stopping else "no user started: __init__"
+        self._errors.add(Stalled(f"{what} did not return within {waited_s:g} s"))
+        for greenlet in stopping:
+            greenlet.kill(block=False)
+
+
+# -- locust stats --------------------------------------------------------------------------------------------------------------
+# Locust's own statistics, which locustfiles read, in bounded memory.
+#
+# Locust keeps an entry for each name, each second and each text of an error for ever: with an id in each path 2 GB an hour at 300
+# requests per second.
+
+
+ERRORS_MOST = 500
+"""Maximum number of different errors; the occurrences of further ones are counted together."""
+
+SECONDS_MOST = 60
+"""Latest seconds of an entry whose requests are counted one by one. Locust reads those of the last twelve."""
+
+_Key = tuple[str, str]
+"""(name, method), as Locust has it."""
+
+
+class BoundedStats(RequestStats):
+    """Statistics under the names by which requests are counted here (`EndpointNames`)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clear_all()
+
+    def clear_all(self) -> None:
+        """Remove all entries and errors."""
+        super().clear_all()
+        self.total = _Entry(self, "Aggregated", "", use_response_times_cache=True)
+        self.entries = _Entries(self)
+
+    def log_error(self, method: str, name: str, error: Exception | str | None) -> None:
+        """Count an error by its text: an exception refers to its response, with its body."""
+        super().log_error(method, self.entries[(name, method)].name, StatsError.parse_error(error))
+
+    @property
+    def errors(self) -> dict[str, StatsError]:
+        """The errors by Locust's key."""
+        return self._errors
+
+    @errors.setter
+    def errors(self, found: dict[str, StatsError]) -> None:
+        self._errors = _Errors(found)
+
+
+class _Entries(EntriesDict):
+    """Gives the entry under whose name requests of a raw name are counted."""
+
+    def __init__(self, stats: BoundedStats) -> None:
+        super().__init__(stats)  # type: ignore[no-untyped-call]
+        self._names = EndpointNames()
+
+    def __missing__(self, key: _Key) -> StatsEntry:
+        counted = self._counted(key)
+        if not dict.__contains__(self, counted):
+            self[counted] = _Entry(self.request_stats, *counted, use_response_times_cache=True)
+        found: StatsEntry = self[counted]
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is an entry or `__missing__` gives one: Locust adds a worker's entry to it."""
+        return True
+
+    def _counted(self, key: _Key) -> _Key:
+        name, method = key
+        was_grouping = self._names.grouping
+        method, name = self._names.canonical(str(method or ""), str(name or ""))
+        if self._names.grouping and not was_grouping:
+            for raw in list(self):
+                entry = self.pop(raw)
+                self[raw].extend(entry)
+        return name, method
+
+
+class _Entry(StatsEntry):
+    """An entry that forgets single seconds."""
+
+    def reset(self) -> None:
+        """Set all counts to zero."""
+        super().reset()  # type: ignore[no-untyped-call]
+        self.num_reqs_per_sec, self.num_fail_per_sec = _Seconds(int), _Seconds(int)
+
+
+class _Seconds(defaultdict[int, int]):
+    """Counts of the SECONDS_MOST latest seconds."""
+
+    def __setitem__(self, second: int, count: int) -> None:
+        super().__setitem__(second, count)
+        if len(self) > SECONDS_MOST:
+            del self[next(iter(self))]
+
+
+class _Errors(dict[str, StatsError]):
+    """Up to ERRORS_MOST errors. Once it is full, all other keys have one common entry."""
+
+    def __missing__(self, key: str) -> StatsError:
+        if len(self) < ERRORS_MOST:
+            raise KeyError(key)
+        return self.setdefault("", StatsError("", "", "further kinds of errors"))
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or len(self) >= ERRORS_MOST
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The entry of this key, or the common one."""
+        return self[key] if key in self else default

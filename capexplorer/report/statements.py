@@ -1,0 +1,257 @@
+"""The sentences with which a report begins, beside the verdict: what a user is, how the objectives were met, and at which load to
+operate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import wording
+from ..model.events import Header, Mark, MarkChange, Note, Verdict, clients_of
+from ..model.findings import Cause, Shift
+from ..model.load import Rate
+from ..model.timeline import Timeline
+from ..model.verdicts import SEVERITIES, RateObjective, RateVerdict, SloVerdict
+from ..wording import numbers, quantities
+from .rows import user_rows
+
+# -- opening -------------------------------------------------------------------------------------------------------------------
+# The sentences with which a report begins, beside the verdict: what a user is, how the objectives were met, and at which load to
+# operate.
+
+
+OPERATING_SHARE = 0.8
+"""Share of the lower end of the interval of the knee, or of the capacity as a rate, that is proposed as the operating load: waits
+grow steeply above it."""
+
+
+def opening(timeline: Timeline) -> list[str]:
+    """The sentences, without those that are not known. May contain untrusted text."""
+    header, verdicts = timeline.header, wording.reported(timeline)
+    objectives = [each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _objectives(found))]
+    operating = [
+        each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _operating(found, epoch, timeline))
+    ]
+    users = [] if header is None else _users(header, timeline)
+    return [each for each in [*users, *(objectives or [_not_judged(header)]), *operating] if each]
+
+
+def _named(timeline: Timeline, epoch: int, sentences: Iterator[str]) -> Iterator[str]:
+    """The sentences with the epoch that they are about, if there are several."""
+    name = wording.epoch_name(timeline, epoch)
+    return (f"{name[0].upper()}{name[1:]}: {each[0].lower()}{each[1:]}" if name else each for each in sentences)
+
+
+def _users(header: Header, timeline: Timeline) -> list[str]:
+    """`A user sends a request, waits 0.1 to 0.5 s after the reply, and sends the next one (FastHttpUser).` At offered rates no
+    user waits: `At an offered rate, requests begin on a schedule that waits for no reply.`
+    """
+    users: Mapping[str, Any] = header.profile.get("users") or {}
+    clients = " and ".join(clients_of(header))
+    by, locustfile = f" ({clients})" if clients else "", users.get("locustfile")
+    at_rates = [isinstance(level.load, Rate) for level in timeline.levels]
+    found, waits = [], _waits(users.get("wait_s"))
+    if locustfile:
+        found.append(f"The users are those of {locustfile}{by}.")
+    elif waits and not (at_rates and all(at_rates)):
+        found.append(f"A user sends a request, {waits}, and sends the next one{by}.")
+    if any(at_rates):
+        what, by = ("tasks", "") if locustfile else ("requests", by if not found else "")
+        found.append(f"At an offered rate, {what} begin on a schedule that waits for no reply{by}.")
+    return found
+
+
+def _waits(wait: Any) -> str:
+    """`waits 0.1 to 0.5 s after the reply`; empty if it is not known."""
+    given = wait if isinstance(wait, Mapping) else {"constant": wait} if isinstance(wait, int | float) else {}
+    kind, value = next(((kind, value) for kind, value in given.items() if value is not None), ("", None))
+    match kind, value:
+        case "between", [low, high]:
+            return f"waits {numbers.number(low)} to {numbers.number(high)} s after the reply"
+        case "constant", seconds:
+            return f"waits {numbers.number(seconds)} s after the reply" if seconds else "does not wait after the reply"
+        case "poisson", seconds:
+            return f"waits {numbers.number(seconds)} s after the reply on average (exponential)"
+        case "constant_pacing", seconds:
+            return f"waits until {numbers.number(seconds)} s after it was sent"
+        case "constant_throughput", per_s:
+            return f"waits so that it makes {quantities.rate(per_s)}"
+        case _:
+            return ""
+
+
+def _not_judged(header: Header | None) -> str:
+    """What to say without a verdict on an objective: there is none, or nothing that could be judged by it."""
+    wanted: Mapping[str, Any] = (header.profile.get("slo") if header is not None else None) or {}
+    is_set = any(limit is not None for limit in wanted.values())
+    return "The objectives could not be judged: too few levels." if is_set else "No objective is set."
+
+
+def _objectives(found: Verdict) -> Iterator[str]:
+    """`Objective p95 ≤ 200 ms: met up to 23 users.`, `Objective p95 from plan ≤ 200 ms: met at all loads, up to 40/s.`"""
+    for slo in found.slo:
+        yield _objective(wording.objective_name(slo), slo, numbers.counted(slo.users))
+    for each in found.rates.objectives if found.rates is not None else ():
+        yield _objective(wording.rate_objective_name(each), each, quantities.rate(each.per_s))
+
+
+def _objective(name: str, found: SloVerdict | RateObjective, load: str) -> str:
+    few = ", from few values" if found.thin else ""
+    if found.state == "broken":
+        return f"Objective {name}: not met at any load{few}."
+    return f"Objective {name}: met {'up to' if found.state == 'crossed' else 'at all loads, up to'} {load}{few}."
+
+
+def _operating(found: Verdict, epoch: int, timeline: Timeline) -> Iterator[str]:
+    """`Operate at 18 users or fewer: 80% of the knee's lower end; at 18 users p95 was 67.3 ms.`, and the same for the capacity as
+    a rate. Not beyond what an objective allows, and nothing where none is met or the knee is contradicted.
+    """
+    knee, rates = found.capacity.knee, found.rates
+    is_contradicted = knee is not None and knee.verification is not None and knee.verification.state == "contradicted"
+    if knee is not None and knee.kind == "knee" and not is_contradicted:
+        objectives = [(wording.objective_name(slo), slo.state, slo.users_low or slo.users) for slo in found.slo]
+        if (most := _most("the knee's lower end", knee.users_low, objectives)) is not None and int(most.load) >= 1:
+            users = int(most.load)
+            yield f"Operate at {numbers.counted(users)} or fewer: {most.why}{_p95_at_users(timeline, epoch, users)}."
+    if rates is not None and rates.capacity is not None and rates.capacity.kind == "capacity":
+        limits = [(wording.rate_objective_name(each), each.state, each.low_per_s or each.per_s) for each in rates.objectives]
+        if (most := _most("the capacity's lower end", rates.capacity.low_per_s, limits)) is not None:
+            yield f"Operate at {quantities.rate(most.load)} or less: {most.why}{_p95_at_rates(timeline, rates, most.load)}."
+
+
+class _Most(NamedTuple):
+    load: float
+    why: str
+
+
+def _most(end: str, low: float | None, objectives: Sequence[tuple[str, str, float | None]]) -> _Most | None:
+    """The greatest load to operate at, in users or iterations a second: a share of `low`, or less if an objective needs that."""
+    if low is None or any(state == "broken" for _, state, _ in objectives):
+        return None
+    allowed = [_Most(load, f"up to there {name} is met") for name, state, load in objectives if state == "crossed" and load]
+    return min([_Most(OPERATING_SHARE * low, f"{OPERATING_SHARE:.0%} of {end}"), *allowed], key=lambda each: each.load)
+
+
+def _p95_at_users(timeline: Timeline, epoch: int, most: float) -> str:
+    """`; at 18 users p95 was 67.3 ms`: of the nearest level below that load; empty if there is none."""
+    measured = [
+        row
+        for row in user_rows(timeline)
+        if row.opened.epoch == epoch and row.kind in ("step", "recovery") and row.figures.settled and 0 < row.users <= most
+    ]
+    nearest = max(measured, key=lambda row: (row.users, row.figures.settled_seconds), default=None)
+    if nearest is None or nearest.figures.latency_ms.p95 is None:
+        return ""
+    few = " (few values)" if nearest.few_for_p95 else ""
+    return f"; at {numbers.counted(nearest.users)} p95 was {quantities.latency(nearest.figures.latency_ms.p95)}{few}"
+
+
+def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> str:
+    """`; at 30/s p95 from plan was 239 ms`: of the nearest rate below that was served in full; empty if there is none."""
+    served = {each.level for each in rates.levels if each.state == "kept" and each.why in (None, "recovery")}
+    measured = [
+        (level.load.per_s, offered.from_plan_ms.p95)
+        for level in timeline.levels
+        if level.opened.index in served and not level.opened.ramp and (offered := level.figures.offered) is not None
+    ]
+    nearest = max(((per_s, p95) for per_s, p95 in measured if per_s and per_s <= most_per_s and p95 is not None), default=None)
+    return "" if nearest is None else f"; at {quantities.rate(nearest[0])} p95 from plan was {quantities.latency(nearest[1])}"
+
+
+# -- listed findings -----------------------------------------------------------------------------------------------------------
+# The list of findings in a report: the current marks, causes first, with evidence and advice. `wording` has the sentences.
+
+
+_ORDER = (
+    "cause", "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "bottleneck", "leak", "shift", "recovery",
+    "rate_recovery", "stop_rule", "replies_changed",
+)  # fmt: skip
+"""Causes first: a cause in the generator may mean that the other findings do not describe the service."""
+WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule", "replies_changed")
+"""Kinds whose sentence already contains all their figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFinding:
+    """One mark, in words."""
+
+    mark: Mark
+    sentence: str
+    """The finding, its user count and its confidence."""
+    where: str
+    """The place of a cause, a bottleneck or a leak: generator, host, network, target or check; else empty."""
+    evidence: str
+    """`412 × at 3.1/s, 01:23 to 02:10, GET /x 380; ports used 1,998`. May contain untrusted text."""
+    example: str
+    """One failure of a cause, unchanged. Untrusted text."""
+    advice: str
+
+
+def findings(timeline: Timeline) -> list[ListedFinding]:
+    """The current marks, without retracted and superseded ones. Within a kind the most severe come first, equal ones in the
+    order in which they were found.
+    """
+    found = sorted(
+        wording.current_marks(timeline).values(), key=lambda mark: (_ORDER.index(mark.kind), SEVERITIES.index(mark.severity))
+    )
+    return [_finding(mark, wording.epoch_name(timeline, mark.epoch), timeline.header) for mark in found]
+
+
+def _finding(mark: Mark, epoch: str, header: Header | None) -> ListedFinding:
+    found, sentence = mark.finding, wording.short_sentence(mark)
+    counts = ", ".join(filter(None, (wording.counted(found), _seen(mark), wording.endpoints(found))))
+    readings = wording.readings(found)
+    return ListedFinding(
+        mark=mark,
+        sentence=f"{epoch}: {sentence}" if epoch else sentence,
+        where=wording.where(mark.id) if mark.kind in wording.BLAMES else "",
+        evidence="" if mark.kind in WITHOUT_EVIDENCE else "; ".join(filter(None, (counts, readings, wording.doubts(found)))),
+        example=wording.example(found),
+        advice=wording.advice(found, header),
+    )
+
+
+def _seen(mark: Mark) -> str:
+    """`01:23 to 02:10`, in session time; empty if it is not known."""
+    cause = mark.finding
+    if not isinstance(cause, Cause):
+        return ""
+    first_s, last_s = cause.first_s, cause.last_s
+    return "" if first_s is None or last_s is None else f"{wording.session_time(first_s)} to {wording.session_time(last_s)}"
+
+
+def marked_s(timeline: Timeline) -> dict[str, float]:
+    """The time of each mark by its key, in seconds of the session: when it was first made with its present kind. For a shift it
+    is when the service changed, and for a cause when its evidence began, both of which are known only later.
+    """
+    since: dict[str, tuple[object, float]] = {}
+    for entry in timeline.journal:
+        if isinstance(entry, Mark):
+            what = (entry.kind, entry.id, entry.state == "retracted")
+            if entry.key not in since or since[entry.key][0] != what:
+                since[entry.key] = what, _at_s(entry)
+    return {key: t_s for key, (_, t_s) in since.items()}
+
+
+def _at_s(mark: Mark) -> float:
+    """The time that one revision of a mark gives: the time of the change of a shift, the start of a cause's evidence, else
+    `t_s`.
+    """
+    match mark.finding:
+        case Shift(at_s=at_s):
+            return at_s
+        case Cause(first_s=float(first_s)):
+            return first_s
+    return mark.t_s
+
+
+def changes(timeline: Timeline) -> list[MarkChange]:
+    """Differences between the reanalysed and the recorded marks, without superseded ones."""
+    event, current = timeline.reanalysed, wording.current_marks(timeline)
+    return [each for each in event.changes if each.found is None or each.key in current] if event is not None else []
+
+
+def notes(timeline: Timeline) -> list[Note]:
+    """The user's notes, in order."""
+    return [entry for entry in timeline.journal if isinstance(entry, Note)]

@@ -1,0 +1,295 @@
+"""The conditions under which a session was recorded: the header's facts as lines for a table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import wording
+from ..model.events import Header, HostFacts, Target, Verdict, clients_of
+from ..model.figures import LevelFigures
+from ..model.intervals import Z95
+from ..model.level import Level
+from ..model.limits import limits_in_profile
+from ..model.load import OfferedFigures, Users
+from ..model.timeline import Timeline, version_of
+from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict
+from ..wording import numbers, quantities
+from ..wording.numbers import significant
+from ..wording.quantities import latency_in_column, latency_title, size
+
+# -- environment ---------------------------------------------------------------------------------------------------------------
+# The conditions under which a session was recorded: the header's facts as lines for a table.
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line. `foreign`: written by people or other programs, not by the app."""
+
+    name: str
+    value: str
+    foreign: bool = False
+
+
+def environment(timeline: Timeline) -> list[Fact]:
+    """The known facts. Unknown ones are left out, except those of the host, which are listed as not measured."""
+    header = timeline.header
+    if header is None:
+        return []
+    return [
+        *_session(header),
+        *_target(header, timeline),
+        *_load(header),
+        *_host(header.host),
+        *_parts(timeline),
+        *_versions(header),
+    ]
+
+
+def _session(header: Header) -> Iterator[Fact]:
+    yield Fact("session", header.id, foreign=True)
+    if header.started_at:
+        yield Fact("started", wording.wall_time(header.started_at), foreign=True)
+    if header.source:
+        yield Fact("imported", header.source, foreign=True)
+    if header.label:
+        yield Fact("label", header.label, foreign=True)
+
+
+def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
+    target = header.target
+    yield Fact("target", target.name, foreign=True)
+    if target.url:
+        yield Fact("URL", target.url, foreign=True)
+    if target.command:
+        yield Fact("command", shlex.join(target.command), foreign=True)
+    if version := version_of(timeline):
+        yield Fact("version", version, foreign=True)
+    starts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and not each.reason]
+    restarts = [each for each in starts if each.epoch]
+    if target.params:
+        yield Fact("parameters, epoch 0" if restarts else "parameters", _pairs(target.params), foreign=True)
+    for each in restarts:
+        yield Fact(f"parameters, epoch {each.epoch}", _pairs(each.params), foreign=True)
+
+
+def _load(header: Header) -> Iterator[Fact]:
+    users: dict[str, Any] = header.profile.get("users") or {}
+    wait = users.get("wait_s")
+    given: dict[str, Any] = {"constant": wait} if wait and isinstance(wait, float | int) else wait or {}
+    if waits := {name: value for name, value in given.items() if value is not None}:
+        yield Fact("wait, s", _pairs(waits), foreign=True)
+    if clients := wording.clients(clients_of(header)):
+        keep_alive = f", keep-alive {'on' if users['keep_alive'] else 'off'}" if "keep_alive" in users else ""
+        yield Fact("client", f"{clients}{keep_alive}", foreign=True)
+    if users.get("locustfile"):
+        yield Fact("locustfile", str(users["locustfile"]), foreign=True)
+    if limits := limits_in_profile(header.profile):
+        yield Fact("limited to", _pairs(limits), foreign=True)
+    for name, overhead in header.client_overhead_ms.items():
+        p50, p99 = latency_in_column(overhead.p50_ms), latency_in_column(overhead.p99_ms)
+        yield Fact(latency_title(f"client overhead of {name}", ", "), f"p50 {p50}, p99 {p99}")
+    engine = header.engine
+    if engine.mode is not None:
+        yield Fact("engine", engine.mode if engine.mode == "in-process" else f"{engine.mode}: {engine.workers}")
+
+
+def _host(host: HostFacts) -> Iterator[Fact]:
+    if host == HostFacts():
+        yield Fact("host", "not measured")
+        return
+    if host.name:
+        yield Fact("host", host.name, foreign=True)
+    yield Fact("system", " ".join(filter(None, (host.system, host.kernel))) or "not measured", foreign=True)
+    cpus = significant(host.cpus) + (f" ({host.cpu_model})" if host.cpu_model else "")
+    yield Fact("cores", cpus + (f", quota {significant(host.cgroup_cpus)}" if host.cgroup_cpus else ""), foreign=True)
+    yield Fact("memory", size(host.memory_bytes))
+    ports = f"{host.port_range[0]}–{host.port_range[1]}, " if host.port_range else ""
+    yield Fact(
+        "ephemeral ports", f"{ports}{significant(host.ports_capacity)} usable, tcp_tw_reuse {significant(host.tcp_tw_reuse)}"
+    )
+    yield Fact("limits", f"open files {significant(host.fds_limit)}, somaxconn {significant(host.somaxconn)}")
+
+
+def _parts(timeline: Timeline) -> Iterator[Fact]:
+    """Watched parts: where each is, and on what machine."""
+    for part in timeline.parts.values():
+        host = part.host
+        cores = f"{significant(host.cpus)} cores" + (f", quota {significant(host.cgroup_cpus)}" if host.cgroup_cpus else "")
+        known = (part.place, part.program, cores, f"memory {size(host.memory_bytes)}", host.kernel)
+        yield Fact(f"watched part {part.name}", ", ".join(filter(None, known)), foreign=True)
+
+
+def _versions(header: Header) -> Iterator[Fact]:
+    if header.versions:
+        yield Fact("versions", ", ".join(f"{name} {version}" for name, version in header.versions.items()), foreign=True)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    return "–".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+# -- knees ---------------------------------------------------------------------------------------------------------------------
+# The table of knees, capacities and objectives: the findings of each epoch's verdict with their intervals, as plain text.
+
+
+TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
+"""Titles of the columns, of which the first and the last two have words."""
+
+
+def knee_lines(timeline: Timeline) -> list[tuple[str, ...]]:
+    """One line per finding, epoch by epoch; empty if no detector has run."""
+    found: list[tuple[str, ...]] = []
+    for epoch, verdict in wording.reported(timeline).items():
+        epoch_name = wording.epoch_name(timeline, epoch)
+        found += [(f"{name}, {epoch_name}" if epoch_name else name, *cells) for name, *cells in _knee_rows(verdict)]
+    return found
+
+
+def _knee_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+    capacity = verdict.capacity
+    if capacity.knee is not None:
+        se_rps = capacity.curve.capacity_se_rps if capacity.curve is not None else None
+        yield _knee(capacity.knee, None if se_rps is None else Z95 * se_rps)
+        if capacity.knee.peak is not None:
+            peak = capacity.knee.peak
+            fall = f"goodput {wording.FALLS[peak.shape]} by {numbers.percent_in_full(peak.fall_ratio)}"
+            yield (
+                "peak",
+                numbers.users_of_level(peak.users),
+                numbers.MISSING,
+                numbers.significant(peak.goodput_rps),
+                fall,
+                numbers.MISSING,
+            )
+    if capacity.latency_knee is not None:
+        yield _knee(capacity.latency_knee, None)
+    yield from map(_objective, verdict.slo)
+    if verdict.rates is not None and verdict.rates.capacity is not None:
+        yield _rate(verdict.rates.capacity)
+    for each in verdict.rates.objectives if verdict.rates is not None else ():
+        yield _rate_objective(each)
+
+
+def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
+    sure = knee.confidence or numbers.MISSING
+    interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else numbers.MISSING
+    sentence = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
+    return (
+        "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
+        sentence + numbers.users(knee.users),
+        interval,
+        numbers.MISSING if knee.capacity_rps is None else numbers.with_error(knee.capacity_rps, error_rps),
+        (knee.limit or numbers.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else numbers.MISSING,
+        ", ".join(filter(None, (sure, wording.verified(knee)))),
+    )
+
+
+def _objective(slo: SloVerdict) -> tuple[str, ...]:
+    users = {"crossed": "", "kept": "at least ", "broken": "under "}[slo.state]
+    at = slo.users_high if slo.state == "broken" else slo.users
+    goodput = numbers.significant(slo.goodput_rps)
+    few = "few values at its limit" if slo.thin else numbers.MISSING
+    return (
+        wording.objective_name(slo),
+        users + numbers.users(at),
+        _interval(slo.users_low, slo.users_high),
+        goodput,
+        numbers.MISSING,
+        few,
+    )
+
+
+def _rate(found: RateCapacity) -> tuple[str, ...]:
+    """The row of a capacity as a rate, which is in the column of goodput. If only a bound is known, words say which."""
+    words = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
+    at = found.kept_per_s if found.kind == "departs" else found.high_per_s if found.kind == "at_or_below" else found.per_s
+    interval = numbers.MISSING
+    if found.kind == "capacity" and found.low_per_s is not None and found.high_per_s is not None:
+        interval = f"{numbers.significant(found.low_per_s)}–{numbers.significant(found.high_per_s)}"
+    limit = (found.limit or numbers.MISSING).replace("_", " ")
+    return (
+        "capacity as a rate",
+        numbers.MISSING,
+        interval,
+        words + numbers.significant(at),
+        limit,
+        found.confidence or numbers.MISSING,
+    )
+
+
+def _rate_objective(found: RateObjective) -> tuple[str, ...]:
+    few = "few values at its limit" if found.thin else numbers.MISSING
+    return wording.rate_objective(found), *[numbers.MISSING] * 4, few
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return numbers.MISSING if low is None or high is None else f"{numbers.users(low)}–{numbers.users(high)}"
+
+
+# -- rate table ----------------------------------------------------------------------------------------------------------------
+# The table of levels of offered rates, as plain text. Their capacity is in the table of knees (`knees`).
+
+
+_ITERATIONS = ("offered", "settled s", "planned", "goodput /s", "failed", "dropped", "in flight at end")
+_LATENCIES = ("from plan p50", "p95", "p99", "service p99", "late p99")
+
+ABOUT = (
+    "Iterations, on a schedule that waits for no reply. From plan: from the moment that the schedule gave to the end of "
+    "the task, so it holds the wait for a user; service: of requests alone. Late: by how much the schedule itself was late. "
+    "Of a ramp, the seconds with about the same rate are one row; they are judged once it has ended."
+)
+
+
+def titles() -> tuple[str, ...]:
+    """Titles of the columns, which count iterations; the last one has words."""
+    return *_ITERATIONS, *map(latency_title, _LATENCIES), "state"
+
+
+def rate_lines(timeline: Timeline) -> list[tuple[str, ...]]:
+    """One line for each rate level or bin of a ramp, in the order of the session; empty without such levels."""
+    found: list[tuple[str, ...]] = []
+    verdicts = wording.reported(timeline)
+    for level in timeline.levels:
+        if isinstance(level.load, Users):
+            continue
+        verdict = verdicts.get(level.opened.epoch)
+        judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
+        state = next((each for each in judged if each.level == level.opened.index), None)
+        found += _rate_rows(level, state)
+    return found
+
+
+def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
+    if level.opened.ramp and level.bins:
+        return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
+    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else numbers.MISSING
+    return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
+
+
+def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
+    if offered is None:
+        return quantities.load_in_column(0, per_s), *[numbers.MISSING] * (len(titles()) - 2), words
+    error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
+    ended, latency = offered.finished + offered.failed, offered.from_plan_ms
+    return (
+        quantities.load_in_column(0, offered.offered_per_s),
+        numbers.significant(found.settled_seconds),
+        numbers.significant(offered.planned),
+        numbers.with_error(offered.finished_per_s, error),
+        numbers.percent_in_full(offered.failed / ended if ended else None),
+        numbers.significant(offered.dropped.total),
+        numbers.significant(offered.in_flight),
+        quantities.latency_in_column(latency.p50),
+        quantities.latency_in_column(latency.p95),
+        quantities.latency_in_column(latency.p99),
+        quantities.latency_in_column(found.latency_ms.p99),
+        quantities.latency_in_column(offered.late_p99_ms),
+        words,
+    )
