@@ -100,7 +100,6 @@ class Budget:
 
 
 def main(base: str = "main") -> int:
-    """Exit code: 0 if no test that ran failed."""
     changed = changed_files(base)
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     near = near_tests(changed, {path: set(imported_names(path)) for path in paths})

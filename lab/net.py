@@ -40,16 +40,15 @@ from capexplorer.session.importers import imported
 from capexplorer.session.reader import open_session
 from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder, random_system
 from lab.simulation.moving import WORLDS, moving_ladder
-from lab.simulation.moving_rates import RAMPED_KINDS, moving_rates, ramped_rates, steady_rate
 from lab.simulation.open_queue import OpenRun
-from lab.simulation.policy_runs import linear_system, system_of
 from lab.simulation.queues import run
 from lab.simulation.ramps import ramp_history
-from lab.simulation.shown import shown
-from lab.simulation.virtual_rates import VirtualRates
-from lab.simulation.virtual_run import VirtualRun
 from lab.trials.knees.services import services, started
 from lab.trials.knees.trial import LEVEL_S, RUNGS, WITHOUT_KNEE_USERS
+
+from .simulation.ladders import shown
+from .simulation.moving import RAMPED_KINDS, moving_rates, ramped_rates, steady_rate
+from .simulation.virtual import VirtualRates, VirtualRun, linear_system, system_of
 
 FROZEN = Path(__file__).with_suffix(".jsonl")
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -61,8 +60,6 @@ STATED = ("knees", "no_knee_up_to_users", "rates", "slo", "recoveries", "regimes
 
 
 class Frozen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one case is judged to be."""
-
     case: str
     """`CORPUS NUMBER NAME`."""
     verdict: str
@@ -79,8 +76,6 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Session:
-    """A session of a corpus."""
-
     name: str
     timeline: Timeline
     events: Sequence[Event] = ()
@@ -107,7 +102,6 @@ class Corpus:
 
 
 def frozen(corpus: str, number: int) -> Frozen:
-    """What this checkout judges one case to be."""
     found = CORPORA[corpus].case(number)
     case = f"{corpus} {number} {found.name}"
     if isinstance(found, Climb):
@@ -128,7 +122,6 @@ def frozen(corpus: str, number: int) -> Frozen:
 
 
 def without_evidence(value: Any) -> Any:
-    """The value without the key `evidence` of its entries."""
     if isinstance(value, list):
         return [without_evidence(each) for each in value]
     return {key: each for key, each in value.items() if key != "evidence"} if isinstance(value, dict) else value
@@ -147,7 +140,6 @@ def rounded(value: Any) -> Any:
 
 
 def digest(lines: Iterable[bytes]) -> str:
-    """The first 64 bits of SHA-256 over the lines."""
     found = hashlib.sha256()
     for line in lines:
         found.update(line + b"\n")
@@ -166,7 +158,7 @@ FOREIGN: Mapping[str, Sequence[Path]] = {
     "soy-a-holds": sorted((DATA / "histories").glob("soy-a*.csv")),
 }
 SERVICES = tuple(services(6))
-"""Those of lab/trials/results/knees-corpus.jsonl."""
+"""Those of lab/results/knees-corpus.jsonl."""
 
 
 def recording(number: int) -> Session:
@@ -332,7 +324,6 @@ def kinds(value: Any) -> Any:
 
 
 def report(old: Sequence[Frozen], new: Sequence[Frozen]) -> int:
-    """Print what changed; the exit code: 1 if anything did."""
     found = list(differences(old, new))
     for kind, count in Counter(kind for kind, _, _ in found).most_common():
         print(f"{kind}: {count}")

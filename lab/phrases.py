@@ -48,7 +48,6 @@ def texts() -> Iterator[tuple[Path, int, str]]:
 
 
 def main() -> int:
-    """Exit code: 1 if a text has a phrase of the list."""
     found = [f"{path.relative_to(ROOT)}:{line}: {problem}" for path, line, text in texts() for problem in problems(text)]
     print("\n".join(found), end="\n" * bool(found))
     return 1 if found else 0

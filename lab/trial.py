@@ -51,8 +51,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(Judged, frozen=True, kw_only=True, omit_defaults=True):
-    """One run of one case."""
-
     case: str
     variant: str = ""
     """How the case was carried out, such as the client class or the place; empty: there is one way."""
@@ -132,7 +130,6 @@ class Trial(ABC, Generic[C]):
         return self._processes.submit(act, *arguments).result()
 
     def chosen(self, options: argparse.Namespace) -> Mapping[str, C]:
-        """The cases that the options name."""
         return {name: self.cases[name] for name in options.names or self.cases}
 
     def is_name(self, name: str) -> bool:
@@ -144,7 +141,6 @@ class Trial(ABC, Generic[C]):
         return False
 
     def line(self, result: Result) -> str:
-        """A run in one line of the terminal."""
         state = "skip" if result.skipped else "ok  " if result.right else "busy" if result.spoilt else "FAIL"
         busy = f", others {result.busy_cores:g} cores" * bool(result.busy_cores)
         figures = ", ".join(f"{name} {shown(value)}" for name, value in result.figures.items() if value not in (None, [], ()))
@@ -152,7 +148,6 @@ class Trial(ABC, Generic[C]):
         return f"{state} {who:40} ({result.seconds:.0f} s{busy}) {result.problems}; {figures}"
 
     def page(self, results: Sequence[Result]) -> str | None:
-        """The page of the latest results; None: the trial has none."""
         return None
 
     def finish(self, results: Sequence[Result], options: argparse.Namespace, began: Conditions) -> None:
@@ -163,7 +158,6 @@ class Trial(ABC, Generic[C]):
         return ROOT / "docs" / f"{self.name}.md"
 
     def write_page(self) -> None:
-        """Write the page from the results that are kept."""
         if (page := self.page(latest(self.kept()))) is not None:
             self.page_path.write_text(page, encoding="utf-8")
 
@@ -310,7 +304,6 @@ def seeds(options: argparse.Namespace, step: int = 1) -> Mapping[str, int]:
 
 
 def counted(results: Sequence[Result]) -> str:
-    """Number of results of each kind."""
     kinds = {
         "right": sum(each.right for each in results),
         "wrong": sum(not (each.right or each.skipped or each.spoilt) for each in results),
@@ -343,7 +336,6 @@ def by_group(results: Sequence[Result], group: Callable[[Result], str], title: s
 
 
 def not_right(results: Sequence[Result], most: int = 30) -> str:
-    """A table of the latest runs that are not right."""
     left = [each for each in results if not each.right and not each.skipped]
     if not left:
         return "All are right."
@@ -358,7 +350,6 @@ def latest(results: Sequence[Result]) -> list[Result]:
 
 
 def rows_of(path: Path, kind: type[R]) -> dict[str, R]:
-    """The tables of a TOML file as structs, by name; the field `name` is the table's."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: msgspec.convert({"name": name, **fields}, kind) for name, fields in tables.items()}
 
@@ -376,7 +367,6 @@ def load(name: str, kind: type[R]) -> list[R]:
 
 
 def shown(value: object) -> str:
-    """A figure for the terminal."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

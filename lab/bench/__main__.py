@@ -22,50 +22,19 @@ from lab.kit.record import Conditions
 
 from . import comparison
 
-TITLES = {
-    "app": {
-        "p99": "(a) p99 of the app with its screen, divided by plain headless Locust's",
-        "saturation": "(b) requests per second at saturation, divided by headless Locust's",
-        "paint": "(c) first paint",
-        "keys": "(d) from a key to the changed number of wanted users",
-        "screen": "(e) terminal output and the screen's thread",
-        "views": "(g) latency as reported by the app, by the target itself and by wrk",
-        "shelf": "the picker with 5,000 sessions",
-        "keep_alive": "connects at 1,500 and 4,000 users who keep their connections, by client",
-    },
-    "costs": {
-        "probe_cost": "(f) probes",
-        "look": "CPU cost of one analysis of 24 levels during a run",
-        "client_hook_cost": "the cost of the product's hooks in the HTTP clients, per request",
-        "kept_requests": "the cost of keeping whole requests, per request",
-    },
-    "day": {"day": "a day's session: disk, opening, seeking, memory"},
-    "rates": {
-        "rate": "time from plan at an offered rate, on a server with stalls, compared with the calculated one",
-        "rate_queues": "waiting times and capacities at offered rates, on real queues, compared with theory",
-        "rate_p99": "p99 of the time from plan at 500/s with the live screen, divided by headless, one worker",
-    },
-    "clients": {"clients": "load generators side by side: requests per CPU second, latency at an equal rate"},
-    "workers": {
-        "worker_scaling": "requests per second with 0, 1, 2 and 4 worker processes, by client",
-        "many_workers": "200 simulated workers of a real run: its CPU, late ticks, bytes of the log",
-    },
-    "knees": {
-        "autopilot": "(autopilot) the autopilot compared with simple policies on simulated systems",
-        "knees": "(knees) the detector compared with kneed and a broken stick on simulated ladders",
-        "ramps": "(ramps) knees of imported ramps of simulated services",
-        "moving": "(moving) false knees on simulated services that change",
-        "neighbours": "(neighbours) knees on simulated services while other processes come and go",
-        "leaks": "(leaks) wrong marks on simulated healthy services, and how soon leaks are reported",
-    },
-    "simulated_rates": {
-        "rate_capacity": "(rate_capacity) capacities as offered rates on simulated services, and waiting times",
-        "rate_worlds": "(rate_worlds) capacities as offered rates of simulated services that change, and ramps",
-    },
+MODULES = {
+    "app": "p99 saturation paint keys screen views shelf keep_alive",
+    "costs": "probe_cost look client_hook_cost kept_requests",
+    "day": "day",
+    "rates": "rate rate_queues rate_p99",
+    "clients": "clients",
+    "workers": "worker_scaling many_workers",
+    "knees": "autopilot knees ramps moving neighbours leaks",
+    "simulated_rates": "rate_capacity rate_worlds",
 }
-"""Titles of the benchmarks by module; the function has the name of the benchmark."""
+"""Modules with the names of their benchmarks, which are functions."""
 
-ALL = {name: (module, title) for module, titles in TITLES.items() for name, title in titles.items()}
+ALL = {name: module for module, names in MODULES.items() for name in names.split()}
 
 
 def main() -> None:
@@ -88,9 +57,8 @@ def main() -> None:
 def run(names: Sequence[str], options: Sequence[str], file: Path | None) -> None:
     found = comparison.Kept(began=Conditions.now())
     for name in names:
-        module, title = ALL[name]
-        print(f"\n== {title}   (python -m lab.bench {name})", flush=True)
-        benchmark = getattr(importlib.import_module(f"lab.bench.{module}"), name)
+        benchmark = getattr(importlib.import_module(f"lab.bench.{ALL[name]}"), name)
+        print(f"\n== {name}: {(inspect.getdoc(benchmark) or '').partition('.')[0]}", flush=True)
         found.printed[name] = comparison.printed(with_options(benchmark, options))
         if file is not None:
             comparison.save(found, file)

@@ -274,7 +274,6 @@ def views(users: int = 10, seconds: float = 10.0) -> None:
 
 
 def wrk_latency_ms(text: str) -> tuple[float, float]:
-    """(p50, p99) of wrk's output."""
     factors = {"us": 1e-3, "ms": 1.0, "s": 1e3}
     found = {share: float(value) * factors[unit] for share, value, unit in re.findall(r"(50|99)%\s+([\d.]+)(us|ms|s)\b", text)}
     return found["50"], found["99"]

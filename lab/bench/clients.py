@@ -43,8 +43,6 @@ Latency = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One generator."""
-
     name: str
     program: str
     install: str
@@ -265,7 +263,6 @@ P50_GOAL_MS = 0.2
 
 
 def line(row: Row) -> str:
-    """One run as a line for the terminal."""
     how = "at the equal rate" if row["at_rate"] else "as fast as it can"
     per_cpu = row["requests"] / max(row["cpu_s"], 0.01)
     latency = f"p50 {row['p50_ms']:7.3f} p99 {row['p99_ms']:8.3f} ms, " if row["at_rate"] else ""
@@ -324,7 +321,6 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 
 def page_of(found: Mapping[str, Any]) -> str:
-    """The whole page."""
     rows = found["rows"]
     return filled(
         "bench",

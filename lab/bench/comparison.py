@@ -22,8 +22,6 @@ from lab.kit.record import Conditions
 
 
 class Kept(msgspec.Struct, kw_only=True):
-    """One run of some benchmarks."""
-
     began: Conditions
     load_average_1m: float = 0.0
     """Load average of the machine when the last benchmark had ended."""
@@ -32,8 +30,6 @@ class Kept(msgspec.Struct, kw_only=True):
 
 
 class _Tee(io.StringIO):
-    """Prints what it keeps."""
-
     def __init__(self, shown: TextIO) -> None:
         super().__init__()
         self._shown = shown
@@ -58,7 +54,6 @@ def save(kept: Kept, path: Path) -> None:
 
 
 def read(path: Path) -> Kept:
-    """The run in a file. Raises OSError or msgspec.DecodeError."""
     return msgspec.json.decode(path.read_bytes(), type=Kept)
 
 
@@ -66,7 +61,6 @@ FIGURE = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\
 
 
 def compared_lines(old: Kept, new: Kept) -> Iterator[str]:
-    """The lines of the comparison."""
     for name, kept in (("old", old), ("new", new)):
         loads = f"load {kept.began.load_average_1m:g} to {kept.load_average_1m:g} on {kept.began.cpus} cores"
         yield f"{name}: commit {kept.began.commit}, {kept.began.started_at}, {loads}"

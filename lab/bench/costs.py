@@ -120,7 +120,6 @@ def _ran_in_namespace(*options: str) -> bool:
 
 @contextmanager
 def _target() -> Iterator[tuple[int, int]]:
-    """Pid and port of a target."""
     with subprocess.Popen([sys.executable, "-c", _TARGET], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
@@ -172,7 +171,6 @@ def _measure_probes(pid: int, port: int, seconds: int) -> None:
 
 
 def _read_proc_net_tcp() -> Counter[tuple[str, str]]:
-    """Sockets by remote address and state."""
     with open("/proc/net/tcp") as file:
         rows = (line.split(None, 4) for line in file.readlines()[1:])
         return Counter((row[2], row[3]) for row in rows)
@@ -311,7 +309,6 @@ def _kept(port: str) -> list[float]:
 
 
 def _clean_ms(times: int = 50) -> float:
-    """CPU time of removing secrets from one kept request."""
     from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
     from capexplorer.session.redact_request import without_secrets
 

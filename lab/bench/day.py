@@ -111,7 +111,6 @@ def _opened(path: Path, checkout: Path) -> _Opened:
 
 
 def _cpu_s(pid: int) -> float:
-    """User and system time."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 

@@ -64,7 +64,6 @@ def write_day(path: Path, seconds: int = DAY_S, levels: int = LEVELS, seed: int 
 
 
 def events(seconds: int = DAY_S, levels: int = LEVELS, seed: int = 7) -> Iterator[Event]:
-    """The session's events in order."""
     rng = random.Random(seed)
     yield _header()
     yield Target(t_s=0.2, state="starting", params={"threads": 8})

@@ -26,11 +26,10 @@ from lab.kit.tables import share
 from lab.simulation.crowded import CORES, Crowded
 from lab.simulation.crowded import climb as crowded_climb
 from lab.simulation.growth import HEALTHY, descriptors, leaking
-from lab.simulation.ladders import KINDS, Kind, Ladder, ladder, linear_ladder
+from lab.simulation.ladders import KINDS, Kind, Ladder, ladder, linear_ladder, shown
 from lab.simulation.moving import WORLDS, MovingLadder, World, knee_marks, moving_ladder
-from lab.simulation.policy_runs import Policy, PolicyRun, fixed_steps, linear_system, run_autopilot, system_of
 from lab.simulation.ramps import ramp_history
-from lab.simulation.shown import shown
+from lab.simulation.virtual import PolicyRun, linear_system, run_autopilot, system_of
 
 NEAR = 0.25
 AT_OR_BELOW = 1.15
@@ -38,12 +37,10 @@ BEYOND = 1.10
 
 
 def print_row(name: str, cells: Iterable[object], width: int = 15) -> None:
-    """Print one line of a table."""
     print(f"  {name:34}" + "".join(f"{cell:>{width}}" for cell in map(str, cells)), flush=True)
 
 
 def covers(knee: KneeVerdict, truth: float) -> bool:
-    """Whether the interval of the knee contains N*."""
     return (knee.users_low or 0.0) <= truth <= (knee.users_high or np.inf)
 
 
@@ -55,10 +52,10 @@ def real_knee(knee: KneeVerdict | None) -> KneeVerdict | None:
 
 
 def autopilot(systems: int = 240, first_seed: int = 670_000) -> None:
-    """The autopilot and two plain policies on the same simulated systems, whose knees are known.
+    """The autopilot on simulated systems whose knees are known; `make knees` compares it with policies of other tools.
 
-    Closed queues of six kinds, explored from one user on, second by second, by the whole product (`virtual_run`): only load and
-    readings are simulated. Policies were tuned on seeds 0-399, and on linear systems of 600,000-600,059; 660,000-660,039 were
+    Closed queues of six kinds, explored from one user on, second by second, by the whole product: only load and
+    readings are simulated. It was tuned on seeds 0-399, and on linear systems of 600,000-600,059; 660,000-660,039 were
     checked once; these are 670,000 and up. Times are simulated: `to knee` is the end of the search (a knee was found, or the
     autopilot gave up), `to end` includes the verification. `verified`: share of verified knees among those within 25%; `wrongly`:
     number of verified knees among all others.
@@ -72,12 +69,6 @@ def autopilot(systems: int = 240, first_seed: int = 670_000) -> None:
     explorations = [run_autopilot(*system_of(*each)) for each in chosen]
     spent_s = time.perf_counter() - began_s
     _autopilot_row("autopilot", explorations)
-    policies: tuple[tuple[str, Callable[[], Policy]], ...] = (
-        ("+5 users, 20 s", lambda: fixed_steps(add=5, times=1.0, level_s=20)),
-        ("double, 8 s", lambda: fixed_steps(add=0, times=2.0, level_s=8)),
-    )
-    for name, policy in policies:
-        _autopilot_row(name, [policy()(*system_of(*each)) for each in chosen])
     for wanted in KINDS:
         of_kind = [run for (kind, _), run in zip(chosen, explorations, strict=True) if kind == wanted]
         _autopilot_row(f"autopilot, {wanted}", of_kind)
@@ -140,7 +131,6 @@ class Climb:
 
 
 def product(levels: Sequence[LadderLevel]) -> float | None:
-    """The knee of the product's detector, in users."""
     knee = real_knee(judge(levels).knee)
     return None if knee is None else knee.users
 
@@ -249,8 +239,6 @@ RAMP_KINDS: tuple[Kind, ...] = ("queue", "usl", "shedding", "timeouts")
 
 @dataclass(frozen=True)
 class RampVerdict:
-    """The verdict on one ramp."""
-
     kind: Kind
     ramp_s: int
     hold_s: int
@@ -392,7 +380,6 @@ def counts(seeds: Sequence[int], reach: float, busy_share: float, *, checks: boo
 
 
 def _crowded_levels(found: Crowded, *, checks: bool) -> tuple[LadderLevel, ...]:
-    """The input of the detector."""
     levels = []
     for at, (users, figures) in enumerate(zip(found.users, found.levels, strict=True)):
         level, goodput = disturbance_of(CHECK.withheld(figures) if checks else None)

@@ -18,8 +18,8 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.verdicts import RateVerdict
 from lab.kit.runs import Ran, events_of, headless
 from lab.kit.servers import fast_server, free_port, listening
+from lab.simulation.open_queue import theory_wait_s
 from lab.simulation.queues import System
-from lab.simulation.rate_ladder import theory_wait_s
 
 from .app import in_pairs, on_screen, profile_of
 from .clients import TOOLS
@@ -43,7 +43,6 @@ Percentiles = Mapping[str, float]
 
 
 def explored(url: str, plan: str, *arguments: str, client: str = "fast", path: str = "/", timeout_s: float = 600) -> Ran:
-    """A headless run with this plan."""
     with tempfile.TemporaryDirectory() as folder:
         profile = profile_of(Path(folder), url, client=client, path=path)
         return headless(Path(folder), profile, "--plan", plan, *arguments, timeout_s=timeout_s)

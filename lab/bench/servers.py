@@ -68,8 +68,6 @@ def stalling(data: bytes, now_s: float) -> tuple[float, bytes]:
 
 
 class Queue:
-    """The virtual servers."""
-
     def __init__(self, kind: str, capacity_per_s: float) -> None:
         _, self._service, servers = kind.split("/")
         self._free_s = [0.0] * int(servers)
@@ -94,8 +92,6 @@ class Queue:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; a client sends one request at a time."""
-
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
 

@@ -18,12 +18,10 @@ from capexplorer.model.verdicts import RateCapacity
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import ROOT
 from lab.kit.tables import filled, share, table
-from lab.simulation.moving import WORLDS, World
-from lab.simulation.moving_rates import RAMPED_KINDS, MovingRates, moving_rates, ramped_rates, steady_rate
-from lab.simulation.open_queue import POOL_MOST, OpenRun
+from lab.simulation.moving import RAMPED_KINDS, WORLDS, MovingRates, World, moving_rates, ramped_rates, steady_rate
+from lab.simulation.open_queue import POOL_MOST, OpenRun, climb, mean_wait_s, theory_wait_s
 from lab.simulation.queues import System
-from lab.simulation.rate_ladder import climb, mean_wait_s, theory_wait_s
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 CAPACITY = 100.0
 UP_TO = tuple(20.0 * step for step in range(1, 9))
@@ -124,8 +122,6 @@ def _holds(found: RateCapacity) -> bool:
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One session."""
-
     group: str
     """The world, `ramp`, or `steady`."""
     service: str
@@ -218,7 +214,6 @@ Row = Mapping[str, Any]
 
 
 def page_of(found: Mapping[str, Any]) -> str:
-    """The page."""
     load = " to ".join(f"{each:g}" for each in found["load_average_1m"])
     run = f"`{found['command']}`, commit {found['commit']}, {found['started_at']}, {found['took_s']} s on {found['cpus']} cores"
     return filled("rate-worlds", run=f"{run}, load average {load}.", tables=tables(found["outcomes"]))

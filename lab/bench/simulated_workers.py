@@ -58,7 +58,6 @@ def seconds(count: int, endpoints: int, requests: int) -> list[tuple[EndpointTic
 
 
 def locust_report(endpoints: int, requests: int) -> dict[str, Any]:
-    """The statistics that Locust itself puts into each report."""
     stats = RequestStats()
     for number in range(endpoints):
         for latency_ms in range(10, 10 + requests):
@@ -68,8 +67,6 @@ def locust_report(endpoints: int, requests: int) -> dict[str, Any]:
 
 
 class SimulatedWorker:
-    """Joins the run, answers its messages, and sends reports."""
-
     def __init__(self, number: int, port: int, reports: list[tuple[EndpointTick, ...]], of_locust: dict[str, Any]) -> None:
         self._number, self._port, self._reports, self._of_locust = number, port, reports, of_locust
         self._hello = WorkerHello(versions=jobs.versions(), host=f"machine-{number}", pid=os.getpid(), cpus=2)
@@ -79,7 +76,6 @@ class SimulatedWorker:
         self._has_ended = False
 
     def work(self) -> None:
-        """Take part in the run until it ends."""
         worker_engine.ask(HOST, self._port, self._hello, within_s=120.0)
         self._client = zmqrpc.Client(HOST, self._port, self._id)  # type: ignore[no-untyped-call]
         self._send(messages.WHO, jobs.packed(self._hello))

@@ -15,8 +15,6 @@ RESULTS = Path(__file__).parents[1] / "results"
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and when a trial began."""
-
     commit: str
     """The measured commit, with `+changes` if the work tree had any."""
     started_at: str
@@ -27,7 +25,6 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls) -> Conditions:
-        """The conditions now."""
         return cls(
             commit=commit(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -69,7 +69,6 @@ class MarkedEnvironment:
         return found
 
     def pids(self, text: str) -> list[int]:
-        """Ids of the processes whose command line contains a text."""
         return [pid for pid, command in self.processes().items() if text in command]
 
     def assert_no_process_left(self) -> None:
@@ -80,7 +79,6 @@ class MarkedEnvironment:
             sleep(0.05)
 
     def kill_remaining(self) -> None:
-        """Kill all processes that a failed run left."""
         for pid in self.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -102,7 +100,6 @@ class Run:
 
     @property
     def errors(self) -> list[str]:
-        """The lines of stderr, without lines of progress."""
         return [line for line in self.stderr.splitlines() if line.startswith("capexplorer: ")]
 
     def exit_code(self) -> int:
@@ -112,7 +109,6 @@ class Run:
         return code
 
     def events(self) -> list[Event]:
-        """The events of its session that are written so far."""
         return events_in(self.sessions)
 
     def wait_for_events(self, kind: type[E], condition: Callable[[E], object] = lambda event: True, count: int = 1) -> list[E]:
@@ -126,7 +122,6 @@ class Run:
         return wait_until(enough_events, f"{count} x {kind.__name__} in the session")
 
     def target_pid(self) -> int:
-        """The process id of the target; waits until it is ready."""
         ready = self.wait_for_events(Target, lambda event: event.state == "ready")
         assert ready[-1].pid is not None
         return ready[-1].pid
@@ -228,7 +223,6 @@ class Ran:
         return [sample for sample in self.samples if sample.settled]
 
     def rate_rps(self) -> float:
-        """Requests per second over the settled seconds."""
         requests = sum(tick.requests for sample in self.settled for tick in sample.endpoints)
         return requests / sum(sample.duration_s for sample in self.settled)
 
@@ -287,5 +281,4 @@ def _parsed_log(path: Path, size_bytes: int) -> tuple[Event, ...]:
 
 
 def events_of(events: Sequence[Event], kind: type[E]) -> list[E]:
-    """The events of one kind."""
     return [event for event in events if isinstance(event, kind)]

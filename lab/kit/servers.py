@@ -20,7 +20,6 @@ SLEEPERS = ROOT / "targets" / "sleepers" / "serve.py"
 
 
 def free_port() -> int:
-    """A port on loopback on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port
@@ -28,7 +27,6 @@ def free_port() -> int:
 
 @contextmanager
 def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, which is ended at the end of the block."""
     try:
         yield process
     finally:
@@ -42,14 +40,12 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]
 
 @contextmanager
 def listening(argv: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A server process that listens on a port of loopback."""
     with ended(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)) as process:
         wait_until(lambda: accepts(port), f"a listener on port {port}", 60.0)
         yield process
 
 
 def accepts(port: int) -> bool:
-    """Whether something listens on that port of loopback."""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
@@ -74,7 +70,6 @@ def fast_server() -> Iterator[tuple[str, str]]:
 
 
 def null_responder(port: int) -> list[str]:
-    """Command of a server that answers each request at once."""
     return [sys.executable, "-m", "capexplorer.load.null_responder", str(port)]
 
 
@@ -89,7 +84,6 @@ def sleepers(workers: int, sleep_ms: float, before: Sequence[str] = ()) -> Itera
 
 @contextmanager
 def beside(commands: Sequence[Sequence[str]]) -> Iterator[None]:
-    """All commands, killed at the end of the block."""
     processes = [subprocess.Popen(command) for command in commands]
     try:
         yield
@@ -200,7 +194,6 @@ def typing_client(
 
 
 def _path(program: str) -> str:
-    """Where a program is installed; fails if it is missing."""
     path = find(program)
     assert path is not None, missing(program)
     return path

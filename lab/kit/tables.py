@@ -29,7 +29,6 @@ def share(hits: Iterable[bool]) -> str:
 
 
 def number(value: float | None, form: str = ".2f") -> str:
-    """`–` for an unknown value."""
     return "–" if value is None else f"{value:{form}}"
 
 
@@ -38,7 +37,6 @@ def percentile(values: Sequence[float], q: float) -> float:
 
 
 def mean(values: Iterable[float | None]) -> float:
-    """Mean of the values that were measured."""
     return statistics.fmean(value for value in values if value is not None)
 
 

@@ -63,17 +63,14 @@ class OnTerminal(Run):
 
     @property
     def written(self) -> str:
-        """All output on the terminal so far."""
         return b"".join(data for _, data in list(self.chunks)).decode("utf-8", "replace")
 
     stderr = written
 
     def settings(self) -> list[Any]:
-        """The settings of the terminal, as `stty` shows them."""
         return termios.tcgetattr(self._slave)
 
     def type(self, keys: str) -> None:
-        """Send keys, as if a person typed them."""
         os.write(self._master, keys.encode())
 
     def hang_up(self) -> None:
@@ -84,7 +81,6 @@ class OnTerminal(Run):
             os.close(self._master)
 
     def exit_code(self) -> int:
-        """Wait until the run has ended; fails if it leaves a process."""
         self.wait_for(lambda: self.process.poll() is not None, "the end of the process")
         self.marked.assert_no_process_left()
         return self.process.returncode
@@ -110,7 +106,6 @@ class OnTerminal(Run):
         return sum(len(data) for at_s, data in self.chunks if begin_s <= at_s < end_s)
 
     def quit(self) -> int:
-        """Quit by key and wait for the end; returns the exit code."""
         for keys in ("q", "\r"):
             with suppress(OSError):
                 self.type(keys)
@@ -128,7 +123,6 @@ class OnTerminal(Run):
         assert f"saved: {session_path(self.sessions)}" in rest
 
     def close(self) -> None:
-        """Close both ends of the terminal."""
         self.hang_up()
         os.close(self._slave)
 

@@ -22,8 +22,6 @@ STEPS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Other processes during one level."""
-
     cores: float
     """Cores that they use."""
     wait_ratio: float

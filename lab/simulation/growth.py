@@ -28,7 +28,6 @@ def _base(rng: Rng) -> float:
 
 
 def flat(rng: Rng, times: Series) -> Series:
-    """Constant memory with a little noise."""
     return _base(rng) + _noise(rng, times, rng.uniform(0, 1) * MB)
 
 

@@ -13,6 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from capexplorer.analysis.causes.generator_saturation import BUSY_LEAST
+from capexplorer.analysis.ladder import LadderLevel
+from capexplorer.model.slice import batch_error
+
 from . import exact
 from .queues import Run, Spread, System, run
 
@@ -186,3 +190,39 @@ def linear_ladder(seed: int, level_s: int = 20, count: int = 12) -> Ladder:
     rng = np.random.default_rng([seed, 99])
     system, truth = random_system("linear", rng)
     return Ladder("linear", seed, system, truth, climb(system, rungs(float(rng.uniform(10, 200)), count), rng, level_s))
+
+
+# -- shown ---------------------------------------------------------------------------------------------------------------------
+# As the input of the detector: means over settled seconds with standard errors by batch means.
+
+
+def shown(ladder: Ladder) -> tuple[LadderLevel, ...]:
+    """All levels of the ladder, in the order in which they ran."""
+    return tuple(level_of(level, float(index)) for index, level in enumerate(ladder.levels))
+
+
+def level_of(level: ObservedLevel, started_s: float = 0.0) -> LadderLevel:
+    """One level."""
+    seconds = len(level.goodput)
+    successes, failures = int(level.goodput.sum()), int(level.failures.sum())
+    thought_s = np.bincount(level.ended_second, weights=level.think_s, minlength=seconds)
+    ended = (level.goodput + level.failures).astype(float)
+    sums_ms = np.bincount(level.latency_second, weights=level.latency_ms, minlength=seconds)
+    return LadderLevel(
+        users=level.users,
+        goodput_rps=successes / seconds,
+        goodput_se_rps=batch_error([(float(count), 1.0) for count in level.goodput]),
+        throughput_rps=(successes + failures) / seconds,
+        response_ms=level.response_ms,
+        latency_ms=float(level.latency_ms.mean()) if successes else None,
+        latency_se_ms=batch_error(list(zip(sums_ms.tolist(), level.goodput.astype(float).tolist(), strict=True))),
+        p95_ms=float(np.percentile(level.latency_ms, 95)) if successes else None,
+        p99_ms=float(np.percentile(level.latency_ms, 99)) if successes else None,
+        failure_ratio=failures / (successes + failures) if successes + failures else None,
+        requests=successes + failures,
+        seconds=float(seconds),
+        wait_s=float(level.think_s.mean()) if successes + failures else None,
+        wait_se_s=batch_error(list(zip(thought_s.tolist(), ended.tolist(), strict=True))),
+        started_s=started_s,
+        generator_saturated=None if level.generator_busy_ratio is None else level.generator_busy_ratio >= BUSY_LEAST,
+    )

@@ -285,5 +285,4 @@ class UslRun(Run):
 
 
 def run(system: System, rng: np.random.Generator) -> Run:
-    """A fresh run of a system."""
     return UslRun(system, rng) if system.usl is not None else Run(system, rng)

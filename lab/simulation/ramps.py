@@ -27,8 +27,6 @@ HOLDS_S = (0, 0, 20, 60)
 
 @dataclass(frozen=True, slots=True)
 class RampHistory:
-    """A simulated ramp, imported, with its marks."""
-
     kind: str
     seed: int
     system: System

@@ -52,8 +52,6 @@ LATE_S = 0.05
 
 
 class Hangup(msgspec.Struct, frozen=True, kw_only=True):
-    """One kill of an SSH client."""
-
     watches: bool
     """Whether it is killed after its first paint, else while it starts."""
     after_s: float
@@ -62,7 +60,6 @@ class Hangup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def hangup(seed: int, *, first: bool) -> Hangup:
-    """The kill with this number. The `first` client of a run is the one that started it: it is killed while it watches."""
     rng = random.Random(seed)
     if not first and rng.random() < STARTING_SHARE:
         return Hangup(watches=False, after_s=round(rng.uniform(0.0, STARTING_S), 3))
@@ -71,7 +68,6 @@ def hangup(seed: int, *, first: bool) -> Hangup:
 
 
 def carry_out(hangups: Sequence[Hangup], folder: Path) -> Judged:
-    """One run, whose clients are killed one after the other."""
     folder.mkdir(parents=True)
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
     started, sessions = MarkedEnvironment(), folder / "sessions"
@@ -102,7 +98,6 @@ def carry_out(hangups: Sequence[Hangup], folder: Path) -> Judged:
 
 
 def _session(sessions: Path) -> str:
-    """The id of the run's session; other sessions of this user may run."""
     (path,) = sessions.glob("*.jsonl")
     return path.stem
 
@@ -202,8 +197,6 @@ def compared(kills: Sequence[float], controls: Sequence[float]) -> dict[str, Any
 
 
 class Hangups(SeedTrial[int]):
-    """Runs whose clients are killed."""
-
     name = "hangups"
     about = "Kills SSH clients of live runs. Exit code 1 for a failed request, lost data or a process that is left."
 

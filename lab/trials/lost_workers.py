@@ -52,7 +52,6 @@ def carry_out(seed: int, folder: Path) -> Judged:
 
 
 def _send_signal(run: Run, name: str, worker: int) -> float:
-    """Send the signal to a worker; returns the wall-clock time."""
     workers = sorted(run.marked.pids("capexplorer worker --join"))
     assert len(workers) == WORKERS, f"{len(workers)} workers before the signal"
     os.kill(workers[worker], signal.Signals[name])
@@ -60,7 +59,6 @@ def _send_signal(run: Run, name: str, worker: int) -> float:
 
 
 def judge(events: Sequence[Event], lost_at: float) -> Judged:
-    """What the session says of a worker that was lost at that time."""
     header, samples = events_of(events, Header)[0], events_of(events, Sample)
     lost_s = lost_at - datetime.fromisoformat(header.started_at).timestamp()
     void = sum(level.void == "worker_lost" for level in events_of(events, LevelClosed))
@@ -86,8 +84,6 @@ def judge(events: Sequence[Event], lost_at: float) -> Judged:
 
 
 class LostWorkers(SeedTrial[int]):
-    """Losses of a worker, drawn by a seed each."""
-
     name = "lost-workers"
     about = "Kills or stops workers of runs. Exit code 1 when a loss was marked late, or left a wrong figure."
     count = 50

@@ -118,7 +118,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def judged(row: Row, ran: Ran) -> Judged:
-    """The verdict on a run: its marks and its verdict at the end, and its exit code."""
     found = judge(row, ran.marks, ran.timeline.levels, ran.timeline.verdict)
     bad_end = () if ran.exit_code in (0, 4) else (f"exit code {ran.exit_code}",)
     ever = [mark for mark in ran.marks if mark.state != "retracted"]
@@ -131,7 +130,6 @@ def judged(row: Row, ran: Ran) -> Judged:
 
 
 def judge(row: Row, marks: Sequence[Mark], levels: Sequence[Level] = (), verdict: Verdict | None = None) -> Judged:
-    """The marks and the verdict at the end of a run."""
     current = current_of(marks)
     marked = {name for mark in current for name in (mark.id, mark.kind)}
     wanted = (
@@ -227,7 +225,6 @@ def prepared(row: Row, client: Client, folder: Path) -> Path:
 
 
 def profile_of(row: Row, client: Client) -> str:
-    """The row's profile as TOML."""
     times = {name: value for name, value in (("at_s", row.at_s), ("for_s", row.for_s)) if value or row.target == "moving"}
     params = {**row.params, **({"change": row.change} if row.target == "moving" else {}), **times}
     one_request = {"client": client, "wait_s": {"between": list(row.think_s)}, "task": [{"name": row.path}]}

@@ -52,12 +52,10 @@ class KnownService:
 
     @property
     def knee_users(self) -> float:
-        """N*."""
         return self.capacity_rps * (self.think_s + (0.0 if self.delays else self.sleep_s))
 
     @property
     def profile(self) -> str:
-        """Its profile, as TOML."""
         return (
             f'title = "{self.name}: {self.capacity_rps:.4g}/s, knee at {self.knee_users:.3g} users"\n'
             f'target = "pool"\n'
@@ -96,7 +94,6 @@ def _compared(service: KnownService, knee: dict[str, Any]) -> Sequence[tuple[str
 
 
 def judged(service: KnownService, ran: Ran) -> Judged:
-    """The verdict on an exploration, with its figures."""
     knee = ran.knee or {}
     blamed = sorted({mark.id for mark in current_of(ran.marks) if mark.kind in BLAMES})
     found = judge(service, knee, blamed)

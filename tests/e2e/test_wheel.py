@@ -76,11 +76,7 @@ def test_wheel_and_source_distribution_have_the_license(distributions: Path) -> 
 
 def test_an_installed_wheel_runs_and_exports_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "home"),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-    }
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "data")}
 
     def run(*args: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

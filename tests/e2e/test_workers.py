@@ -232,10 +232,7 @@ def test_a_worker_on_another_machine_must_allow_the_host_itself(
             assert sample.ports is not None
 
 
-@pytest.mark.parametrize(
-    ("bind", "join"),
-    [("0.0.0.0", "10.77.0.1"), ("[::]", "[fd77::1]"), (RUN_NAME, RUN_NAME)],
-)
+@pytest.mark.parametrize(("bind", "join"), [("0.0.0.0", "10.77.0.1"), ("[::]", "[fd77::1]"), (RUN_NAME, RUN_NAME)])
 def test_a_worker_joins_at_every_kind_of_address_without_it_being_allowed_as_a_host_for_load(
     tmp_path: Path, two_machines: tuple[tuple[str, ...], tuple[str, ...]], bind: str, join: str
 ) -> None:
@@ -243,10 +240,7 @@ def test_a_worker_joins_at_every_kind_of_address_without_it_being_allowed_as_a_h
     locustfile = tmp_path / "visits.py"
     locustfile.write_text(LOCUSTFILE.replace('get("/work")', 'get("/")').partition("        if ")[0])
     args = ("-f", str(locustfile), *LOADED, "--bind", f"{bind}:5557", "--expect-workers", "1", "--headless", "--plan", "1:3s")
-    with (
-        service_on(on_run_machine, tmp_path),
-        started_run(tmp_path, *args, before=(*on_run_machine, "env", SECRET)) as run,
-    ):
+    with service_on(on_run_machine, tmp_path), started_run(tmp_path, *args, before=(*on_run_machine, "env", SECRET)) as run:
         options = ("--join", f"{join}:5557", "-f", str(locustfile), "--allow-host", SERVICE, "--wait", "60")
         worker = run_command("worker", *options, before=(*on_worker_machine, "env", SECRET))
         run.exit_code()

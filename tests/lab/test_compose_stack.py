@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.trials.compose.stack import image, why_not
-from lab.trials.compose.trial import problems_of
+from lab.trials.compose.trial import image, problems_of, why_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 

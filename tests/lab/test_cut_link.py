@@ -11,7 +11,7 @@ from parts.parts_process import parts_process
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
-from lab.trials.parts import testbed
+from lab.trials.parts import shop
 
 pytestmark = [
     needs("ip", "nsenter", "unshare", "sshd", "ssh", "ssh-keygen"),
@@ -20,8 +20,8 @@ pytestmark = [
 
 
 def test_a_part_has_no_readings_while_its_network_link_is_down(tmp_path: Path) -> None:
-    with testbed.testbed("namespaces", "", tmp_path) as machines:
-        spec = PartSpec(name="db", at=machines.hosts["db"].at, port=testbed.SSH_PORT)
+    with shop.testbed("namespaces", "", tmp_path) as machines:
+        spec = PartSpec(name="db", at=machines.hosts["db"].at, port=shop.SSH_PORT)
         with parts_process(spec, before=machines.prefix) as process:
             process.wait_for_reading(
                 lambda each: each.target and each.target.alive and each.host, "a reading with target and host"

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from lab.trials.fuzz import damage, logs, plans, profiles
+from lab.trials.fuzz import logs, plans, profiles
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ def test_seeds_that_failed_once_in_100_000_cases_pass(seed: int) -> None:
 
 
 def test_a_case_depends_on_its_seed_alone() -> None:
-    lines = damage.small_logs()[0]
-    first, second = ([damage.forge(lines, random.Random(seed)) for seed in range(300)] for _ in range(2))
+    lines = logs.small_logs()[0]
+    first, second = ([logs.forge(lines, random.Random(seed)) for seed in range(300)] for _ in range(2))
     assert first == second

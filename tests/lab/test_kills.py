@@ -8,7 +8,7 @@ import pytest
 from programs import require
 
 from lab.kit.terminal import modes_left_on
-from lab.trials.kills.trial import PROGRAMS, Outcome, carry_out, check_logs, kill
+from lab.trials.kills.trial import PROGRAMS, carry_out, judge_logs, kill
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ SEEDS = (0, 20, 39, 58)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_killed_run_leaves_no_process_behind_and_a_log_that_can_be_read(tmp_path: Path, seed: int) -> None:
     require(*PROGRAMS.get(kill(seed).service, ()))
-    assert carry_out(kill(seed), tmp_path).problems == []
+    assert carry_out(kill(seed), tmp_path).wrong == ()
 
 
 def test_the_four_kills_cover_every_surface_victim_and_stage() -> None:
@@ -32,9 +32,7 @@ def test_the_four_kills_cover_every_surface_victim_and_stage() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_missing_log_is_a_problem_unless_the_run_was_killed_while_starting(tmp_path: Path, seed: int) -> None:
-    outcome = Outcome()
-    check_logs(tmp_path, 0.0, kill(seed), outcome)
-    assert outcome.problems == ([] if kill(seed).stage == "starting" else ["no log"])
+    assert judge_logs(tmp_path, 0.0, kill(seed)).wrong == (() if kill(seed).stage == "starting" else ("no log",))
 
 
 def test_terminal_modes_that_were_not_restored_are_detected() -> None:

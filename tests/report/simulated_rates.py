@@ -10,7 +10,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare.estimates import SecondLatencies
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 
 @cache

@@ -12,7 +12,7 @@ from timeline_digest import digest
 from capexplorer.model.columns import ENDPOINT_COLUMNS
 from capexplorer.model.timeline import TAIL_S, Timeline
 from lab.simulation.queues import Run, System
-from lab.simulation.virtual_run import VirtualRun
+from lab.simulation.virtual import VirtualRun
 
 WARM_UP_S = TAIL_S + 80
 """Until then everything with a bound is full, such as the latest seconds that are kept whole."""

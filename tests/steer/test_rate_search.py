@@ -11,7 +11,7 @@ from capexplorer.model.verdicts import LevelState, RateCapacity, RateLevelVerdic
 from capexplorer.steer.rate_search import LEAST_S, MOST_S, End, Offer, RateInput, RateSearch, Stay
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 
 def judged(per_s: float, state: LevelState, **search_input: Any) -> RateLevelVerdict:

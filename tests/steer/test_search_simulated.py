@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lab.simulation.ladders import KINDS, Kind
-from lab.simulation.policy_runs import PolicyRun, linear_system, run_autopilot, system_of
+from lab.simulation.virtual import PolicyRun, linear_system, run_autopilot, system_of
 
 SEED = 250_000
 

@@ -21,7 +21,7 @@ from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.protocols import View, watched
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 from .drawn import LARGE, MAXIMISED, SMALL, pane_text, status_lines
 from .session_events import session

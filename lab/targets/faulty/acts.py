@@ -45,13 +45,11 @@ def sticky(request: Request) -> bool:
 
 
 def close(request: Request) -> bool:
-    """A whole reply, with `Connection: close`."""
     time.sleep(WORK_S)
     return reply(request, close=True)
 
 
 def reset(request: Request) -> bool:
-    """RST in place of a reply."""
     request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     return False
 
@@ -65,7 +63,6 @@ def reset_some(request: Request, every: int) -> bool:
 
 
 def silence(request: Request) -> bool:
-    """FIN in place of a reply."""
     return False
 
 

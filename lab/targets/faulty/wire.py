@@ -18,8 +18,6 @@ HEAD_MOST_BYTES = 65_536
 
 
 class Request(NamedTuple):
-    """One request, read whole."""
-
     connection: socket.socket
     method: str
     path: str
@@ -44,7 +42,6 @@ _requests, _connections = count(1), count(1)
 
 
 def listen(port: int, backlog: int) -> socket.socket:
-    """A socket that listens on loopback."""
     return socket.create_server(("127.0.0.1", port), backlog=backlog)
 
 

@@ -32,7 +32,6 @@ class Change:
         return self.at_s <= now_s < (self.at_s + self.for_s if self.for_s else math.inf)
 
     def workers(self, workers: int, now_s: float) -> int:
-        """Number of workers."""
         if not self.is_on(now_s):
             return workers
         return {"capacity_halves": max(1, workers // 2), "capacity_doubles": 2 * workers}.get(self.name, workers)
@@ -103,13 +102,11 @@ class Service:
 
     @property
     def now_s(self) -> float:
-        """Seconds since the first request."""
         if self.began_s is None:
             self.began_s = time.monotonic()
         return time.monotonic() - self.began_s
 
     async def work(self) -> int:
-        """One request; returns its status."""
         change, now_s = self.change, self.now_s
         status = change.status(now_s)
         if status is not None:

@@ -63,7 +63,6 @@ class Pool(Semaphore):
         return None
 
     async def use(self, connection: Any) -> None:
-        """Work in a connection."""
         await connection.execute("select pg_sleep(%s)", (SLEEP_S,))
 
 
@@ -153,7 +152,6 @@ service = SERVICES[os.environ.get("SERVICE", "uvicorn")]()
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """The application."""
     if scope["type"] == "lifespan":
         await receive()
         await service.begin()

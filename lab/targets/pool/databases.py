@@ -55,7 +55,6 @@ def postgresql(folder: Path, max_connections: int = 100, *, superuser: bool = Tr
 
 
 def redis(folder: Path) -> None:
-    """Start a Redis that saves nothing to disk."""
     run_folder = _run_folder(folder)
     words = ["redis-server", "--port", "0", "--unixsocket", str(run_folder / "redis.sock"), "--save", "", "--daemonize", "no"]
     server = subprocess.Popen([*words, "--dir", str(run_folder), "--loglevel", "warning"])
@@ -79,7 +78,6 @@ def remove_leftovers() -> None:
 
 
 def _role(run_folder: Path) -> None:
-    """Create a role that cannot use reserved connections."""
     while True:
         try:
             with psycopg.connect(f"host={run_folder} dbname=postgres user=postgres") as connection:

@@ -104,7 +104,6 @@ def _sleepers(workers: int, sleep_ms: float) -> tuple[int, subprocess.Popen[byte
 
 
 def _haproxy(options: argparse.Namespace, servers: str, connect_s: int) -> list[str]:
-    """The command of haproxy in front of these servers."""
     configuration = options.folder.resolve() / "haproxy.cfg"
     configuration.write_text(HAPROXY.format(port=options.port, servers=servers, connect_s=connect_s))
     os.environ["PATH"] = PATH

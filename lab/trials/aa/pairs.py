@@ -17,7 +17,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session, compare, sentences
 from lab.simulation.ladders import KINDS, Kind, ObservedLevel, climb, random_system, rungs
 from lab.simulation.queues import System, Trouble, run
-from lab.simulation.virtual_run import VirtualRun
+from lab.simulation.virtual import VirtualRun
 from lab.trials.experiments.known import PROFILES
 
 # -- simulated ladders: levels become the events of a session, second by second, so that what is compared has gone through the
@@ -191,8 +191,6 @@ LONGEST_S = 150
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One service of the real runs."""
-
     name: str
     profile: str
     plan: str

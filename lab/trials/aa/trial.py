@@ -43,8 +43,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The comparison of one pair of sessions."""
-
     claims: tuple[Claim, ...]
     """Rows whose noise is known."""
     goodput_or_capacity: float
@@ -68,7 +66,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome(before: Session, after: Session) -> Outcome:
-    """Compare two sessions and count the claims."""
     comparison = compare([before, after])
     (compared_pair,) = comparison.pairs
     failed = any(judge(parse(text), comparison).failed for text in ("p95>5%", "goodput<-5%"))
@@ -126,7 +123,6 @@ LEVELS_S = (20, 10)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Shares of claims and of headlines."""
     claims = [claim for one in outcomes for claim in one.claims]
     figures = sorted({claim.figure for claim in claims})
     return {

@@ -10,6 +10,8 @@ import argparse
 import os
 import re
 import signal
+import subprocess
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,11 +22,144 @@ import psutil
 
 from capexplorer.model.events import Ended, Mark, PartState, Target
 from capexplorer.model.findings import Bottleneck
-from capexplorer.target.compose.docker import ask, compose_command
+from capexplorer.target.compose.docker import ask, compose_command, of_project
+from capexplorer.target.free_port import free_port
+from lab.kit import programs
 from lab.kit.runs import Run, events_of, session_path, started_run, wait_until
 from lab.trial import Judged, Trial
 
-from . import stack
+# -- stack ---------------------------------------------------------------------------------------------------------------------
+# The image, the Compose file and the profile of a trial; what is left of a project in docker.
+
+
+IMAGE = "capexplorer-trial"
+PASSWORD = "correct-horse-battery"
+OTHER_PROJECT = "trial-of-somebody-else"
+"""A Compose project that a user started from the same file: no session may touch it."""
+
+_HERE = Path(__file__).resolve().parent
+
+_FILE = """\
+services:
+  web:
+    image: {image}
+    command: [serve, "127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}", "http://127.0.0.1:${{STORE_PORT}}/"]
+    network_mode: host
+    depends_on:
+      store: {{condition: service_started}}
+    healthcheck:
+      {{test: ["CMD", "/service", "check", "http://127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}/"], interval: 1s, retries: 5}}
+  store:
+    image: {image}
+    command: {command}
+    network_mode: host
+    environment: {{STORE_PASSWORD: {password}}}
+    volumes: ["data:/data", "/anonymous"]
+    healthcheck: {{test: ["CMD", "/service", "check", "http://127.0.0.1:{checked}/"], interval: 1s, retries: 3}}
+volumes:
+  data: {{}}
+"""
+
+_ON_A_BRIDGE = """\
+version: "3.8"
+services:
+  web:
+    image: {image}
+    command: [serve, ":8000", "http://store:8000/"]
+    ports: ["127.0.0.1:${{CAPEXPLORER_PORT}}:8000"]
+    depends_on: [store]
+  store:
+    image: {image}
+    command: [serve, ":8000"]
+    environment: {{ROUNDS: 5000}}
+    deploy: {{resources: {{limits: {{cpus: "0.3"}}}}}}
+"""
+"""Each answer of the store computes checksums of 5 MB, so that the 40 users of the row need more than 0.3 of a core."""
+
+_PROFILE = """\
+ready = "/"
+
+[target]
+compose = "compose.yaml"
+
+[users]
+wait_s = 0.1
+
+[[users.task]]
+name = "/"
+"""
+
+
+def why_not() -> str:
+    """Why the trial cannot run here, with the missing package; empty if it can."""
+    absent = programs.missing("docker", "go")
+    if absent:
+        return absent
+    try:
+        ask(["docker", "version", "--format", "{{.Server.Version}}"])
+    except Exception as error:
+        return f"docker's daemon does not answer: {error}"
+    return "" if compose_command() else "not installed: docker compose (Debian: apt-get install docker-compose)"
+
+
+@contextmanager
+def image(folder: Path) -> Iterator[None]:
+    """Build the program, without a libc, and import it as the only file of an image, which is removed at the end."""
+    program, archive = folder / "service", folder / "image.tar"
+    build = ["go", "build", "-ldflags=-s -w", "-o", str(program), str(_HERE / "service.go")]
+    subprocess.run(build, env={**os.environ, "CGO_ENABLED": "0"}, check=True, timeout=300)
+    with tarfile.open(archive, "w") as tar:
+        tar.add(program, "service")
+    ask(["docker", "import", "--change", 'ENTRYPOINT ["/service"]', str(archive), IMAGE], timeout_s=120)
+    try:
+        yield
+    finally:
+        ask(["docker", "rmi", "--force", IMAGE])
+
+
+def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
+    """Write the Compose file and the profile. `store` ("serves", "exits" or "is unhealthy") is what that service does. Returns
+    the environment variables that the file needs."""
+    port = str(free_port())
+    command = '[leave, "3"]' if store == "exits" else '[serve, "127.0.0.1:${STORE_PORT}"]'
+    checked = "1" if store == "is unhealthy" else "${STORE_PORT}"
+    text = _FILE.format(image=IMAGE, command=command, checked=checked, password=PASSWORD, own_port=free_port())
+    (folder / "compose.yaml").write_text(text, encoding="utf-8")
+    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
+    return {"STORE_PORT": port}
+
+
+def write_on_a_bridge(folder: Path) -> None:
+    """Write a Compose file whose services have addresses of their own, with a published port, and one of which has a CPU quota;
+    and the profile."""
+    (folder / "compose.yaml").write_text(_ON_A_BRIDGE.format(image=IMAGE), encoding="utf-8")
+    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
+
+
+def has_bridge() -> bool:
+    """Whether docker's daemon can give containers addresses of their own."""
+    return "bridge" in ask(["docker", "network", "ls", "--format", "{{.Driver}}"]).split()
+
+
+def left_of_sessions() -> list[str]:
+    names = ask(["docker", "ps", "-a", "--format", "{{.Names}}"]).split()
+    names += ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
+    names += ask(["docker", "network", "ls", "--format", "{{.Name}}"]).split()
+    return [name for name in names if name.startswith("capexplorer-") or re.fullmatch(r"[0-9a-f]{64}", name)]
+
+
+def remove_other_project(folder: Path, environment: dict[str, str]) -> None:
+    compose = compose_command() or ()
+    with suppress(Exception):
+        ask(
+            [*compose, "-p", OTHER_PROJECT, "-f", str(folder / "compose.yaml"), "down", "--volumes", "--timeout", "1"],
+            environment={**os.environ, **environment},
+        )
+
+
+def running_of(project: str) -> int:
+    return len(ask(["docker", "ps", "-q", *of_project(project)]).split())
+
 
 WITHIN_S = 90.0
 PLAN, LONG = "2:4s,4:4s", "2:300s"
@@ -38,7 +173,7 @@ Row = Callable[[Path], Problems]
 @contextmanager
 def session(folder: Path, plan: str, **store: str) -> Iterator[Run]:
     """A run of the services with this plan; `store`: as of `stack.write`."""
-    environment = stack.write(folder, **store)
+    environment = write(folder, **store)
     with started_run(folder, "shop.toml", "--headless", "--plan", plan, cwd=folder, environment=environment) as run:
         yield run
         run.process.wait(WITHIN_S)
@@ -66,7 +201,7 @@ def plan_to_its_end(folder: Path) -> Problems:
     return {
         f"exit code {code}: {run.stderr[-300:]}": code,
         f"parts that were read: {sorted(read)}": read != {"web", "store"},
-        "the password is in the log": stack.PASSWORD in log_of(run),
+        "the password is in the log": PASSWORD in log_of(run),
     }
 
 
@@ -86,7 +221,7 @@ def ended_by(number: signal.Signals) -> Row:
 def ended_while_starting(folder: Path) -> Problems:
     """SIGTERM while a service is not healthy yet."""
     with session(folder, LONG, store="is unhealthy") as run:
-        wait_until(stack.left_of_sessions, "a container", WITHIN_S)
+        wait_until(left_of_sessions, "a container", WITHIN_S)
         run.process.send_signal(signal.SIGTERM)
         run.process.wait(WITHIN_S)
     return {}
@@ -109,7 +244,7 @@ def all_killed(folder: Path) -> Problems:
         for each in descendants:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
-    survived = stack.left_of_sessions()
+    survived = left_of_sessions()
     (after := folder / "after").mkdir()
     with session(after, PLAN) as run:
         code = run.process.wait(WITHIN_S)
@@ -142,7 +277,7 @@ def not_started(store: str, expected: str) -> Row:
         return {
             f"exit code {code}": code != 4,
             f"printed: {run.stderr[-300:]}": expected not in run.stderr,
-            "the password was printed": stack.PASSWORD in run.stderr + log_of(run),
+            "the password was printed": PASSWORD in run.stderr + log_of(run),
         }
 
     return row
@@ -150,8 +285,8 @@ def not_started(store: str, expected: str) -> Row:
 
 def beside_others(folder: Path) -> Problems:
     """Two sessions and the containers that a user started from the same file run at once: none of them disturbs another."""
-    environment = stack.write(folder)
-    up = [*(compose_command() or ()), "-p", stack.OTHER_PROJECT, "-f", str(folder / "compose.yaml"), "up", "-d"]
+    environment = write(folder)
+    up = [*(compose_command() or ()), "-p", OTHER_PROJECT, "-f", str(folder / "compose.yaml"), "up", "-d"]
     ask(up, timeout_s=60, environment={**os.environ, **environment})
     try:
         folders = [folder / "one", folder / "two"]
@@ -160,25 +295,25 @@ def beside_others(folder: Path) -> Problems:
         with session(folders[0], PLAN) as one, session(folders[1], LONG) as two:
             until_loaded(two)
             code = one.process.wait(WITHIN_S)
-            running = len([name for name in stack.left_of_sessions() if re.search(r"[-_](web|store)[-_]1\Z", name)])
+            running = len([name for name in left_of_sessions() if re.search(r"[-_](web|store)[-_]1\Z", name)])
             two.process.send_signal(signal.SIGTERM)
             two.process.wait(WITHIN_S)
         volumes = ask(["docker", "volume", "ls", "--format", "{{.Name}}"]).split()
-        others = stack.running_of(stack.OTHER_PROJECT)
+        others = running_of(OTHER_PROJECT)
         return {
             f"exit code {code}: {one.stderr[-300:]}": code,
             f"{running} containers of the second session ran when the first had ended": running != 2,
             f"{others} containers of the other project run": others != 2,
-            "the other project's volume is gone": f"{stack.OTHER_PROJECT}_data" not in volumes,
+            "the other project's volume is gone": f"{OTHER_PROJECT}_data" not in volumes,
         }
     finally:
-        stack.remove_other_project(folder, environment)
+        remove_other_project(folder, environment)
 
 
 def throttled_on_a_bridge(folder: Path) -> Problems:
     """Services with addresses of their own behind a published port: the CPU quota of the store limits, and is named for no other
     service."""
-    stack.write_on_a_bridge(folder)
+    write_on_a_bridge(folder)
     with started_run(folder, "shop.toml", "--headless", "--plan", "2:8s,10:12s,20:12s,40:15s", cwd=folder) as run:
         code = run.process.wait(2 * WITHIN_S)
     found = [each.finding for each in events_of(run.events(), Mark) if isinstance(each.finding, Bottleneck)]
@@ -190,8 +325,8 @@ def throttled_on_a_bridge(folder: Path) -> Problems:
 def nothing_left() -> Problems:
     """Whether containers, volumes or networks of sessions are left after the grace period of the services."""
     with suppress(AssertionError):
-        wait_until(lambda: not stack.left_of_sessions(), "nothing left", WITHIN_S)
-    left = stack.left_of_sessions()
+        wait_until(lambda: not left_of_sessions(), "nothing left", WITHIN_S)
+    left = left_of_sessions()
     return {f"left: {left}": left}
 
 
@@ -212,7 +347,6 @@ ROWS: dict[str, Row] = {
 
 
 def problems_of(name: str, folder: Path) -> list[str]:
-    """Carry out a row, and look for what is left of it."""
     folder.mkdir(parents=True, exist_ok=True)
     found = ROWS[name](folder) | nothing_left()
     return [problem for problem, is_one in found.items() if is_one]
@@ -226,14 +360,14 @@ class Compose(Trial[str]):
     cases: Mapping[str, str] = {name: name for name in ROWS}
 
     def why_not(self, case: str, options: argparse.Namespace) -> str:
-        return "docker's daemon has no bridge network" if case.endswith("bridge") and not stack.has_bridge() else ""
+        return "docker's daemon has no bridge network" if case.endswith("bridge") and not has_bridge() else ""
 
     def carry_out(self, case: str, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         return Judged(wrong=tuple(problems_of(case, folder)))
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        if reason := stack.why_not():
+        if reason := why_not():
             print(f"skipped: {reason}")
             return 0
-        with tempfile.TemporaryDirectory(prefix="compose-") as folder, stack.image(Path(folder)):
+        with tempfile.TemporaryDirectory(prefix="compose-") as folder, image(Path(folder)):
             return super().main(argv)

@@ -49,7 +49,6 @@ class System:
 
     @property
     def path(self) -> Path:
-        """The path of its profile."""
         return PROFILES / f"{self.name}.toml"
 
     @property
@@ -58,7 +57,6 @@ class System:
 
     @property
     def knee_users(self) -> float:
-        """N*."""
         return self.capacity_rps * (self.sleep_s + self.think_s)
 
 
@@ -113,7 +111,6 @@ def _replies(port: int, connections: int, seconds: float) -> list[float]:
 
 
 def knee(each: System, folder: Path) -> Judged:
-    """One run of the autopilot: the knee within 15% of N*, and an interval that contains N*."""
     return judge_knee(each, headless(folder, str(each.path), "--autopilot", timeout_s=TIMEOUT_S))
 
 

@@ -47,13 +47,10 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     needs: str = ""
 
     def command(self, plan: str) -> tuple[str, ...]:
-        """The arguments of `capexplorer run`."""
         return (self.profile, *self.arguments, "--plan", plan)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of the five."""
-
     title: str
     about: str
     concluded: str
@@ -169,7 +166,6 @@ Around = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 
 
 def twice(target: Target, folder: Path) -> Judged:
-    """One run of the target's plan, judged."""
     ran = headless(folder, target.profile, "--plan", target.plan, timeout_s=TWICE_TIMEOUT_S)
     summary, found = ran.summary, around(ran.summary["levels"])
     causes = _causes(summary, found[1]) if found else []

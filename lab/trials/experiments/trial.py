@@ -30,8 +30,6 @@ SHORT = "five-short"
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One run."""
-
     group: str
     carry_out: Callable[[Path], Judged]
     needs: str = ""
@@ -113,7 +111,6 @@ class Experiments(Trial[Experiment]):
 
 
 def five_page(results: Sequence[Result]) -> str:
-    """docs/experiments.md."""
     newest = {
         each.case.partition(" ")[2]: each for each in sorted(results, key=lambda each: each.at) if each.case.startswith("five")
     }
@@ -142,7 +139,6 @@ def _twice_row(found: Result) -> tuple[str, ...]:
 
 
 def knees_page(results: Sequence[Result]) -> str:
-    """docs/experiments-knees.md."""
     head = ("service", "k", "s", "Z", "k/s", "N*", "runs", "knees found", "right", "disturbed", "longest, s")
     rows = [
         (each.name, each.workers, f"{each.sleep_s:g} s", f"{each.think_s:g} s, {each.waits}", f"{each.capacity_rps:g}/s",

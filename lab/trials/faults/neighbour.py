@@ -40,7 +40,6 @@ def main() -> None:
 
 
 def user_of(kind: str) -> Callable[[], None]:
-    """A function that uses for a moment what neighbours of this kind use."""
     match kind:
         case "memory":
             return copier()
@@ -51,14 +50,12 @@ def user_of(kind: str) -> Callable[[], None]:
 
 
 def spin() -> None:
-    """Computes for SLICE_S."""
     ends_s = time.monotonic() + SLICE_S
     while time.monotonic() < ends_s:
         sum(range(1000))
 
 
 def doze() -> None:
-    """Computes for a share IDLE_SHARE of SLICE_S, and sleeps for the rest."""
     ends_s = time.monotonic() + IDLE_SHARE * SLICE_S
     while time.monotonic() < ends_s:
         pass
@@ -66,7 +63,6 @@ def doze() -> None:
 
 
 def copier() -> Callable[[], None]:
-    """A function that copies a buffer again and again for SLICE_S."""
     source, copied = bytearray(BUFFER_BYTES), bytearray(BUFFER_BYTES)
 
     def copy() -> None:

@@ -23,7 +23,6 @@ def main() -> None:
 
 
 def syn(source: str, to: str, port: int) -> bytes:
-    """An IP packet with a TCP SYN."""
     addresses = socket.inet_aton(source) + socket.inet_aton(to)
     segment = struct.pack(">HHIIBBHHH", 20_000, port, 1, 0, 5 << 4, 2, 64_240, 0, 0)
     check = checksum(addresses + struct.pack(">BBH", 0, socket.IPPROTO_TCP, len(segment)) + segment)
@@ -32,7 +31,6 @@ def syn(source: str, to: str, port: int) -> bytes:
 
 
 def checksum(data: bytes) -> int:
-    """The Internet checksum."""
     total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)

@@ -53,8 +53,6 @@ BURST_S = 10
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One fault."""
-
     name: str
     family: str
     fault: str
@@ -132,7 +130,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Programs that the row needs, beside capexplorer and the service."""
         runs = {
             self.needs: self.needs,
             "openssl": self.tls,
@@ -180,7 +177,6 @@ def judge(row: Row, marks: Sequence[Mark], stderr: str = "", others: float = 0.0
 
 
 def relevant(marks: Iterable[Mark]) -> Iterable[Mark]:
-    """Causes, bottlenecks and leaks."""
     return (mark for mark in marks if mark.kind in KINDS)
 
 
@@ -190,7 +186,6 @@ def current_of(marks: Iterable[Mark]) -> list[Mark]:
 
 
 def numbers(mark: Mark) -> dict[str, float]:
-    """The numbers of a mark's evidence."""
     figures = mark.finding.figures().items()
     return {name: round(value, 4) for name, value in figures if isinstance(value, int | float) and not isinstance(value, bool)}
 
@@ -225,7 +220,6 @@ def judged(row: Row, ran: Ran) -> Judged:
 
 
 def why_not(row: Row, workers: int = 0) -> str:
-    """Why this row cannot be carried out here; empty when it can."""
     if workers > 1 and row.one_process:
         return f"with workers: {row.one_process}"
     if reason := missing(*row.programs, *(NETWORKING if is_root() else ())):
@@ -292,7 +286,6 @@ def _mounted(row: Row, folder: Path) -> list[str]:
 
 
 def _profile(row: Row, client: Client, params: dict[str, Any], port: int) -> dict[str, Any]:
-    """The profile of the run, as a TOML table."""
     if row.profile:
         return _shipped(paths.profile(row.profile), row, client)
     users: dict[str, Any] = {
@@ -318,7 +311,6 @@ def _shipped(path: Path, row: Row, client: Client) -> dict[str, Any]:
 
 
 def toml(value: object) -> str:
-    """A value as TOML; tables are written inline."""
     match value:
         case dict():
             return "{ " + ", ".join(f"{json.dumps(key)} = {toml(inner)}" for key, inner in value.items()) + " }"
@@ -367,8 +359,6 @@ def _certificate(folder: Path) -> Path:
 
 
 class Faults(Trial[Row]):
-    """All rows with all their clients."""
-
     name = "faults"
     about = "Injects faults, and judges what is marked."
     cases = ALL

@@ -35,8 +35,6 @@ MOST_LINES = 12
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that failed."""
-
     seed: int
     """`--count 1 --seed SEED` repeats it."""
     what: str
@@ -46,8 +44,6 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fuzzed(msgspec.Struct, frozen=True):
-    """What became of some cases."""
-
     outcomes: dict[str, int]
     """Number of cases by outcome, without failures."""
     failures: tuple[Failure, ...] = ()

@@ -35,14 +35,11 @@ Expected = tuple[int, Fraction, Fraction, str] | tuple[int, Fraction, Fraction, 
 
 @dataclass(frozen=True)
 class Written:
-    """A part of a plan, and its steps."""
-
     text: str
     steps: Sequence[Expected]
 
 
 def run(count: int, seed: int) -> Fuzzed:
-    """The cases `seed` to `seed + count - 1`."""
     return run_cases(_case, count, seed, LONGEST_S)
 
 
@@ -119,7 +116,6 @@ def _parsed(text: str) -> tuple[Step, ...] | None:
 
 
 def _lasts_s(steps: tuple[Step, ...]) -> float:
-    """Duration of the plan if its users start at once."""
     cursor, now_s = PlanCursor(steps), 0.0
     while (step := cursor.due(now_s)) is not None:
         cursor.found(now_s) if step.is_autopilots else cursor.spawned(now_s)

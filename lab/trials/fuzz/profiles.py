@@ -35,7 +35,6 @@ BYTES = [*(bytes([each]) for each in b"[]{}=.\"'\n\r\x00\xff#"), b"\xef\xbb\xbf"
 
 
 def run(count: int, seed: int) -> Fuzzed:
-    """The cases `seed` to `seed + count - 1`."""
     with tempfile.TemporaryDirectory(prefix="fuzz-profiles-") as folder:
         path = Path(folder) / "mine.toml"
         (path.parent / "users.py").touch()

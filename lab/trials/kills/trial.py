@@ -8,7 +8,7 @@ import random
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -55,8 +55,6 @@ WITHIN_S: dict[Stage, float] = {"starting": 6.0, "spawning": 4.0, "steady": 4.0,
 
 
 class Kill(msgspec.Struct, frozen=True, kw_only=True):
-    """One kill of a run."""
-
     surface: Literal["headless", "terminal"]
     victims: Literal["app", "supervisor", "both"]
     stage: Stage
@@ -77,23 +75,9 @@ def kill(seed: int) -> Kill:
     )
 
 
-class Outcome(msgspec.Struct, kw_only=True):
-    """What was found after a kill. `problems` is empty if nothing is wrong."""
-
+def carry_out(kill: Kill, folder: Path) -> Judged:
     problems: list[str] = []
-    lost_s: float | None = None
-    """Seconds from the last sample (before the first sample: from the last line) to the kill; None without a log or while
-    quitting."""
-    samples: int = 0
-    processes: int = 0
-    """Processes at the time of the kill."""
-    already_over: bool = False
-    """The run had ended by itself before the kill."""
-
-
-def carry_out(kill: Kill, folder: Path) -> Outcome:
-    """One run that is killed."""
-    outcome = Outcome()
+    figures: dict[str, Any] = {}
     folder.mkdir(parents=True, exist_ok=True)
     with _started(kill, folder) as run:
         before = run.settings() if isinstance(run, OnTerminal) else None
@@ -101,15 +85,20 @@ def carry_out(kill: Kill, folder: Path) -> Outcome:
             _await_stage(run, kill.stage)
             sleep(kill.after_s)
             ports = _listening(run.marked.processes())
-            killed_at = _send_kill(run, kill, outcome)
-            _end_survivor(run, kill, outcome)
-            _check_processes(run, ports, outcome)
-            check_logs(run.sessions, killed_at, kill, outcome)
-            if isinstance(run, OnTerminal):
-                _check_terminal(run, before, outcome)
+            killed_at, figures["processes"] = _send_kill(run, kill)
+            code = _end_survivor(run, kill)
+            figures["already_over"] = kill.stage == "quitting" and code == 128 + signal.SIGTERM
+            allowed = {-signal.SIGKILL} if kill.victims != "supervisor" else {4, 128 + signal.SIGTERM, -signal.SIGTERM}
+            if code not in allowed and not figures["already_over"]:
+                problems.append(f"exit code {code}: {run.stderr[-500:]}")
+            problems += _left(run, ports)
+            found = judge_logs(run.sessions, killed_at, kill)
+            problems, figures = [*problems, *found.wrong], figures | found.figures
+            if isinstance(run, OnTerminal) and not _seen(lambda: run.settings() == before and not modes_left_on(run.written)):
+                problems.append(f"settings restored {run.settings() == before}, modes left {modes_left_on(run.written)}")
         except AssertionError as error:  # a wait timed out
-            outcome.problems.append(str(error)[-2000:])
-    return outcome
+            problems.append(str(error)[-2000:])
+    return Judged(wrong=tuple(problems), figures=figures)
 
 
 def _started(kill: Kill, folder: Path) -> AbstractContextManager[Run]:
@@ -127,19 +116,19 @@ def _await_stage(run: Run, stage: Stage) -> None:
         os.kill(run.process.pid, signal.SIGTERM)
 
 
-def _send_kill(run: Run, kill: Kill, outcome: Outcome) -> float:
-    """Send SIGKILL to the victims; returns the wall-clock time. Waits for a supervisor that has not started yet; does nothing
-    if the run has ended."""
+def _send_kill(run: Run, kill: Kill) -> tuple[float, int]:
+    """Send SIGKILL to the victims; returns the wall-clock time, and the number of processes before it. Waits for a supervisor
+    that has not started yet; does nothing if the run has ended."""
     if kill.victims != "app":
         wait_until(lambda: _supervisor(run) or run.process.poll() is not None, "a supervisor", GONE_WITHIN_S)
-    outcome.processes = len(run.marked.processes())
+    processes = len(run.marked.processes())
     pids = [run.process.pid] if kill.victims in ("app", "both") and run.process.poll() is None else []
     pids += _supervisor(run) if kill.victims in ("supervisor", "both") else []
     killed_at = time()
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return killed_at
+    return killed_at, processes
 
 
 def _supervisor(run: Run) -> list[int]:
@@ -150,74 +139,61 @@ def _supervisor(run: Run) -> list[int]:
     return pair
 
 
-def _end_survivor(run: Run, kill: Kill, outcome: Outcome) -> None:
-    """Wait for the app's end, and check its exit code. If only its supervisor was killed, a headless app ends by itself, and a
+def _end_survivor(run: Run, kill: Kill) -> int:
+    """Wait for the app's end; returns its exit code. If only its supervisor was killed, a headless app ends by itself, and a
     screen, which waits for its user, gets SIGTERM."""
     if kill.victims == "supervisor" and kill.surface == "terminal":
         sleep(0.5)
         if run.process.poll() is None:
             run.process.terminate()
     wait_until(lambda: run.process.poll() is not None, "the app's end", GONE_WITHIN_S)
-    code = run.process.returncode
-    outcome.already_over = kill.stage == "quitting" and code == 128 + signal.SIGTERM
-    allowed = {-signal.SIGKILL} if kill.victims != "supervisor" else {4, 128 + signal.SIGTERM, -signal.SIGTERM}
-    if code not in allowed and not outcome.already_over:
-        outcome.problems.append(f"exit code {code}: {run.stderr[-500:]}")
+    return run.process.returncode
 
 
 def _listening(pids: Any) -> set[int]:
-    """Ports on which these processes listen."""
     return {each.laddr.port for each in psutil.net_connections("tcp") if each.pid in pids and each.status == "LISTEN"}
 
 
 def _seen(condition: Callable[[], object]) -> bool:
-    """Whether a condition became true within GONE_WITHIN_S."""
     with suppress(AssertionError):
         return bool(wait_until(condition, "", GONE_WITHIN_S))
     return False
 
 
-def _check_processes(run: Run, ports: set[int], outcome: Outcome) -> None:
+def _left(run: Run, ports: set[int]) -> Iterator[str]:
     if not _seen(lambda: not run.marked.processes()):
-        outcome.problems.append(f"processes left: {run.marked.processes()}")
+        yield f"processes left: {run.marked.processes()}"
     if left := sorted(ports & _listening(psutil.pids())):
-        outcome.problems.append(f"still listened on: {left}")
+        yield f"still listened on: {left}"
 
 
-def check_logs(sessions: Path, killed_at: float, kill: Kill, outcome: Outcome) -> None:
-    """Check that all logs can be read, and how much is missing. Only a run that was killed while it started may have none: the
-    other stages begin with an event of the log."""
+def judge_logs(sessions: Path, killed_at: float, kill: Kill) -> Judged:
+    """Whether all logs can be read, and the seconds from the last sample (before the first one: from the last line) to the kill.
+    Only a run that was killed while it started may have none: the other stages begin with an event of the log."""
     logs = list(sessions.glob("*.jsonl"))
-    if not logs and kill.stage != "starting":
-        outcome.problems.append("no log")
+    problems = ["no log"] if not logs and kill.stage != "starting" else []
+    figures: dict[str, Any] = {}
     for path in logs:
         try:
             with open_session(path) as log:
                 events = list(log)
         except SessionError as error:
-            outcome.problems.append(f"unreadable: {error}")
+            problems.append(f"unreadable: {error}")
             continue
         header, samples = events[0], events_of(events, Sample)
         assert isinstance(header, Header)
-        outcome.samples = len(samples)
+        figures["samples"] = len(samples)
         if kill.stage == "quitting" or kill.victims == "supervisor":
             continue
         began_at = datetime.fromisoformat(header.started_at).timestamp()
         last_at = began_at + samples[-1].t_s if samples else path.stat().st_mtime
-        outcome.lost_s = round(killed_at - last_at, 3)
-        if outcome.lost_s > LOST_MOST_S:
-            outcome.problems.append(f"{outcome.lost_s} s lost")
-
-
-def _check_terminal(run: OnTerminal, before: object, outcome: Outcome) -> None:
-    if not _seen(lambda: run.settings() == before and not modes_left_on(run.written)):
-        is_restored, left = run.settings() == before, modes_left_on(run.written)
-        outcome.problems.append(f"terminal: settings restored {is_restored}, modes left {left}")
+        figures["lost_s"] = round(killed_at - last_at, 3)
+        if figures["lost_s"] > LOST_MOST_S:
+            problems.append(f"{figures['lost_s']} s lost")
+    return Judged(wrong=tuple(problems), figures=figures)
 
 
 class Kills(SeedTrial[int]):
-    """Kills, drawn by a seed each."""
-
     name = "kills"
     about = "Kills runs at random moments. Exit code 1 for a process that is left or a bad log."
     count = 500
@@ -230,9 +206,7 @@ class Kills(SeedTrial[int]):
         return missing(*PROGRAMS.get(kill(case).service, ()))
 
     def carry_out(self, case: int, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
-        found = carry_out(kill(case), folder)
-        figures = {name: getattr(found, name) for name in ("lost_s", "samples", "processes", "already_over")}
-        return Judged(wrong=tuple(found.problems), figures=figures)
+        return carry_out(kill(case), folder)
 
     def summary(self, results: Sequence[Result]) -> dict[str, Any]:
         done = [each for each in results if not each.skipped]

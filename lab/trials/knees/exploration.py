@@ -8,7 +8,7 @@ import math
 import msgspec
 
 from capexplorer.run.live_levels import CurrentEpoch
-from lab.simulation.virtual_run import VirtualRun
+from lab.simulation.virtual import VirtualRun
 
 from .finders import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
 from .services import Service, SimulatedWorld, started
@@ -23,8 +23,6 @@ OVERLOAD = 1.25
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of results."""
-
     finder: str
     service: str
     seed: int
@@ -63,8 +61,6 @@ Steps = list[tuple[int, float]]
 
 
 class Recorder:
-    """A world whose steps are recorded."""
-
     def __init__(self, world: World) -> None:
         self._world = world
         self.steps: Steps = []
@@ -78,17 +74,14 @@ class Recorder:
         return self._world.users
 
     def step(self, users: int) -> None:
-        """Set the number of users."""
         self._world.step(users)
 
     def watch(self, seconds: int) -> Window:
-        """Let some seconds pass."""
         self.steps.append((self.users, seconds))
         return self._world.watch(seconds)
 
 
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
-    """Explore a world by a policy; `knees` is the truth."""
     recorder = Recorder(world)
     return row(finder, service, seed, knees, find(recorder), world.now_s, recorder.steps)
 
@@ -111,7 +104,6 @@ def row(
 
 
 def simulated(finder: str, find: Finder, service: Service) -> Exploration:
-    """Explore a simulated service by a policy."""
     return explored(finder, find, SimulatedWorld(service), service.name, service.seed, service.knees)
 
 

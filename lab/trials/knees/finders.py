@@ -19,8 +19,6 @@ LIMIT_S = 1_800.0
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The figures of some seconds at one number of users."""
-
     users: int
     seconds: int
     goodput_rps: float
@@ -31,8 +29,6 @@ class Window:
 
 
 class World(Protocol):
-    """A service and its users."""
-
     @property
     def now_s(self) -> float:
         """Seconds since the exploration began."""

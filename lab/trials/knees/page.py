@@ -23,8 +23,6 @@ NEAR = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of one finder. Ratios are None if nothing was counted."""
-
     finder: str
     services: int
     """Number of still services with a knee."""
@@ -48,7 +46,6 @@ class Totals:
 
 
 def totals(finder: str, rows: Sequence[Exploration]) -> Totals:
-    """The totals of one finder's rows."""
     still = [row for row in rows if "," not in row.service and row.knees]
     linear = [row for row in rows if "," not in row.service and not row.knees]
     moving = [row for row in rows if "," in row.service]
@@ -87,14 +84,12 @@ COLUMNS = ("finder", "error", "in 15%", "intervals", "seconds", "most users", "o
 
 
 def write(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> None:
-    """Write page and picture from the results."""
     page, picture = pages(simulated, live)
     PAGE.write_text(page, encoding="utf-8")
     PICTURE.write_text(picture, encoding="utf-8")
 
 
 def pages(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
-    """The page and the picture."""
     page = filled(
         "benchmark-knees",
         simulated_run=_made("knees-simulated"),
@@ -153,7 +148,6 @@ GOOD, BAD, TEXT = "#2b7a4b", "#b3372f", "#1f2328"
 
 
 def draw(rows: Sequence[Totals]) -> str:
-    """An SVG document."""
     width, height = LEFT + 2 * WIDTH + 130, TOP + ROW * len(rows) + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'

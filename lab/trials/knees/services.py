@@ -70,8 +70,6 @@ class Service:
 
 
 class SimulatedWorld:
-    """A simulated service in virtual time."""
-
     def __init__(self, service: Service) -> None:
         self.run = started(service)
 
@@ -84,17 +82,14 @@ class SimulatedWorld:
         return self.run.users
 
     def step(self, users: int) -> None:
-        """Set the number of users."""
         self.run.to(users)
 
     def watch(self, seconds: int) -> Window:
-        """Let some seconds pass."""
         self.run.until(self.run.now_s + seconds)
         return window(self.users, seconds, [(each.response_s * 1000, each.ok) for each in self.run.take_ended()])
 
 
 def window(users: int, seconds: int, ended: Sequence[tuple[float, bool]]) -> Window:
-    """The figures of the requests that ended in some seconds: of each the time that it took, in ms, and whether it succeeded."""
     took_ms = np.array([took for took, ok in ended if ok])
     good = len(took_ms)
     return Window(
@@ -108,7 +103,6 @@ def window(users: int, seconds: int, ended: Sequence[tuple[float, bool]]) -> Win
 
 
 def started(service: Service) -> Run:
-    """A run of the service at its first second; the change comes later."""
     return run(service.system, np.random.default_rng([service.seed, 7]))
 
 
@@ -143,8 +137,6 @@ TIMEOUT_S = 30.0
 
 
 class Reply(NamedTuple):
-    """One request that ended."""
-
     ended_s: float
     took_ms: float
     ok: bool
@@ -173,7 +165,6 @@ class LiveWorld:
         return time.monotonic() - self._began_s
 
     def step(self, users: int) -> None:
-        """Set the number of users. A user who leaves abandons its request."""
         asyncio.run_coroutine_threadsafe(self._to(users), self._loop).result()
 
     async def _to(self, users: int) -> None:
@@ -196,7 +187,6 @@ class LiveWorld:
             await asyncio.sleep(random.expovariate(1 / self._think_s))
 
     def watch(self, seconds: int) -> Window:
-        """Let that many seconds pass, in real time, and return the figures of the requests that ended in them."""
         time.sleep(seconds)  # the policy sets the length of its measurements
         replies, self._seen = self._replies[self._seen :], len(self._replies)
         return window(self.users, seconds, [(reply.took_ms, reply.ok) for reply in replies])
@@ -225,8 +215,6 @@ STALL_AT_S, STALL_S = 40.0, 20.0
 
 @dataclass(frozen=True, slots=True)
 class LiveService:
-    """One real service."""
-
     system: KnownSystem
     stalls: bool = False
 

@@ -36,7 +36,6 @@ PARALLEL = 3
 
 
 def explore_all(explorations: int) -> list[Exploration]:
-    """Every finder on every service."""
     wanted = [(each, name, number) for number in range(explorations) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
     with ThreadPoolExecutor(PARALLEL) as pool:
         return list(pool.map(lambda one: _explored(*one), wanted))
@@ -57,7 +56,6 @@ def _policy(service: LiveService, finder: str, url: str, number: int) -> Explora
 
 
 def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
-    """`capexplorer run --autopilot`, as users run it."""
     with tempfile.TemporaryDirectory() as folder:
         ran = headless(Path(folder), str(service.system.path), "--host", url, "--autopilot", timeout_s=LIMIT_S)
     knees, columns = (service.system.knee_users,), ran.timeline.columns
@@ -186,5 +184,4 @@ class Knees(Trial[str]):
 
 
 def each_finder(service: Service) -> list[Exploration]:
-    """All finders on one simulated service."""
     return [autopilot(service), *(simulated(name, policy, service) for name, policy in POLICIES.items())]

@@ -20,7 +20,6 @@ idle_connections: list[psycopg.Connection] = []
 
 
 def idle_connection() -> psycopg.Connection:
-    """An idle connection, or a new one."""
     with suppress(IndexError):
         return idle_connections.pop()
     return new_connection()
@@ -44,7 +43,6 @@ def execute(*statements: str) -> None:
 
 
 def act() -> bytes:
-    """Carry out the act of a request; returns the body of its reply."""
     match options.act:
         case "query":
             execute("SELECT 1")

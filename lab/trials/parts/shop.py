@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,9 +19,10 @@ from typing import Literal
 
 import msgspec
 
+from lab.kit.namespaces import network
 from lab.kit.programs import find
 from lab.kit.runs import wait_until
-from lab.kit.servers import ended, meanwhile
+from lab.kit.servers import SSH_OPTIONS, ended, make_keys, meanwhile, sshd_of
 
 Part = Literal["web", "db", "proxy"]
 PARTS: tuple[Part, ...] = ("web", "db", "proxy")
@@ -79,8 +82,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 @dataclass(frozen=True, slots=True)
 class PartHost:
-    """The host of one part."""
-
     prefix: tuple[str, ...]
     """Prefix of a command to run it on this host."""
     address: str
@@ -96,7 +97,6 @@ class Testbed:
     hosts: dict[Part, PartHost]
 
     def cut(self, part: Part) -> None:
-        """Take the network link of a part down."""
         subprocess.run([*self.prefix, "ip", "link", "set", f"to-{part}", "down"], check=True)
 
 
@@ -160,7 +160,6 @@ def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
 
 
 def database_url(testbed: Testbed) -> str:
-    """URL of the database for a role that cannot use the superuser's reserved connections."""
     return f"postgresql://shop@{testbed.hosts['db'].address}:{PORTS['db']}/postgres"
 
 
@@ -302,3 +301,85 @@ def _paused(pid: int) -> AbstractContextManager[None]:
                 os.kill(pid, SIGCONT)
 
     return meanwhile(pause)
+
+
+# -- testbed -------------------------------------------------------------------------------------------------------------------
+# The test bed of the parts: a network namespace with an SSH server for each, joined by a bridge in the generator's namespace; or
+# one namespace for all. Hosts may be read without Python 3, as another user, with a clock that is off, over a slow link.
+#
+# Namespaces end with the processes that hold them. The parts share process ids, files and cores.
+
+
+SSH_PORT = 2222
+CLOCK_OFF_S = 90.0
+_SHELL_PROGRAMS = ("cat", "date", "grep", "sh", "tr")
+"""All programs that the reader without Python needs."""
+
+_CLOCK_OFF = f"""#!{sys.executable} -IS
+import sys, time
+true = time.time
+time.time = lambda: true() + {CLOCK_OFF_S}
+code = sys.argv.index("-c")
+program, sys.argv = sys.argv[code + 1], sys.argv[code:code + 1] + sys.argv[code + 2:]
+exec(compile(program, "<string>", "exec"), {{"__name__": "__main__"}})
+"""
+
+
+@contextmanager
+def testbed(place: Place, host: Host, folder: Path) -> Iterator[Testbed]:
+    with ExitStack() as stack:
+        if place == "here":
+            prefix = stack.enter_context(network())
+            yield Testbed(prefix, {part: PartHost(prefix, "127.0.0.1", "") for part in PARTS})
+            return
+        bridge = ("ip link add hub type bridge", "ip addr add 10.77.0.1/24 dev hub", "ip link set hub up")
+        hub = stack.enter_context(network(bridge))
+        make_keys(folder)
+        hosts = {part: _part_host(stack, hub, part, f"10.77.0.{index + 2}", host, folder) for index, part in enumerate(PARTS)}
+        yield Testbed(hub, hosts)
+
+
+def _part_host(stack: ExitStack, hub: tuple[str, ...], part: Part, address: str, host: Host, folder: Path) -> PartHost:
+    prefix = stack.enter_context(network())
+    holder = prefix[1].split("/")[2]
+    for line in (
+        f"ip link add to-{part} type veth peer name eth0 netns {holder}",
+        f"ip link set to-{part} master hub",
+        f"ip link set to-{part} up",
+    ):
+        subprocess.run([*hub, *line.split()], check=True)
+    for line in (f"ip addr add {address}/24 dev eth0", "ip link set eth0 up"):
+        subprocess.run([*prefix, *line.split()], check=True)
+    stack.enter_context(sshd_of(folder, address, SSH_PORT, lambda: listens(prefix, address, SSH_PORT), prefix))
+    ssh = ["ssh", *SSH_OPTIONS, "-p", str(SSH_PORT), "-o", f"IdentityFile={folder / 'user'}", f"root@{address}"]
+    return PartHost(prefix, address, transport(shlex.join(ssh), host, folder))
+
+
+def transport(at: str, host: Host, folder: Path) -> str:
+    """The command `at`, which opens a shell on the host, changed so that the row's condition holds. `folder`: for programs
+    that it needs."""
+    match host:
+        case "without python":
+            return f"{at} env PATH={_programs(folder)}"
+        case "another user":
+            return f"{at} su -s /bin/sh nobody -c"
+        case "clock off":
+            python = folder / "off" / "python3"
+            python.parent.mkdir(exist_ok=True)
+            python.write_text(_CLOCK_OFF)
+            python.chmod(0o755)
+            return f"{at} env PATH={python.parent}:/usr/bin:/bin"
+        case "slow link":
+            relay = f"{sys.executable} {Path(__file__).with_name('slow_link.py')} %h %p"
+            return at.replace("ssh ", f"ssh -o 'ProxyCommand={relay}' ", 1)
+        case _:
+            return at
+
+
+def _programs(folder: Path) -> Path:
+    own = folder / "programs"
+    own.mkdir(exist_ok=True)
+    for name in _SHELL_PROGRAMS:
+        if not (own / name).exists():
+            (own / name).symlink_to(str(shutil.which(name)))
+    return own

@@ -22,8 +22,7 @@ from lab.kit.tables import filled
 from lab.trial import Judged, Result, Trial, by_group, commits, counted, not_right
 from lab.trials.faults.trial import HARMLESS, NEIGHBOURS, NEIGHBOURS_LEAST, current_of, numbers, relevant, toml
 
-from .shop import PLACES, PORTS, POSTGRES, STATUS_PORT, Part, Place, Row, Testbed, database_url, shop
-from .testbed import CLOCK_OFF_S, testbed
+from .shop import CLOCK_OFF_S, PLACES, PORTS, POSTGRES, STATUS_PORT, Part, Place, Row, Testbed, database_url, shop, testbed
 
 BY_PID = ("without python", "another user")
 """Conditions under which the reader cannot find out which process listens on a port: the parts are given by process id."""
@@ -110,7 +109,6 @@ def _old_figures(ran: Ran) -> Iterator[str]:
 
 
 def _others(sample: Sample) -> float:
-    """Cores that this machine used, without those of the generator and the parts."""
     busy = sample.host.cpu_ratio if sample.host is not None else None
     own = [part.target.cpu_ratio or 0.0 for part in sample.parts if part.target is not None]
     generator = sample.generator.process_cpu_ratio if sample.generator is not None else None
@@ -118,7 +116,6 @@ def _others(sample: Sample) -> float:
 
 
 def why_not() -> str:
-    """Why no row can be carried out here; empty if all can be."""
     if reason := missing(*PROGRAMS):
         return reason
     if POSTGRES is None:
@@ -155,8 +152,6 @@ def _profile(row: Row, where: Testbed, pids: Mapping[Part, int]) -> dict[str, An
 
 
 class Parts(Trial[Row]):
-    """All rows in both places."""
-
     name = "parts"
     about = "Injects faults into watched parts, and judges which part is blamed. Needs root."
     cases = ALL

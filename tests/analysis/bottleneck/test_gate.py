@@ -10,9 +10,8 @@ from analysis.loads import Load
 from capexplorer.analysis.bottleneck.gate import gate_of
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import pooled
-from lab.simulation.ladders import Kind, linear_ladder
+from lab.simulation.ladders import Kind, linear_ladder, shown
 from lab.simulation.ladders import ladder as climbed
-from lab.simulation.shown import shown
 
 from .levels import LINEAR, TWO_CORES, bottleneck_marks, states_by_id
 

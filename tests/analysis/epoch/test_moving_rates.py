@@ -17,10 +17,10 @@ from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import RateVerdict
-from lab.simulation.moving_rates import climbed, moving_rates
+from lab.simulation.moving import climbed, moving_rates
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System, Trouble
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 SEED = 250_000
 

@@ -18,10 +18,10 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.load import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.verdicts import RateVerdict
-from lab.simulation.moving_rates import ramped_rates
+from lab.simulation.moving import ramped_rates
 from lab.simulation.open_queue import OpenRun
 from lab.simulation.queues import System, Trouble
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 from ..rates.levels import level
 
@@ -197,7 +197,7 @@ def test_a_ramp_whose_highest_bins_other_processes_disturbed_says_so() -> None:
 
 def _ramped(system: System, to_per_s: float) -> VirtualRates:
     session = VirtualRates(OpenRun(system, np.random.default_rng(SEED)))
-    session.offer(1.0)
+    session.step(1.0)
     session.ramp(to_per_s, 60)
     session.end()
     return session

@@ -16,7 +16,7 @@ from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.open_queue import Iteration, OpenRun
 from lab.simulation.queues import System
-from lab.simulation.virtual_rates import VirtualRates
+from lab.simulation.virtual import VirtualRates
 
 from ..rates.levels import level
 

@@ -12,8 +12,7 @@ import pytest
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.model.verdicts import KneeVerdict
-from lab.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs
-from lab.simulation.shown import shown
+from lab.simulation.ladders import KINDS, Ladder, ladder, linear_ladder, rungs, shown
 
 SEEDS = range(200_000, 200_012)
 

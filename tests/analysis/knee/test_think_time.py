@@ -10,9 +10,8 @@ import pytest
 from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.think_time import Correction, common_think_time, correction
 from capexplorer.analysis.ladder import LadderLevel, pooled
-from lab.simulation.ladders import climb
+from lab.simulation.ladders import climb, level_of
 from lab.simulation.queues import System
-from lab.simulation.shown import level_of
 
 SECONDS = 20.0
 

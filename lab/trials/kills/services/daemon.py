@@ -11,12 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers each GET."""
-
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:  # noqa: N802 - the library's name
-        """200 with two bytes."""
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()
@@ -27,7 +24,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Serve on the port of argv[1]."""
     if sys.argv[2:] != ["stays"]:
         if os.fork():
             os.wait()

@@ -6,6 +6,5 @@ from collections.abc import Callable
 
 
 def app(environ: dict[str, object], start_response: Callable[..., object]) -> list[bytes]:
-    """200 with two bytes."""
     start_response("200 OK", [("Content-Length", "2")])
     return [b"ok"]

@@ -1,0 +1,382 @@
+"""The whole product in virtual time on a simulated service, with users (`VirtualRun`) or offered rates (`VirtualRates`).
+
+Samples, levels, splits at shifts, causes, marks, verdicts and the autopilot are made by the code of live runs. Only load and
+readings are simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from capexplorer.analysis.causes.cause_detector import CauseDetector
+from capexplorer.errors import LogWriteError
+from capexplorer.load import native
+from capexplorer.load.recorder import RecordedTick
+from capexplorer.model.controls import Param
+from capexplorer.model.events import (
+    SCHEMA,
+    By,
+    Command,
+    Drops,
+    EndpointTick,
+    FailureSignature,
+    FailureTick,
+    Header,
+    HostFacts,
+    Mark,
+    OfferedTick,
+    Sample,
+    Target,
+    TargetFacts,
+    Tick,
+)
+from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import NO_LOAD, Load, Rate, Users
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
+from capexplorer.model.verdicts import CapacityVerdict
+from capexplorer.run.autopilot import AutopilotDriver, RateAutopilotDriver
+from capexplorer.run.context import EventSink
+from capexplorer.run.live_levels import CurrentEpoch, LevelEvents
+from capexplorer.steer.requested_load import Autopilot, RequestedLoad
+
+from .ladders import KINDS, Kind, Truth, random_system
+from .open_queue import Iteration, OpenRun
+from .queues import Run, System, run
+
+# -- the machine ---------------------------------------------------------------------------------------------------------------
+
+IDLE_CPU = 0.1
+"""Cores that the generator uses beside the CPU of its requests."""
+QUIET_CPU = 0.03
+"""Cores that other processes use on a quiet machine."""
+QUIET_DELAY = 0.02
+"""Seconds of waiting for a core for each second of CPU, on a quiet machine."""
+DELAY_SPREAD = 0.3
+"""Standard deviation of the logarithm of a second's run delay (lognormal), since the use by other processes varies."""
+
+
+def readings(system: System, at_s: float, busy_s: float, sent: int, rng: np.random.Generator) -> dict[str, Any]:
+    """The readings of a sample, for the second that begins at `at_s`, in which the service's servers were busy for `busy_s` in
+    total, and `sent` requests were sent. Beside a neighbour a part of `busy_s` is time for which servers wait for a core.
+
+    Simulated work is CPU: the service has one core for each of its servers, the generator has another one. A neighbour is a
+    number of busy processes on each core that leave the service a share `speed` of the CPU: all cores are busy, and for each
+    second of CPU the service and the load thread wait 1/speed - 1 seconds for a core. Real neighbours made a service wait longer:
+    0.8 to 4 s for 0.15 to 0.3 s of CPU, while they used 1.7 to 1.9 of two cores (docs/faults.md, rows neighbour-*).
+    """
+    crowded = system.trouble.by_neighbour and system.trouble.now(at_s)
+    cores, speed = system.servers + 1, system.trouble.speed if crowded else 1.0
+    target_cpu = min(busy_s, system.servers) * speed
+    generator_cpu = IDLE_CPU + sent * system.generator_s
+    others_cpu = max(QUIET_CPU, cores - target_cpu - generator_cpu) if crowded else QUIET_CPU
+    delay = (1 / speed - 1 + QUIET_DELAY) * float(rng.lognormal(0.0, DELAY_SPREAD))
+    generator = GeneratorReading(
+        cpu_ratio=generator_cpu,
+        process_cpu_ratio=generator_cpu,
+        run_delay_ratio=min(generator_cpu * delay, max(0.0, 1 - generator_cpu)),
+        loop_lag_p99_ms=5.0 if crowded else 1.0,
+    )
+    target = TargetReading(
+        pid=1,
+        processes=1,
+        threads=system.servers,
+        cpu_ratio=target_cpu,
+        cpus_allowed=system.servers,
+        busiest_thread_ratio=target_cpu / system.servers,
+        run_delay_ratio=target_cpu * delay,
+    )
+    return {
+        "generator": generator,
+        "host": HostReading(cpu_ratio=min(float(cores), target_cpu + generator_cpu + others_cpu), load_average_1m=0.5),
+        "targets": (target,),
+        "neighbours": NeighboursReading(cpu_ratio=others_cpu, processes={"busy": others_cpu} if crowded else {}),
+    }
+
+
+# -- sessions ------------------------------------------------------------------------------------------------------------------
+
+REFUSED = FailureSignature(types=("HTTPError",), status=503)
+FAULTY = FailureSignature(types=("HTTPError",), status=502)
+TIMED_OUT = FailureSignature(types=("ReadTimeout",))
+
+Amount = TypeVar("Amount", int, float)
+
+
+class VirtualSession(ABC, Generic[Amount]):
+    """A session: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one second."""
+
+    _autopilot: AutopilotDriver | RateAutopilotDriver
+
+    def __init__(self, system: System, profile: dict[str, Any]) -> None:
+        self.system, self.now_s = system, 0.0
+        self.ending: str | None = None
+        """Why the autopilot ended; None: it did not."""
+        self.sink = EventSink(_fail)
+        self.sink.marks_of_causes = CauseDetector().process
+        self.timeline = self.sink.timeline
+        self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
+        self._requested_load = RequestedLoad(NO_LOAD, None, native.allocate_lock())
+        self._requested_load.is_open = True
+        self._machine_rng = np.random.default_rng(0)
+        target, host = TargetFacts(name="simulated", url="http://127.0.0.1:1"), HostFacts(cpus=system.servers + 1)
+        self.sink.emit(Header(t_s=0.0, schema=SCHEMA, id="simulated", started_at="", profile=profile, target=target, host=host))
+        self.sink.emit(Target(t_s=0.0, state="ready"))
+
+    @abstractmethod
+    def step(self, load: Amount, by: By = "user") -> None:
+        """Set the load, in a new level."""
+
+    @abstractmethod
+    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
+        """Simulate the second that ends at `now_s`: its tick, its load, and the seconds for which servers were busy."""
+
+    def climb(self, loads: Sequence[Amount], level_s: int, by: By = "plan") -> None:
+        """Levels of these loads, each for `level_s` seconds."""
+        for load in loads:
+            self.step(load, by)
+            for _ in range(level_s):
+                self.second()
+
+    def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
+        """Let the autopilot search to its end, for `limit_s` at most."""
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()))
+        self._autopilot.ticked(CurrentEpoch(self.timeline))
+        while self.ending is None and self.now_s < limit_s:
+            self._autopilot.ticked(self.second())
+            each_second()
+
+    def end(self) -> None:
+        self.levels.close()
+        self.levels.marks.end()
+
+    def second(self) -> CurrentEpoch:
+        """Simulate one second of load; fold and judge it as the pump thread does."""
+        began_s, self.now_s = self.now_s, self.now_s + 1.0
+        tick, load, busy_s = self._tick(began_s)
+        tracker = self.levels.tracker
+        phase, settled = tracker.tick(began_s, self.now_s, tick, load)
+        counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
+        counted |= {"level": max(0, tracker.index), "wanted": tick.users, "phase": phase, "settled": settled}
+        self.sink.emit(Sample(**counted, **readings(self.system, began_s, busy_s, tick.all_requests, self._machine_rng)))
+        self.levels.marks.split_at_shifts()
+        current = CurrentEpoch(self.timeline)
+        self.levels.marks.ticked(current)
+        return current
+
+    def _command(self, name: Any, args: Mapping[str, Param | None]) -> None:
+        self.sink.emit(Command(t_s=self.now_s, name=name, by="autopilot", args=dict(args)))
+
+    def _finish(self, why: str) -> None:
+        self.ending = why
+
+    def _recorded(self, users: int, ended: Sequence[tuple[float, float, bool]], **more: Any) -> RecordedTick:
+        """The tick of this second, without its greatest latency. `ended`: for each request that ended when it was sent, its
+        response time in seconds, and whether it succeeded. `more`: fields that only one kind of run has."""
+        took_us = np.array([took_s for _, took_s, _ in ended]) * 1e6
+        ok = np.array([succeeded for _, _, succeeded in ended], bool)
+        good_us, bad_us = took_us[ok], took_us[~ok]
+        latency = LatencyHistogram()
+        latency.record_us(good_us)
+        p95_ms, p99_ms = latency.percentiles_ms((0.95, 0.99))
+        endpoint = EndpointTick(
+            name="/work",
+            requests=len(took_us),
+            failures=len(bad_us),
+            latency=latency.encode() if len(good_us) else None,
+            latency_sum_ms=float(good_us.sum()) / 1000,
+            failure_latency_sum_ms=float(bad_us.sum()) / 1000,
+        )
+        counts = Counter(self._signature(sent_s) for sent_s, _, succeeded in ended if not succeeded)
+        return RecordedTick(
+            t_s=self.now_s,
+            duration_s=1.0,
+            users=users,
+            endpoints=(endpoint,) if len(took_us) else (),
+            failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
+            work=float(len(good_us)),
+            p95_ms=p95_ms,
+            p99_ms=p99_ms,
+            all_latency_sum_ms=float(took_us.sum()) / 1000,
+            **more,
+        )
+
+    def _signature(self, sent_s: float) -> FailureSignature:
+        """The failure of a request that was sent then: that of the fault at that time, else that of the system under load."""
+        trouble = self.system.trouble
+        if trouble.now(sent_s) and (trouble.stalled_s or trouble.failing):
+            return TIMED_OUT if trouble.stalled_s else FAULTY
+        return TIMED_OUT if self.system.timeout_s is not None else REFUSED
+
+
+def _fail(error: LogWriteError) -> None:
+    raise error
+
+
+class VirtualRun(VirtualSession[int]):
+    """A session whose load is a number of users: a closed loop."""
+
+    def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
+        super().__init__(running.system, {})
+        self.running, self.most_users = running, 0
+        self._autopilot = AutopilotDriver(
+            self.timeline,
+            self._requested_load,
+            max_users=max_users,
+            emit=self._command,
+            open_level=self._open,
+            finish=self._finish,
+        )
+
+    @property
+    def marks(self) -> list[Mark]:
+        """All marks that were ever made, in order."""
+        return [event for event in self.sink.take() if isinstance(event, Mark)]
+
+    def step(self, load: int, by: By = "user") -> None:
+        self._open(Users(load), self._requested_load.step(Users(load), by), by)
+
+    def _open(self, load: Load, spawn_rate: float, by: By = "autopilot") -> None:
+        self.levels.close()
+        self.running.to(load.users)
+        self.most_users = max(self.most_users, load.users)
+        self.levels.open(load, by, spawn_rate)
+
+    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
+        self.running.until(self.now_s)
+        ended = self.running.take_ended()
+        found = [(each.ended_s - each.response_s, each.response_s, each.ok) for each in ended]
+        users, waited_s = self._requested_load.load.users, math.fsum(each.think_s for each in ended)
+        tick = self._recorded(users, found, waits=len(ended), wait_sum_s=waited_s, sleep_sum_s=0.0)
+        opened = self.levels.tracker.opened
+        if opened is not None and self.now_s >= opened.t_s + 1.0:
+            self.levels.tracker.spawned(opened.t_s + 1.0)  # new users start within a second
+        return tick, Users(users), self.running.busy_s(int(began_s))
+
+
+class VirtualRates(VirtualSession[float]):
+    """A session whose load is an offered rate."""
+
+    def __init__(self, running: OpenRun, *, objectives: dict[str, float] | None = None) -> None:
+        super().__init__(running.system, {"slo": objectives} if objectives else {})
+        self.running = running
+        self._autopilot = RateAutopilotDriver(
+            self.timeline, self._requested_load, emit=self._command, open_level=self._open, finish=self._finish
+        )
+        self._due = self._dropped = 0
+
+    def step(self, load: float, by: By = "user") -> None:
+        self._begin(load, by)
+        self.running.offer(load)
+
+    def ramp(self, to_per_s: float, seconds: int, by: By = "plan") -> None:
+        """One level whose rate changes evenly, each second, from the current rate to `to_per_s`, as in a plan."""
+        from_per_s = self.running.rate_per_s
+        self._begin(to_per_s, by, ramp=True)
+        for second in range(seconds):
+            self.running.offer(from_per_s + (to_per_s - from_per_s) * (second + 1) / seconds)
+            self.second()
+
+    def _begin(self, per_s: float, by: By, *, ramp: bool = False) -> None:
+        self.levels.close()
+        self.levels.open(Rate(per_s), by, 0.0, ramp=ramp, arrivals="even" if self.running.even else "poisson")
+
+    def _open(self, load: Load, spawn_rate: float) -> None:
+        self.step(load.per_s or 0.0, "autopilot")
+
+    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
+        system, ended = self.system, self.running.until(self.now_s)
+        # each iteration has one request, whose response time is that of the iteration
+        found = [(each.started_s, each.ended_s - each.started_s, each.ok) for each in ended]
+        took = LatencyHistogram()
+        took.record_us([1e6 * took_s for _, took_s, ok in found if ok])
+        tick = self._recorded(self.running.busy, found, p50_ms=took.percentiles_ms((0.5,))[0], offered=self._offered(ended))
+        self.levels.tracker.spawned(began_s)
+        slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
+        busy_s = (tick.work or 0.0) * system.service_s / (system.trouble.speed if slowed else 1.0)
+        return tick, Rate(self.running.rate_per_s), busy_s
+
+    def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:
+        run = self.running
+        due, self._due = run.due - self._due, run.due
+        dropped, self._dropped = run.dropped - self._dropped, run.dropped
+        good = [each for each in ended if each.ok]
+        from_plan = LatencyHistogram()
+        from_plan.record_us([1e6 * (each.ended_s - each.due_s) for each in good])
+        p50_ms, p95_ms, p99_ms, max_ms = from_plan.percentiles_ms((0.5, 0.95, 0.99, 1.0))
+        return OfferedTick(
+            offered_per_s=run.rate_per_s,
+            planned=due,
+            finished=len(good),
+            failed=len(ended) - len(good),
+            dropped=Drops(target=dropped),
+            queued=run.queued,
+            running=run.busy,
+            in_flight_counted=run.in_flight + run.lost,
+            from_plan=from_plan.encode() if good else None,
+            from_plan_sum_ms=1000 * sum(each.ended_s - each.due_s for each in good),
+            p50_ms=p50_ms,
+            p95_ms=p95_ms,
+            p99_ms=p99_ms,
+            max_ms=max_ms,
+            late_p99_ms=0.5,
+            late_max_ms=1.0,
+        )
+
+
+# -- explorations by the autopilot ---------------------------------------------------------------------------------------------
+
+MAX_USERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRun:
+    """One exploration, which begins with one user."""
+
+    truth: Truth
+    verdict: CapacityVerdict
+    """The verdict of the session at its end."""
+    found_s: float
+    """Seconds until the search ended: a knee was found, or the autopilot gave up."""
+    ended_s: float
+    most_users: int
+    steps: tuple[int, ...]
+    """Users of each level that was opened."""
+    ending: str | None
+    """Why the autopilot ended: `knee`, or the reason for giving up; None: it did not end."""
+
+
+def run_autopilot(
+    system: System, truth: Truth, rng: np.random.Generator, *, max_users: int = MAX_USERS, limit_s: int = 900
+) -> PolicyRun:
+    session = VirtualRun(run(system, rng), max_users=max_users)
+    session.explore(limit_s)
+    session.end()
+    commands = [each for each in session.timeline.journal if isinstance(each, Command)]
+    verdict = CurrentEpoch(session.timeline).epoch.verdict
+    return PolicyRun(
+        truth,
+        verdict.capacity if verdict is not None else CapacityVerdict(),
+        next((each.t_s for each in commands if each.args.get("why") == "soak"), session.now_s),
+        session.now_s,
+        session.most_users,
+        tuple(level.users for level in session.timeline.levels if level.opened.since_s is None),
+        next((str(each.args.get("why")) for each in commands if each.args.get("end")), None),
+    )
+
+
+def system_of(kind: Kind, seed: int) -> tuple[System, Truth, np.random.Generator]:
+    """The system that a ladder of that kind and seed climbs."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    return *random_system(kind, rng), rng
+
+
+def linear_system(seed: int) -> tuple[System, Truth, np.random.Generator]:
+    rng = np.random.default_rng([seed, 99])
+    return *random_system("linear", rng), rng
