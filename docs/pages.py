@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import lab.pages
-from docs import causes, commands, configuration, keys, knee, man, plans, profiles, tour
+from docs import causes, commands, configuration, exports, keys, knee, man, plans, profiles, tour
 
 ROOT = Path(__file__).parents[1]
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -19,6 +19,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/causes.md": lambda: causes.page(causes.texts()),
     "docs/commands.md": commands.page,
     "docs/configuration.md": lambda: configuration.page(configuration.examples()),
+    "docs/exports.md": exports.page,
     "docs/keys.md": keys.page,
     "docs/knee.md": lambda: knee.page(knee.text()),
     "docs/plans.md": plans.page,

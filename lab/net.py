@@ -33,7 +33,7 @@ from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import formats as json_report
+from capexplorer.report.formats import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.codec import encode
 from capexplorer.session.importers import imported

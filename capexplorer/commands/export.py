@@ -11,7 +11,7 @@ import click
 
 from .. import paths, wording
 from ..model.events import Event
-from ..report.formats import FORMATS, to_disk, to_text
+from ..report.formats import FORMATS
 from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
@@ -55,11 +55,11 @@ def command(
         if redact:
             events = redacted(map(canonical, events))
         if output is not None and output != _STDOUT:
-            to_disk(form, events, output, force=force)
+            FORMATS[form].write(FORMATS[form].of_log(events, output.name), output, force=force)
             return
-        content, left_out = to_text(form, events)
+        content = FORMATS[form].to_text(events)
     sys.stdout.buffer.write(content)
-    if left_out:
+    if left_out := FORMATS[form].text_lacks:
         print_error(f"--format {form} on stdout: {left_out}")
 
 

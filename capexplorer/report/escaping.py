@@ -2,14 +2,22 @@
 
 Control characters, and those that change the direction of text, are replaced by visible signs, since browsers and editors obey
 them without showing them. Right-to-left text is isolated, so that it cannot reorder adjacent text.
+
+HTML pages are Jinja2 templates, in which each printed value is escaped. Only `Markup` is not: styles, scripts, data and drawings,
+which are made in this package. Text of a log must not be converted to Markup.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    import jinja2
 
 _JOINERS = "\u200c\u200d"
 """Characters that join others, which emoji and Indic scripts need; they do not change the direction of text."""
@@ -88,3 +96,29 @@ def cell(text: str) -> str:
 
 def _isolated(text: str) -> str:
     return f"{_ISOLATE}{text}{_END}" if any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in text) else text
+
+
+def page(template: str, **values: object) -> bytes:
+    """One HTML page. Raises jinja2.UndefinedError if a value of the template is missing."""
+    return _environment().get_template(template).render(values).encode()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2  # takes 0.05 s: not needed at the start of the picker and the screen
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("capexplorer.report"),
+        autoescape=True,
+        finalize=_printed,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"foreign": foreign, "html_spans": html_spans}
+    return environment
+
+
+def _printed(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

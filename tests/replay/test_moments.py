@@ -14,7 +14,7 @@ from capexplorer.errors import SessionError
 from capexplorer.model.events import Event, Log
 from capexplorer.model.timeline import LOG_LINES, Timeline
 from capexplorer.replay import Replay
-from capexplorer.report.formats import render
+from capexplorer.report.formats.json import render
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import read
 

@@ -28,7 +28,7 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading, HostReading, PortsReading, TargetReading, TcpReading
-from capexplorer.report.formats import FORMATS, to_disk
+from capexplorer.report.formats import FORMATS
 
 HOSTILE = (
     "</script><script>alert(1)</script> <img src=x onerror=alert(1)> \"q' & | `code` \x1b[31m\x00\x07\x9b \u202egnp.exe \u2028"
@@ -154,10 +154,15 @@ def ramp(seconds: int = 30) -> list[Event]:
     return [HEADER, opened, *ticks, closed, Ended(t_s=2.0 + seconds, reason="plan done", levels=1)]
 
 
+def to_disk(form: str, events: Iterable[Event], path: Path) -> None:
+    """Export to a path that does not exist yet."""
+    FORMATS[form].write(FORMATS[form].of_log(events, path.name), path, force=False)
+
+
 def export_files(form: str, events: Iterable[Event], folder: Path) -> dict[str, bytes]:
     """Export to a new folder; all files there by name."""
     folder.mkdir()
-    to_disk(form, events, folder / f"out{FORMATS[form].suffix}", force=False)
+    to_disk(form, events, folder / f"out{FORMATS[form].suffix}")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 

@@ -15,7 +15,6 @@ from capexplorer import paths
 from capexplorer.commands.compare import FORMATS as COMPARISONS
 from capexplorer.commands.compare import opened, rendered
 from capexplorer.errors import InputError
-from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import compare
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.reader import open_session
@@ -43,15 +42,10 @@ def _exports(name: str) -> dict[str, bytes]:
     """By `FORMAT FILE`: the content of each file of each export."""
     with open_session(SESSIONS[name]) as log:
         events = list(log)
-    timeline = Timeline(events)
     exports: dict[str, bytes] = {}
     for form in FORMATS.values():
         try:
-            if form.files is not None:
-                files = form.files(timeline, f"{name}{form.suffix}")
-            else:
-                assert form.files_of_log is not None
-                files = form.files_of_log(events)
+            files = form.of_log(events, f"{name}{form.suffix}")
         except InputError as error:  # such as percentile distributions of a session without requests
             files = {"refused": str(error).encode()}
         exports |= {f"{form.name} {file}": content for file, content in files.items()}

@@ -26,8 +26,8 @@ from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
 from capexplorer.model.events import Event, Header, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeKind
-from capexplorer.report import formats as json_report
-from capexplorer.report import html, markdown
+from capexplorer.report.formats import html, markdown
+from capexplorer.report.formats import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 from capexplorer.tui.display_options import DisplayOptions

@@ -14,12 +14,12 @@ from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict
-from capexplorer.report import csv as csv_report
-from capexplorer.report import html, markdown
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare import markdown as compare_markdown
 from capexplorer.report.compare import page as compare_page
 from capexplorer.report.compare.json import document
+from capexplorer.report.formats import csv as csv_report
+from capexplorer.report.formats import html, markdown
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
 from capexplorer.session.canonical import canonical

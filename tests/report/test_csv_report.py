@@ -8,9 +8,9 @@ import io
 from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
-from capexplorer.report import csv as csv_report
 from capexplorer.report import summary
-from capexplorer.report.html import points
+from capexplorer.report.formats import csv as csv_report
+from capexplorer.report.formats.html import points
 from capexplorer.report.summary import summarise
 
 from .exported_sessions import ramp, session

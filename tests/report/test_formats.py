@@ -12,12 +12,11 @@ from capexplorer.model.columns import WRITTEN
 from capexplorer.model.events import ClientOverhead, Event, LevelOpened, Target, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation
-from capexplorer.report import csv as csv_report
-from capexplorer.report import html, markdown
-from capexplorer.report.formats import FORMATS, to_disk, to_text, write
+from capexplorer.report.formats import FORMATS, html, markdown
+from capexplorer.report.formats import csv as csv_report
 from capexplorer.report.summary import summarise
 
-from .exported_sessions import HEADER, export_files, ramp, session, unfinished_session
+from .exported_sessions import HEADER, export_files, ramp, session, to_disk, unfinished_session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,24 +38,24 @@ def test_a_session_without_a_level_can_be_exported(form: str, tmp_path: Path) ->
 
 def test_hgrm_of_a_session_without_latencies_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no distribution"):
-        to_disk("hgrm", [HEADER], tmp_path / "x", force=False)
+        to_disk("hgrm", [HEADER], tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("form", ["hgrm", "locust-csv"])
 def test_formats_of_several_files_are_refused_on_stdout(form: str) -> None:
     with pytest.raises(InputError, match="name a folder with -o"):
-        to_text(form, session())
+        FORMATS[form].to_text(session())
 
 
 def test_csv_into_a_path_with_a_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="-o names a folder"):
-        to_disk("csv", session(), tmp_path / "levels.csv", force=False)
+        to_disk("csv", session(), tmp_path / "levels.csv")
 
 
 def test_formats_that_need_the_log_are_refused_from_a_timeline(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="export the saved session"):
-        write("locust-csv", Timeline(session()), tmp_path / "x", force=False)
+        FORMATS["locust-csv"].of_timeline(Timeline(session()), "x")
 
 
 def test_reports_of_a_running_session_are_called_snapshots() -> None:
@@ -120,7 +119,7 @@ def test_a_level_without_a_second_is_exported_as_not_settled() -> None:
 @pytest.mark.parametrize(("wait", "sentence"), [(0.25, "constant 0.25"), ({"between": [0.1, 0.5], "poisson": None}, "between")])
 def test_the_wait_of_a_profile_may_be_a_number_or_a_table(wait: object, sentence: str, tmp_path: Path) -> None:
     profile = {**HEADER.profile, "users": {"wait_s": wait}}
-    to_disk("md", session(header=msgspec.structs.replace(HEADER, profile=profile)), tmp_path / "x.md", force=False)
+    to_disk("md", session(header=msgspec.structs.replace(HEADER, profile=profile)), tmp_path / "x.md")
     [line] = [line for line in (tmp_path / "x.md").read_text().split("\n") if "wait, s" in line]
     assert sentence in line.replace("=", " ")
 

@@ -8,7 +8,7 @@ import pytest
 
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import hgrm
+from capexplorer.report.formats import hgrm
 
 from .exported_sessions import ramp, session
 

@@ -7,8 +7,8 @@ import re
 
 from capexplorer.model.columns import WRITTEN
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import html
-from capexplorer.report.html import points
+from capexplorer.report.formats import html
+from capexplorer.report.formats.html import points
 
 from .exported_sessions import HOSTILE, session
 

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
-from capexplorer.report import capacity, html, markdown
+from capexplorer.report import capacity
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.page import render as page
-from capexplorer.report.csv import levels as csv_levels
+from capexplorer.report.formats import html, markdown
+from capexplorer.report.formats.csv import levels as csv_levels
 from capexplorer.report.statements import marked_s
 from capexplorer.report.tables import knee_lines
 

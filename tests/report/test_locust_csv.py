@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from capexplorer.model.events import EndpointTick, Sample
-from capexplorer.report import locust_csv
+from capexplorer.report.formats import locust_csv
 
 from .exported_sessions import HEADER, HOSTILE, session
 

@@ -11,8 +11,8 @@ import pytest
 from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import Latency, LevelFigures
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import capacity, markdown
-from capexplorer.report.formats import to_text
+from capexplorer.report import capacity
+from capexplorer.report.formats import FORMATS, markdown
 
 from .exported_sessions import HEADER, HOSTILE, export_files, ramp, session
 
@@ -30,7 +30,7 @@ def test_markdown_has_its_sections_and_its_picture(tmp_path: Path) -> None:
 
 
 def test_markdown_on_stdout_replaces_the_picture_by_a_note() -> None:
-    content, left_out = to_text("md", session())
+    content, left_out = FORMATS["md"].to_text(session()), FORMATS["md"].text_lacks
     assert b"![" not in content
     assert "without its picture" in left_out
 

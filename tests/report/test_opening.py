@@ -22,7 +22,7 @@ from capexplorer.model.verdicts import (
     SloVerdict,
     Verification,
 )
-from capexplorer.report import html, markdown
+from capexplorer.report.formats import html, markdown
 from capexplorer.report.statements import OPERATING_SHARE, opening
 from capexplorer.wording import quantities
 

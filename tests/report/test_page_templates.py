@@ -9,7 +9,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from capexplorer.report import page_templates
+from capexplorer.report import escaping
 
 from .exported_sessions import HOSTILE
 
@@ -21,16 +21,14 @@ TEMPLATES = sorted(
 @pytest.fixture
 def text_template(monkeypatch: pytest.MonkeyPatch) -> jinja2.Environment:
     """A template `text.html`, in the environment of the pages, that has `text` in an element and in an attribute."""
-    environment = page_templates._environment().overlay(
-        loader=jinja2.DictLoader({"text.html": "<p title='{{ text }}'>{{ text }}</p>"})
-    )
-    monkeypatch.setattr(page_templates, "_environment", lambda: environment)
+    environment = escaping._environment().overlay(loader=jinja2.DictLoader({"text.html": "<p title='{{ text }}'>{{ text }}</p>"}))
+    monkeypatch.setattr(escaping, "_environment", lambda: environment)
     return environment
 
 
 @pytest.mark.usefixtures("text_template")
 def test_hostile_text_is_inert_in_an_element_and_in_an_attribute() -> None:
-    shown = page_templates.render("text.html", text=HOSTILE).decode()
+    shown = escaping.page("text.html", text=HOSTILE).decode()
     assert shown.count("<") == 2, "the tags of the template only"
     assert shown.count("'") == 2, "the quotes of the template only"
     assert "\u202e" not in shown
@@ -39,13 +37,13 @@ def test_hostile_text_is_inert_in_an_element_and_in_an_attribute() -> None:
 
 @pytest.mark.usefixtures("text_template")
 def test_markup_is_not_escaped_twice() -> None:
-    assert page_templates.render("text.html", text=Markup("<b>x</b>")) == b"<p title='<b>x</b>'><b>x</b></p>"
+    assert escaping.page("text.html", text=Markup("<b>x</b>")) == b"<p title='<b>x</b>'><b>x</b></p>"
 
 
 @pytest.mark.usefixtures("text_template")
 def test_a_missing_template_value_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="text"):
-        page_templates.render("text.html")
+        escaping.page("text.html")
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

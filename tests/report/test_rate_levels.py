@@ -27,8 +27,9 @@ from capexplorer.model.load import OfferedFigures
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateVerdict, RegimeVerdict
-from capexplorer.report import capacity, csv, hgrm, html, markdown, summary
-from capexplorer.report.html import levels_of_endpoints
+from capexplorer.report import capacity, summary
+from capexplorer.report.formats import csv, hgrm, html, markdown
+from capexplorer.report.formats.html import levels_of_endpoints
 from capexplorer.report.rows import level_rows
 from capexplorer.report.summary import summarise
 from capexplorer.tui.panes.latency import level_latencies

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import html, markdown, tables
+from capexplorer.report import tables
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.comparison import Session
 from capexplorer.report.compare.curves import rate_points
@@ -16,6 +16,7 @@ from capexplorer.report.compare.estimates import SecondLatencies
 from capexplorer.report.compare.json import document
 from capexplorer.report.compare.markdown import render
 from capexplorer.report.compare.pairing import compare
+from capexplorer.report.formats import html, markdown
 from capexplorer.report.summary import summarise
 
 from .compared import header_with, overheads

@@ -9,8 +9,8 @@ import pytest
 from capexplorer.commands.compare import FORMATS as COMPARISONS
 from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
-from capexplorer.report import formats as json_report
 from capexplorer.report.formats import FORMATS
+from capexplorer.report.formats import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 

@@ -13,10 +13,10 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.readings import NeighboursReading, PartReading
 from capexplorer.model.verdicts import EndpointDegradation, RateVerdict
-from capexplorer.report.formats import FORMATS, to_disk
+from capexplorer.report.formats import FORMATS
 from capexplorer.report.redaction import redacted
 
-from .exported_sessions import HEADER, session
+from .exported_sessions import HEADER, session, to_disk
 
 IDENTIFYING = (
     "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "jd0", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
@@ -50,7 +50,7 @@ def identifying_session() -> list[Event]:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_no_format_contains_identifying_text(form: str, tmp_path: Path) -> None:
-    to_disk(form, redacted(identifying_session()), tmp_path / "out", force=False)
+    to_disk(form, redacted(identifying_session()), tmp_path / "out")
     paths = [path for path in tmp_path.rglob("*") if path.is_file()]
     content = "\n".join(f"{path.name}\n{path.read_text()}" for path in paths).lower()
     assert [word for word in IDENTIFYING if word.lower() in content.replace("cancel", "")] == []
@@ -121,7 +121,7 @@ def test_names_and_places_of_watched_parts_are_replaced_by_numbers_in_all_format
         Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=unread),
     ]
     for form in FORMATS:
-        to_disk(form, redacted(events), tmp_path / form, force=False)
+        to_disk(form, redacted(events), tmp_path / form)
     content = "\n".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     assert "payroll" not in content
     assert "part-1 cannot be read" in content

@@ -10,10 +10,10 @@ from analysis.epoch import regime_sessions
 from analysis.recorded import analysed_again
 
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import csv as csv_report
-from capexplorer.report import html, markdown
 from capexplorer.report.capacity import drawing
 from capexplorer.report.compare import Session, compare, sentences
+from capexplorer.report.formats import csv as csv_report
+from capexplorer.report.formats import html, markdown
 from capexplorer.report.rows import user_rows
 from capexplorer.report.summary import summarise
 

@@ -13,7 +13,7 @@ from session.samples import HEADER, busy_sample
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
 from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.formats import render
+from capexplorer.report.formats.json import render
 from capexplorer.report.summary import summarise
 
 # The keys of each object of the JSON, as docs/exports.md lists them.

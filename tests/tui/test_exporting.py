@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.model.events import Ended
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import markdown
+from capexplorer.report.formats import markdown
 from capexplorer.tui.dialogs.forms import ExportForm
 from capexplorer.tui.screens.view_options import sequences
 

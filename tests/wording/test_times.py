@@ -38,7 +38,7 @@ def test_the_time_of_the_wall_clock_is_in_utc_if_its_zone_is_known(in_log: str |
 def test_only_wording_times_formats_times() -> None:
     """Except names of files and Locust's CSV files, which have formats of their own."""
     formats_a_time = re.compile(r"// 60\}?:0?2|strftime|:%H|:%M")
-    allowed = {"wording/numbers.py", "session/names.py", "report/locust_csv.py"}
+    allowed = {"wording/numbers.py", "session/names.py", "report/formats/locust_csv.py"}
     found = {
         path.relative_to(ROOT / "capexplorer").as_posix()
         for path in (ROOT / "capexplorer").rglob("*.py")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from capexplorer import cli, configuration, wording
-from capexplorer.report import formats
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate
+from capexplorer.report.formats import FORMATS
 from capexplorer.session.reader import read
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.endpoints import Row, row_line
@@ -170,9 +170,9 @@ def test_an_offered_rate_keeps_the_digits_that_distinguish_levels() -> None:
 
 def test_html_and_markdown_reports_have_the_chosen_units_and_json_and_csv_do_not_change() -> None:
     events = list(read(SAMPLE))
-    with_default_units = {name: formats.to_text(name, events)[0] for name in ("json", "csv")}
+    with_default_units = {name: FORMATS[name].of_log(events, name) for name in ("json", "csv")}
     units.choose(Units(bytes="decimal", latencies="s"))
-    html, markdown = (formats.to_text(name, events)[0].decode() for name in ("html", "md"))
+    html, markdown = (FORMATS[name].to_text(events).decode() for name in ("html", "md"))
     assert '"names":["B","kB","MB","GB","TB"]' in html
     assert "<small>MB</small>" in html
     assert '"latencies":[["s",1000.0]]' in html
@@ -181,7 +181,7 @@ def test_html_and_markdown_reports_have_the_chosen_units_and_json_and_csv_do_not
     other_units = re.compile(r"\d (ms|[KMG]iB)|\bp95 ms")
     assert other_units.search(html) is None
     assert other_units.search(markdown) is None
-    assert {name: formats.to_text(name, events)[0] for name in with_default_units} == with_default_units
+    assert {name: FORMATS[name].of_log(events, name) for name in with_default_units} == with_default_units
 
 
 def test_a_command_uses_the_units_of_the_configuration_file(

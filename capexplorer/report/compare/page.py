@@ -12,8 +12,8 @@ from ...model.intervals import Z95
 from ...wording import quantities
 from ...wording.numbers import tick
 from ...wording.quantities import Digits
-from .. import page_templates, svg
-from ..escaping import html
+from .. import svg
+from ..escaping import html, page
 from ..svg import latency_label
 from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
@@ -173,7 +173,7 @@ _SESSION_TITLES = (
 def render(comparison: Comparison) -> bytes:
     """The whole page."""
     curves = comparison.curves
-    return page_templates.render(
+    return page(
         "comparison.html",
         title="Comparison of " + ", ".join(curve.name for curve in curves),
         light=Markup(_values(svg.LIGHT)),

@@ -97,17 +97,16 @@ class ExportForm(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Write the export."""
-        from ...report.formats import write
         from ...report.writing import AlreadyThere
 
-        form, typed = self._formats[self._chosen].name, event.value.strip()
+        form, typed = self._formats[self._chosen], event.value.strip()
         if not typed:
             return self._show(Text("expected a path"), wrong=True)
         path = Path(typed).expanduser()
         try:
-            written = write(form, self._timeline, path, force=self._overwrites == (form, typed))
+            written = form.write(form.of_timeline(self._timeline, path.name), path, force=self._overwrites == (form.name, typed))
         except AlreadyThere:
-            self._overwrites = form, typed
+            self._overwrites = form.name, typed
             self._show(Text("exists already; Enter again overwrites it"), wrong=True)
         except (InputError, RuntimeError) as error:  # RuntimeError: a home folder that is not known
             self._show(Text(shorten(safe(str(error)), 2 * _HINT_WIDTH)), wrong=True)

@@ -235,7 +235,7 @@ class Exporting:
 
     def action_copy(self) -> None:
         """Copy a Markdown summary to the terminal's clipboard."""
-        from ...report import markdown
+        from ...report.formats import markdown
 
         if self._screen.timeline.header is None:
             return self._screen.show_message("nothing has been recorded yet")

@@ -27,8 +27,8 @@ from capexplorer.errors import CapexplorerError, InputError
 from capexplorer.model.events import Event, Log, Sample
 from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
-from capexplorer.report import csv, formats, hgrm, html, locust_csv, markdown
 from capexplorer.report.compare import Session, compare
+from capexplorer.report.formats import csv, hgrm, html, json, locust_csv, markdown
 from capexplorer.report.redaction import redacted
 from capexplorer.report.summary import summarise
 from capexplorer.session.beside import digest_of
@@ -245,7 +245,7 @@ def _read(path: Path, lines: Lines, *, is_detectable: bool) -> str:
     except CapexplorerError as error:
         assert "\n" not in str(error), f"more than one line: {error}"
         return "refused"
-    summary = formats.render(document)
+    summary = json.render(document)
     if summary == _undamaged(lines):
         return "same figures"
     if notes:
@@ -262,7 +262,7 @@ def _undamaged(lines: Lines) -> bytes:
         file.write(joined(lines))
         file.flush()
         with open_session(Path(file.name)) as log:
-            return formats.render(summarise(Timeline(log)))
+            return json.render(summarise(Timeline(log)))
 
 
 def _carry_out(step: Step, path: Path, rng: random.Random) -> None:
@@ -316,7 +316,7 @@ STEPS: tuple[Step, ...] = (
     lambda path, rng: csv.render(Timeline(_events(path))),
     lambda path, rng: hgrm.render(Timeline(_events(path))),
     lambda path, rng: locust_csv.render(_events(path)),
-    lambda path, rng: formats.render(summarise(Timeline(redacted(_events(path))))),
+    lambda path, rng: json.render(summarise(Timeline(redacted(_events(path))))),
     _reanalyse,
     _compare,
     _replay,

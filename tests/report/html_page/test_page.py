@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.model.events import Event, Note
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import html
+from capexplorer.report.formats import html
 from capexplorer.wording import units
 from capexplorer.wording.units import Units
 

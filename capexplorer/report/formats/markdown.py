@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from .. import wording
-from ..model.timeline import Timeline, version_of
-from ..wording import numbers, quantities
-from ..wording.quantities import latency_title
-from . import tables
-from .capacity import picture
-from .escaping import code, markdown, markdown_spans
-from .rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
-from .statements import changes, findings, notes, opening
-from .tables import environment
+from ... import wording
+from ...model.timeline import Timeline, version_of
+from ...wording import numbers, quantities
+from ...wording.quantities import latency_title
+from .. import tables
+from ..capacity import picture
+from ..escaping import code, markdown, markdown_spans
+from ..rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
+from ..statements import changes, findings, notes, opening
+from ..tables import environment
+from . import Format
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
@@ -216,3 +217,14 @@ def _environment(timeline: Timeline) -> list[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+FORMAT = Format(
+    name="md",
+    place=1,
+    description="Markdown for a ticket or a pull request, with a picture",
+    suffix=".md",
+    text=render,
+    text_lacks="without its picture; -o FILE writes both",
+    files=with_picture,
+)

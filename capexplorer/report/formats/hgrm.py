@@ -10,7 +10,7 @@ original of HdrHistogram, and iterates over 23,552 counters in Python.
 
 from __future__ import annotations
 
-from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
 import math
@@ -19,10 +19,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from ..errors import InputError
-from ..model.histogram import LatencyHistogram, merged
-from ..model.timeline import Timeline
-from .rows import ReportedLevel, level_rows
+from ...errors import InputError
+from ...model.histogram import LatencyHistogram, merged
+from ...model.timeline import Timeline
+from ..rows import ReportedLevel, level_rows
+from . import Format
 
 _TICKS_PER_HALF = 5
 """Lines for each halving of the distance to 100%: the format's default."""
@@ -96,3 +97,11 @@ def _name(row: ReportedLevel) -> str:
     part = "" if row.bin is None else f"-bin-{row.bin:02}"
     load = f"users-{row.users:g}" if row.offered_per_s is None else f"rate-{row.offered_per_s:g}"
     return f"level-{row.opened.index:02}{part}-{load}"
+
+
+FORMAT = Format(
+    name="hgrm",
+    place=5,
+    description="a folder: one percentile distribution per level",
+    files=lambda timeline, _: render(timeline),
+)

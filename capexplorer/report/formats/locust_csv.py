@@ -17,10 +17,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from .. import wording
-from ..model.events import EndpointTick, Event, Header, Sample
-from ..model.histogram import LatencyHistogram, merged
-from ..model.timeline import FailureCount
+from ... import wording
+from ...model.events import EndpointTick, Event, Header, Sample
+from ...model.histogram import LatencyHistogram, merged
+from ...model.timeline import FailureCount
+from . import Format
 from .csv import table
 
 QUANTILES = (0.50, 0.66, 0.75, 0.80, 0.90, 0.95, 0.98, 0.99, 0.999, 0.9999, 1.0)
@@ -178,3 +179,6 @@ def _moment(written: str) -> datetime:
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+FORMAT = Format(name="locust-csv", place=6, description="a folder: Locust's four files", files_of_log=render)

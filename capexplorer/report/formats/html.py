@@ -16,17 +16,18 @@ from importlib import resources
 import msgspec
 from markupsafe import Markup
 
-from .. import wording
-from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
-from ..model.timeline import FailureCount, Timeline, version_of
-from ..wording import numbers, quantities, units
-from ..wording.quantities import latency_title
-from . import capacity, page_templates, tables
-from .rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
-from .statements import ListedFinding, changes, findings, notes, opening
-from .summary import summarise
-from .svg import PAGE, rules
-from .tables import environment
+from ... import wording
+from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
+from ...model.timeline import FailureCount, Timeline, version_of
+from ...wording import numbers, quantities, units
+from ...wording.quantities import latency_title
+from .. import capacity, tables
+from ..escaping import page
+from ..rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
+from ..statements import ListedFinding, changes, findings, notes, opening
+from ..summary import summarise
+from ..svg import PAGE, rules
+from ..tables import environment
 
 # isort: split
 from dataclasses import asdict
@@ -35,10 +36,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.events import Mark, Note, Target
-from .escaping import visible
-from .rows import level_rows
-from .statements import marked_s
+from ...model.events import Mark, Note, Target
+from ..escaping import visible
+from ..rows import level_rows
+from ..statements import marked_s
+from . import Format
 
 # -- html tables ---------------------------------------------------------------------------------------------------------------
 # The tables of the HTML page: levels, endpoints, endpoints by level, failures. Each cell has an exact value to sort by.
@@ -231,7 +233,7 @@ def _failure(each: FailureCount, example: str | None) -> tuple[tuple[str, str], 
 def render(timeline: Timeline) -> bytes:
     """The whole page."""
     script = f"const UNITS = {_units()};\n{_resource('page.js')}"
-    return page_templates.render(
+    return page(
         "session.html",
         policy=Markup(_policy(script)),
         name=f"{timeline.header.target.name} {timeline.header.id}" if timeline.header else "session",
@@ -273,7 +275,7 @@ def _policy(script: str) -> str:
 
 
 def _resource(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
+    return resources.files("capexplorer.report").joinpath(name).read_text("utf-8")
 
 
 def _data(timeline: Timeline) -> Markup:
@@ -516,3 +518,6 @@ def _marks(timeline: Timeline) -> list[dict[str, Any]]:
 
 def _mark(t_s: float, kind: str, sentence: str) -> dict[str, Any]:
     return {"t_s": round(t_s, 2), "kind": kind, "said": visible(sentence)[:500]}
+
+
+FORMAT = Format(name="html", place=2, description="a page with interactive charts, in one file", suffix=".html", text=render)

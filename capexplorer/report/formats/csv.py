@@ -13,18 +13,21 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .. import wording
-from ..model.columns import WRITTEN
-from ..model.events import Header, Mark
-from ..model.reading_means import READ_RATIO, readings_of_parts
-from ..model.timeline import Timeline
-from . import summary
-from .escaping import cell
-from .rows import EndpointAtLevel, endpoint_levels
-from .statements import findings
-from .summary import summarise
+from ... import wording
+from ...model.columns import WRITTEN
+from ...model.events import Header, Mark
+from ...model.reading_means import READ_RATIO, readings_of_parts
+from ...model.timeline import Timeline
+from ...wording import units
+from .. import summary
+from ..escaping import cell
+from ..rows import EndpointAtLevel, endpoint_levels
+from ..statements import findings
+from ..summary import summarise
+from . import Format
 
 
+@units.fixed()
 def render(timeline: Timeline) -> dict[str, bytes]:
     """All files: name to contents."""
     return {
@@ -157,3 +160,13 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 
 def _cells(row: Iterable[object]) -> Sequence[object]:
     return [cell(each) if isinstance(each, str) else int(each) if isinstance(each, bool) else each for each in row]
+
+
+FORMAT = Format(
+    name="csv",
+    place=3,
+    description="a folder of tables: levels, endpoints, seconds, causes, parts",
+    text=levels,
+    text_lacks="the levels only; -o FOLDER writes all tables",
+    files=lambda timeline, _: render(timeline),
+)
