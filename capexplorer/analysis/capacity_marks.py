@@ -214,11 +214,9 @@ def _recovery(level: Level, recovery: Recovery, t_s: float) -> Mark:
     )
 
 
-# -- mark publisher ------------------------------------------------------------------------------------------------------------
-# Which marks to publish now: new ones, those that changed materially, and retractions of those that no longer hold.
+# -- Which marks to publish now: new ones, those that changed materially, and retractions of those that no longer hold.
 #
 # Without it the journal would get a line whenever an interval moved slightly. It keeps no timeline, and judges no levels.
-
 
 MOVED_LEAST = 0.02
 """A mark is published again if a figure of it changed by more than this share of its value."""

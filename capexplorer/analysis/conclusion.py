@@ -55,11 +55,10 @@ from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
 
-# -- conclusion clauses --------------------------------------------------------------------------------------------------------
-# The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their order.
+# -- The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their
+# order.
 #
 # None: nothing of that kind was found.
-
 
 RAMP_TOP = 0.9
 """Share of a ramp's last rate up to which its bins must describe the service, else the rate is named as one that is left out. The
@@ -265,9 +264,7 @@ def rates_found(view: EpochView) -> RatesFound | None:
     return RatesFound(view.rates) if view.rates is not None else None
 
 
-# -- failed requests -----------------------------------------------------------------------------------------------------------
-# The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load.
-
+# -- The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load.
 
 SHARE_LEAST = 0.01
 """A cause that failed at least this share of the requests is in the conclusion, whatever its severity."""
@@ -371,8 +368,7 @@ def _is_near(ratio: float, usual: float, requests: int) -> bool:
     return usual / math.sqrt(EVEN_RATIO_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_RATIO_MOST) + noise
 
 
-# -- new users -----------------------------------------------------------------------------------------------------------------
-# Which levels say nothing about the service because their users were still new, or the levels too short for them.
+# -- Which levels say nothing about the service because their users were still new, or the levels too short for them.
 
 
 def partly_counted(view: EpochView) -> PartlyCounted | None:

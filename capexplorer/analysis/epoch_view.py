@@ -27,8 +27,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import CONFIDENCES, SEVERITIES, RateVerdict
 from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run
 
-# -- superseding ---------------------------------------------------------------------------------------------------------------
-# Which findings are not reported because a later finding supersedes them. The only place with these rules.
+# -- Which findings are not reported because a later finding supersedes them. The only place with these rules.
 #
 # The log keeps each finding as it was made; a report shows those that hold at its time. Live, replayed and reanalysed sessions
 # are read through `epoch_view.EpochView`, which applies these rules:
@@ -38,7 +37,6 @@ from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run
 # verdict, and is not reported if that verdict has no such finding. 3. A bottleneck is superseded if levels with more users, or of
 # higher rates, show no limit. 4. "Not at its limit" (no limit reached, think time sets the throughput) is superseded once a mark
 # or a verdict has a limit. The verdict counts by itself because the mark of its knee is logged after it.
-
 
 CURVE_LIMITS = ("knee", "at_or_below", "bend", "rate_capacity")
 """Kinds of marks that show a limit of load on a curve."""

@@ -17,12 +17,6 @@ from ..model.level import Level
 from ..model.timeline import Timeline
 from .statistics import Series, correlation_of
 
-# -- constant load -------------------------------------------------------------------------------------------------------------
-# Stretches of constant load: settled seconds at one user count, or one offered rate, in one target process.
-#
-# `leaks` tests them for growth.
-
-
 NEAR_LIMIT = 0.95
 """Values from this share of a limit on are left out: a value that stops growing at its limit does not show that the leak has
 stopped."""
@@ -91,13 +85,11 @@ def restarts_s(timeline: Timeline) -> list[float]:
     return [entry.t_s for entry in timeline.journal if isinstance(entry, Target) and entry.state == "starting"]
 
 
-# -- trend ---------------------------------------------------------------------------------------------------------------------
-# How fast a value grows while the load stays the same: a robust slope with its interval, and whether the growth lasts.
+# -- How fast a value grows while the load stays the same: a robust slope with its interval, and whether the growth lasts.
 #
 # The slope is that of Theil-Sen (Sen 1968) over medians of short stretches, so single spikes do not change it. Its interval
 # allows for correlated errors, since memory and queues drift. A warm-up grows too, but more and more slowly: growth lasts only if
 # every quarter has its share of it and the second half grows nearly as much as the first.
-
 
 STRETCHES = 48
 """Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""

@@ -9,10 +9,6 @@ from typing import Literal
 from ..model.limits import Limits, Machine, NetworkLimits
 from .causes.generator_saturation import OTHERS_LEAST
 
-# -- check ---------------------------------------------------------------------------------------------------------------------
-# The values of a host check: what an exploration needs of the machine, and the result of a check.
-
-
 State = Literal["ok", "bounds", "missing", "unavailable"]
 """`bounds`: the exploration needs more than this limit allows. `missing`: something that the app or the profile uses is absent or
 not permitted. `unavailable`: the limit could not be read."""
@@ -73,8 +69,7 @@ def limit_option(key: str, value: object) -> str:
     return f"--limit {key}={value}"
 
 
-# -- rights --------------------------------------------------------------------------------------------------------------------
-# Checks of permissions and programs: without them evidence is incomplete, or a profile cannot run.
+# -- Checks of permissions and programs: without them evidence is incomplete, or a profile cannot run.
 
 
 def pressure(machine: Machine, needs: Needs) -> Check:
@@ -139,11 +134,9 @@ def programs(machine: Machine, needs: Needs) -> Check:
     )
 
 
-# -- hardware ------------------------------------------------------------------------------------------------------------------
-# Checks of cores and memory, of cgroup limits on them, and of other processes that use them.
+# -- Checks of cores and memory, of cgroup limits on them, and of other processes that use them.
 #
 # A check whose state is `bounds` found a limit on the load.
-
 
 _GENERATOR_CORES = 1
 """The load runs in one thread; screen and probes use a few percent of another core."""
@@ -238,9 +231,7 @@ def memory(machine: Machine, needs: Needs) -> Check:
     )
 
 
-# -- open files ----------------------------------------------------------------------------------------------------------------
-# Checks of limits on open files: each connection needs a descriptor at both ends.
-
+# -- Checks of limits on open files: each connection needs a descriptor at both ends.
 
 _OWN = 50
 """Descriptors of the app itself without load: log, pipes, event loops, open files of /proc (measured: 48)."""
@@ -335,9 +326,7 @@ def fds_of_system(machine: Machine, needs: Needs) -> Check:
     )
 
 
-# -- sockets -------------------------------------------------------------------------------------------------------------------
-# Checks of limits on connections: ephemeral ports and when they are free again, a listener's queues, connection tracking.
-
+# -- Checks of limits on connections: ephemeral ports and when they are free again, a listener's queues, connection tracking.
 
 _TIME_WAIT_S = 60.0
 """TCP_TIMEWAIT_LEN, fixed in Linux."""

@@ -16,9 +16,7 @@ from ..model.figures import LevelFigures
 from ..model.level import Level
 from .statistics import weighted, weighted_mean
 
-# -- littles law ---------------------------------------------------------------------------------------------------------------
-# Little's law: users are those inside the service, X R, and those that pause, X Z. What is left of them is lost time.
-
+# -- Little's law: users are those inside the service, X R, and those that pause, X Z. What is left of them is lost time.
 
 CYCLES_LEAST = 3.0
 """Cycles of its users from which the law is applied to a level: in a shorter window only the fast requests have ended, and those
@@ -59,15 +57,7 @@ class Little:
         return self.accounted / self.users
 
 
-__all__ = [
-    "RELATIVE_ERROR_FLOOR", "SHORT_ERROR", "SHORT_S", "LadderLevel", "LevelPart", "Measured", "ladder_level", "measured_of",
-    "parts", "pooled",
-]  # fmt: skip
-
-
-# -- ladder level --------------------------------------------------------------------------------------------------------------
-# One settled level: its rates with their errors, and what is known of how they were measured.
-
+# -- One settled level: its rates with their errors, and what is known of how they were measured.
 
 RELATIVE_ERROR_FLOOR = 0.02
 """Least relative standard error of goodput: six batch means are sometimes equal by chance."""
@@ -201,8 +191,7 @@ class LadderLevel:
         return max(self.latency_se_ms, LATENCY_ERROR_FLOOR * self.latency_ms)
 
 
-# -- measured ------------------------------------------------------------------------------------------------------------------
-# Settled levels of one epoch of a timeline, or the segments of them that are judged apart, as ladder levels; not pooled.
+# -- Settled levels of one epoch of a timeline, or the segments of them that are judged apart, as ladder levels; not pooled.
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,9 +308,7 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
     )
 
 
-# -- pooling -------------------------------------------------------------------------------------------------------------------
-# Pools levels of one user count into one level.
-
+# -- Pools levels of one user count into one level.
 
 _Number = TypeVar("_Number", int, float)
 

@@ -17,9 +17,7 @@ from .causes import catalogue
 from .growth import ConstantLoad, Trend, constant_loads, loaded_s, pieces, restarts_s, trend
 from .statistics import Series
 
-# -- leak kinds ----------------------------------------------------------------------------------------------------------------
-# Which resources may leak, and which growth over which time is a leak.
-
+# -- Which resources may leak, and which growth over which time is a leak.
 
 MIB = float(1 << 20)
 
@@ -74,8 +72,7 @@ KINDS = (
 )
 
 
-# -- resource limits -----------------------------------------------------------------------------------------------------------
-# The limit of a resource that leaks, and how much is left of it.
+# -- The limit of a resource that leaks, and how much is left of it.
 
 
 def descriptor_limit(timeline: Timeline, kind: LeakKind) -> float | None:
@@ -115,17 +112,13 @@ def _float(value: int | None) -> float | None:
     return None if value is None else float(value)
 
 
-# -- leaks ---------------------------------------------------------------------------------------------------------------------
-# Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
+# -- Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
 #
 # Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only
 # stretches at one user count, or one offered rate, are tested; growth must last (`trend`), and the shorter the stretch, the
 # larger it must be. Pure: the same timeline gives the same marks.
 
-
-# -- growth --------------------------------------------------------------------------------------------------------------------
-# Growth that lasts, within one stretch of constant load.
-
+# -- Growth that lasts, within one stretch of constant load.
 
 WARM_UP_S = 60.0
 """In the first seconds of load after a start of the target its memory always grows (imports, arenas, caches): there only very

@@ -20,12 +20,10 @@ from .causes.catalogue import RAISED
 from .causes.cause_detector import CauseDetector
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 
-# -- detectors -----------------------------------------------------------------------------------------------------------------
-# The detectors of this version over a whole timeline, for imports and `--reanalyse`, and which marks are theirs. Pure.
+# -- The detectors of this version over a whole timeline, for imports and `--reanalyse`, and which marks are theirs. Pure.
 #
 # A live run calls the same functions as its levels grow (`run.live_marks`), so it marks the same things. Causes are found by the
 # `CauseDetector`, event by event, in live runs and here alike.
-
 
 Detected = Mark | Verdict
 """One result of a detector."""

@@ -337,11 +337,9 @@ def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
         column.frombytes(bits if isinstance(bits, bytes) else bits.to_bytes(8, sys.byteorder, signed=True))
 
 
-# -- endpoint columns ----------------------------------------------------------------------------------------------------------
-# Figures of each endpoint as columns with one value per tick, like those of the timeline, for charts of one endpoint.
+# -- Figures of each endpoint as columns with one value per tick, like those of the timeline, for charts of one endpoint.
 #
 # They have no percentiles: those would have to be computed from the histogram of each second when a log is opened.
-
 
 ENDPOINTS_MOST = 50
 """Greatest number of endpoints with columns, in order of appearance: each takes 1 MB a day."""

@@ -14,9 +14,7 @@ from msgspec.structs import replace
 
 from .load import NO_LOAD, Load, Rate, clamped_rate
 
-# -- param ---------------------------------------------------------------------------------------------------------------------
-# The value of a parameter of a target.
-
+# -- The value of a parameter of a target.
 
 Param = str | int | float | bool
 

@@ -8,7 +8,7 @@ import msgspec
 
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .findings import AnyFinding, MarkKind, kind_of
-from .load import Arrivals, Drops, Load, OfferedTick, Rate, Users, logged_load
+from .load import Arrivals, Load, OfferedTick, Rate, Users, logged_load
 from .proposals import Proposal
 from .readings import (
     GeneratorReading,
@@ -32,10 +32,6 @@ from .verdicts import (
     SloVerdict,
 )
 
-# -- event ---------------------------------------------------------------------------------------------------------------------
-# The base of all events, and events of an unknown type.
-
-
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
 """Who gave a command. A Locust load shape counts as a plan."""
 
@@ -54,9 +50,7 @@ class Unknown(Event, frozen=True, kw_only=True, tag="unknown"):
     fields: dict[str, Any] = {}
 
 
-# -- session header ------------------------------------------------------------------------------------------------------------
-# The first line of a log: which service was explored, from which machine, with which versions.
-
+# -- The first line of a log: which service was explored, from which machine, with which versions.
 
 SCHEMA = 2
 """Version of the log's format."""
@@ -146,9 +140,7 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     interval_s: float = 1.0
 
 
-# -- process events ------------------------------------------------------------------------------------------------------------
-# Events of processes: states of the target, lines that were logged or printed, the end of the app.
-
+# -- Events of processes: states of the target, lines that were logged or printed, the end of the app.
 
 TargetState = Literal["building", "starting", "ready", "stopping", "stopped", "died", "failed"]
 """`building`: its build runs, before the start. `died`: it ended by itself. `failed`: it could not be built or started, or did
@@ -199,8 +191,7 @@ class Ended(Event, frozen=True, kw_only=True, tag="ended"):
     """Name of a file in the folder of the log; None: there is none."""
 
 
-# -- user events ---------------------------------------------------------------------------------------------------------------
-# Commands, from a person, a plan or the autopilot, and notes.
+# -- Commands, from a person, a plan or the autopilot, and notes.
 
 
 class Note(Event, frozen=True, kw_only=True, tag="note"):
@@ -233,8 +224,7 @@ class Command(Event, frozen=True, kw_only=True, tag="command"):
     args: dict[str, str | int | float | bool | None] = {}
 
 
-# -- level bounds --------------------------------------------------------------------------------------------------------------
-# The start and the end of a level.
+# -- The start and the end of a level.
 
 
 class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
@@ -295,8 +285,7 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
         return logged_load(self.users, self.offered_per_s)
 
 
-# -- part ----------------------------------------------------------------------------------------------------------------------
-# A watched part was found, changed, or can no longer be read.
+# -- A watched part was found, changed, or can no longer be read.
 
 
 class PartState(Event, frozen=True, kw_only=True, tag="part"):
@@ -325,9 +314,7 @@ class PartState(Event, frozen=True, kw_only=True, tag="part"):
     """Readings that the user there has no permission to take."""
 
 
-# -- sample --------------------------------------------------------------------------------------------------------------------
-# One tick of a run: requests by endpoint, failures by signature, and the readings of the probes.
-
+# -- One tick of a run: requests by endpoint, failures by signature, and the readings of the probes.
 
 Phase = Literal["spawning", "settling", "settled"]
 
@@ -494,8 +481,7 @@ class Sample(Tick, frozen=True, kw_only=True, tag="sample"):
         return Rate(self.offered.offered_per_s) if self.offered is not None and self.offered.offered_per_s else Users(self.users)
 
 
-# -- mark ----------------------------------------------------------------------------------------------------------------------
-# The results of analysis: marks, and verdicts on the capacity of an epoch.
+# -- The results of analysis: marks, and verdicts on the capacity of an epoch.
 
 
 class Mark(Event, frozen=True, kw_only=True, tag="mark"):
@@ -558,8 +544,7 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
         return self.rates.first_endpoint if self.rates is not None else None
 
 
-# -- proposed ------------------------------------------------------------------------------------------------------------------
-# The proposal of a next step, as an event.
+# -- The proposal of a next step, as an event.
 
 
 class Proposed(Event, frozen=True, kw_only=True, tag="proposed"):
@@ -568,8 +553,7 @@ class Proposed(Event, frozen=True, kw_only=True, tag="proposed"):
     proposal: Proposal
 
 
-# -- reanalysed ----------------------------------------------------------------------------------------------------------------
-# How marks of this version's detectors differ from the recorded ones.
+# -- How marks of this version's detectors differ from the recorded ones.
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):
@@ -623,17 +607,8 @@ KnownEvent = (
 )
 """All types of events in a log of this version; others are read as `Unknown`."""
 
-__all__ = [
-    "SCHEMA", "Arrivals", "By", "ClientOverhead", "ClientTick", "Command", "Drops", "Ended", "EndpointTick", "Engine", "Event",
-    "FailureSignature", "FailureTick", "FigureChange", "Header", "HostFacts", "KnownEvent", "LevelClosed",
-    "LevelOpened", "Log", "Mark", "MarkChange", "Note", "OfferedTick", "PartState", "Phase", "Proposed", "Reanalysed", "Sample",
-    "Target", "TargetFacts", "TargetState", "Tick", "Unknown", "Verdict",
-]  # fmt: skip
 
-
-# -- clients -------------------------------------------------------------------------------------------------------------------
-# Which client classes made a session's requests, by Locust's names. Only this module knows how older logs record it.
-
+# -- Which client classes made a session's requests, by Locust's names. Only this module knows how older logs record it.
 
 _BY_SETTING = {"fast": "FastHttpUser", "requests": "HttpUser", "lean": "LeanHttpUser"}
 """Value of a profile's `users.client` -> client class."""

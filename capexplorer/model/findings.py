@@ -7,10 +7,6 @@ from typing import Any, ClassVar, Literal
 from .readings import Reading
 from .verdicts import KneeVerdict, Missing, RateCapacity, RateRecovery, Recovery
 
-# -- finding -------------------------------------------------------------------------------------------------------------------
-# Base of all findings: the fields that every kind has.
-
-
 MarkKind = Literal[
     "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "rate_recovery", "cause", "bottleneck", "leak", "shift",
     "recovery", "stop_rule", "replies_changed",
@@ -34,9 +30,7 @@ class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
         return {name: value for name, value in known if value is not None}
 
 
-# -- blame ---------------------------------------------------------------------------------------------------------------------
-# Findings of the catalogue (docs/causes.md): causes of failures, bottlenecks, leaks.
-
+# -- Findings of the catalogue (docs/causes.md): causes of failures, bottlenecks, leaks.
 
 Scalar = str | int | float | bool
 
@@ -190,8 +184,7 @@ class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
     )  # fmt: skip
 
 
-# -- curve findings ------------------------------------------------------------------------------------------------------------
-# Findings on the capacity curve: knees, bends, latency knees.
+# -- Findings on the capacity curve: knees, bends, latency knees.
 
 
 class CurveFinding(Finding, frozen=True, kw_only=True):
@@ -253,8 +246,7 @@ CURVE_FINDINGS: dict[str, type[Knee | AtOrBelow | Bend | LatencyKnee]] = {
 """Classes of findings by the kind of the verdict; a `no_knee` verdict makes no finding."""
 
 
-# -- level findings ------------------------------------------------------------------------------------------------------------
-# Findings about levels: a shift, a recovery from overload, a stop rule that one triggered, replies of another kind.
+# -- Findings about levels: a shift, a recovery from overload, a stop rule that one triggered, replies of another kind.
 
 
 class Shift(Finding, frozen=True, kw_only=True, tag="shift"):
@@ -340,8 +332,7 @@ class RepliesChanged(Finding, frozen=True, kw_only=True, tag="replies_changed"):
         return "replies_changed"
 
 
-# -- rate findings -------------------------------------------------------------------------------------------------------------
-# Findings at levels of offered rates.
+# -- Findings at levels of offered rates.
 
 
 class RateCapacityFinding(Finding, frozen=True, kw_only=True, tag="rate_capacity"):
@@ -410,12 +401,6 @@ AnyFinding = (
     | Bottleneck
     | Leak
 )
-
-__all__ = [
-    "CURVE_FINDINGS", "AnyFinding", "AtOrBelow", "Bend", "Blame", "Bottleneck", "Cause", "CurveFinding", "Finding",
-    "Knee", "LatencyKnee", "Leak", "MarkKind", "RateCapacityFinding", "RateRecovered", "Readings", "Recovered", "RepliesChanged",
-    "Shift", "StopRule", "kind_of",
-]  # fmt: skip
 
 
 def kind_of(finding: Finding) -> MarkKind:

@@ -28,13 +28,11 @@ from hdrh.codec import HdrCookieException, HdrHistogramEncoder, HdrLengthExcepti
 from hdrh.histogram import HdrHistogram
 from numpy.typing import ArrayLike
 
-# -- histogram wire ------------------------------------------------------------------------------------------------------------
-# Decodes many encoded histograms to counters at once, without a Python loop over counters: so a level's seconds are merged.
+# -- Decodes many encoded histograms to counters at once, without a Python loop over counters: so a level's seconds are merged.
 #
 # The wire format is HdrHistogram's V2: base64 of (cookie, length, zlib of (40 bytes of header, counts)), counts as zigzag LEB128
 # with runs of zeros as negative numbers. The hdrhistogram library decodes one in 14 us, most of it for its 23,552 counters; here
 # one costs 1.5 us. Must not know which values the counters count.
-
 
 _OUTER_BYTES, _HEADER_BYTES = 8, 40
 _OUTER_COOKIE = bytes.fromhex("1c849314")
@@ -355,9 +353,7 @@ def _refuse_other_layouts(header: Any) -> None:
         raise ValueError("lowest {}, highest {}, {} digits is another layout".format(*found))
 
 
-# -- histogram sum -------------------------------------------------------------------------------------------------------------
-# The sum of encoded histograms. Many are decoded at once, when the sum is needed; a sum that is kept takes 1 KB, not 190.
-
+# -- The sum of encoded histograms. Many are decoded at once, when the sum is needed; a sum that is kept takes 1 KB, not 190.
 
 MOST_WAITING = 512
 """Encoded histograms that are kept before they are merged: about 80 KB, and 1 ms to merge."""

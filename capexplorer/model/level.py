@@ -17,8 +17,7 @@ from .load import Load, OfferedTick, Users
 from .reading_means import ReadingSums
 from .slice import Merged, Slice
 
-# -- level fold ----------------------------------------------------------------------------------------------------------------
-# Accumulates the seconds of a level, of which only settled ones count for rates, latencies and readings, or those of a ramp.
+# -- Accumulates the seconds of a level, of which only settled ones count for rates, latencies and readings, or those of a ramp.
 
 
 class LevelFold:

@@ -72,9 +72,7 @@ def _may_be_load(regime: RegimeVerdict, load: float) -> bool:
     return regime.return_users is not None and load > regime.return_users
 
 
-# -- coverage ------------------------------------------------------------------------------------------------------------------
-# How much of the users' activity a level's figures cover. Users count from the end of their first task cycle on (warm users).
-
+# -- How much of the users' activity a level's figures cover. Users count from the end of their first task cycle on (warm users).
 
 USERS_MISSING_MOST = 0.05
 """Greatest share of a level's users that may be missing, or not warm, in a settled second."""

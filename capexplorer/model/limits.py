@@ -117,8 +117,7 @@ def _range_mistakes(first: int, last: int) -> Iterator[tuple[str, str]]:
         yield key, f"expected to leave the target a port from {LOWEST_TARGET_PORT} up outside of it, got [{first}, {last}]"
 
 
-# -- machine -------------------------------------------------------------------------------------------------------------------
-# Limits and facts of the machine, as the command `doctor` reads them. A session's header has some of them, `HostFacts`.
+# -- Limits and facts of the machine, as the command `doctor` reads them. A session's header has some of them, `HostFacts`.
 
 
 class Machine(Reading, frozen=True, kw_only=True):

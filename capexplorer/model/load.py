@@ -10,13 +10,11 @@ from msgspec import Meta
 from .percentiles import Latency
 from .readings import Reading
 
-# -- offered -------------------------------------------------------------------------------------------------------------------
-# Iterations at an offered rate: planned by a schedule that does not wait for late ones, and their outcomes.
+# -- Iterations at an offered rate: planned by a schedule that does not wait for late ones, and their outcomes.
 #
 # An iteration is one task of one user. At every moment planned = finished + failed + dropped + in flight, where those in flight
 # are queued (no user is free) or running. Time from plan is from the scheduled start to the end of the task, so it includes the
 # wait for a user; service time, the latency of requests, does not (Tene, "How NOT to measure latency": coordinated omission).
-
 
 Arrivals = Literal["poisson", "even"]
 """How the schedule spaces arrivals: independent exponential gaps, or equal ones."""

@@ -242,8 +242,7 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     """The target's port only; None: not measured."""
 
 
-# -- part reading --------------------------------------------------------------------------------------------------------------
-# The readings of a watched part in one tick, in the structs used for target and host, so that the same rules and panes apply.
+# -- The readings of a watched part in one tick, in the structs used for target and host, so that the same rules and panes apply.
 
 
 class PartReading(Reading, frozen=True, kw_only=True):

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Sequence
 
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 from .events import EndpointTick, Sample
-from .figures import Latency, LevelEndpoint
+from .figures import LevelEndpoint
 from .histogram import HistogramSum, LatencyHistogram, merged
 from .load import Drops, OfferedTick
+from .percentiles import Latency
 from .reading_means import ReadingSums
 
 # isort: split
@@ -30,8 +31,7 @@ from .columns import FOLDED, READINGS, SUMS, Columns
 from .figures import LevelFigures
 from .load import NO_DROPS, OfferedFigures
 
-# -- merged --------------------------------------------------------------------------------------------------------------------
-# Sums over the settled seconds of a level: latency histograms by endpoint, readings, and iterations of an offered rate.
+# -- Sums over the settled seconds of a level: latency histograms by endpoint, readings, and iterations of an offered rate.
 #
 # Must not know when a second is settled; rates are computed in `slice`.
 

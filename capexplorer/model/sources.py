@@ -11,9 +11,6 @@ import msgspec
 from .events import Ended, Event
 from .timeline import Timeline
 
-# -- event source --------------------------------------------------------------------------------------------------------------
-# A source of events, passed in so that what draws them need not import what makes them.
-
 
 class EventSource(Protocol):
     """A source of events: a live run, or a log. Events are not pushed: the consumer takes them when it is ready."""
@@ -28,8 +25,7 @@ class EventSource(Protocol):
         """End the run or close the log. Returns when everything is saved; may be called twice."""
 
 
-# -- time source ---------------------------------------------------------------------------------------------------------------
-# A source of time, passed in so that tests can set it.
+# -- A source of time, passed in so that tests can set it.
 
 
 class Clock(Protocol):
@@ -39,11 +35,9 @@ class Clock(Protocol):
         """Now."""
 
 
-# -- recording -----------------------------------------------------------------------------------------------------------------
-# The protocol of a recording: a saved session, or one that is being saved, at any moment.
+# -- The protocol of a recording: a saved session, or one that is being saved, at any moment.
 #
 # `replay` implements it and `tui` draws from it; neither imports the other.
-
 
 Landmark = Literal["level", "mark", "note"]
 """Kinds of times to which a replay can jump."""
@@ -97,8 +91,7 @@ class Recording(Protocol):
         """Close the file; may be called twice."""
 
 
-# -- session entry -------------------------------------------------------------------------------------------------------------
-# The summary of a saved session, for lists.
+# -- The summary of a saved session, for lists.
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,12 +45,10 @@ from .histogram import counts_between, merged
 from .level import Level
 from .load import NO_LOAD, Load
 
-# -- latency seconds -----------------------------------------------------------------------------------------------------------
-# The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
+# -- The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
 #
 # A timeline does not keep the histograms of seconds. A live screen keeps their counts here (about 100 bytes a second), and 4
 # bytes per endpoint; a replay reads a second of the log again when it is needed. Latencies are those of successful requests.
-
 
 PER_DECADE = 24
 LOWEST_MS = 0.01
@@ -397,8 +395,7 @@ class Timeline:
                 self.examples.setdefault(failure.signature, failure.example)
 
 
-# -- target process ------------------------------------------------------------------------------------------------------------
-# Which process, and which version, of the target an epoch's findings are about.
+# -- Which process, and which version, of the target an epoch's findings are about.
 
 
 def pid_of(timeline: Timeline, epoch: int) -> int | None:

@@ -9,9 +9,7 @@ import msgspec
 
 from .readings import Reading
 
-# -- grades --------------------------------------------------------------------------------------------------------------------
-# The severity and the confidence of a finding.
-
+# -- The severity and the confidence of a finding.
 
 Severity = Literal["critical", "error", "warning", "info"]
 """Highest first. A critical finding outside of the target means that the run does not describe the target."""
@@ -21,10 +19,6 @@ Confidence = Literal["high", "medium", "low"]
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "error", "warning", "info")
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
-
-
-# -- knee verification ---------------------------------------------------------------------------------------------------------
-# The verification of a knee: levels measured after it was found must show the same knee again.
 
 
 VerificationStepName = Literal["soak", "beyond", "return_to_first"]
@@ -80,9 +74,7 @@ class Verification(Reading, frozen=True, kw_only=True):
         return tuple(step for step in self.steps if step.agrees is False)
 
 
-# -- knee verdict --------------------------------------------------------------------------------------------------------------
-# The verdict on the knee: the load beyond which goodput does not grow with users, with its evidence.
-
+# -- The verdict on the knee: the load beyond which goodput does not grow with users, with its evidence.
 
 KneeKind = Literal["knee", "at_or_below", "bend", "latency_knee", "no_knee"]
 
@@ -191,9 +183,7 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     evidence: KneeEvidence = KneeEvidence()
 
 
-# -- level use -----------------------------------------------------------------------------------------------------------------
-# Why the curve of its load does not count a level.
-
+# -- Why the curve of its load does not count a level.
 
 Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed", "partial"]
 """Why a level is not counted; of several reasons the first here comes first.
@@ -207,8 +197,7 @@ Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed", "
 """
 
 
-# -- service changes -----------------------------------------------------------------------------------------------------------
-# Changes of the service over time: regimes, changes within a level, and recovery from overload.
+# -- Changes of the service over time: regimes, changes within a level, and recovery from overload.
 
 
 class RegimeVerdict(Reading, frozen=True, kw_only=True):
@@ -280,8 +269,7 @@ class Recovery(Reading, frozen=True, kw_only=True):
     """Latest goodput and latency, divided by those that this load had before."""
 
 
-# -- epoch verdict -------------------------------------------------------------------------------------------------------------
-# The verdict on all levels of an epoch: knees, the lines of the capacity curve, objectives, and which levels to measure next.
+# -- The verdict on all levels of an epoch: knees, the lines of the capacity curve, objectives, and which levels to measure next.
 
 
 class UslFit(Reading, frozen=True, kw_only=True):
@@ -386,19 +374,10 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
     """Whether the percentile at the limit rests on too few values (fewer than 1,000 for a p99, 200 for a p95)."""
 
 
-__all__ = [
-    "CapacityVerdict", "ChangePoint", "CurveFit", "Disagreement", "EndpointDegradation", "KneeEvidence", "KneeKind",
-    "KneeVerdict", "Limit", "Missing", "Peak", "Recovery", "RegimeVerdict", "SloVerdict", "UslFit",
-    "Verification", "VerificationStep", "VerificationStepName", "Why",
-]  # fmt: skip
-
-
-# -- rate verdicts -------------------------------------------------------------------------------------------------------------
-# Verdicts on levels of offered rates and the capacity as a rate: frozen values for marks, screens, reports and the autopilot.
+# -- Verdicts on levels of offered rates and the capacity as a rate: frozen values for marks, screens, reports and the autopilot.
 #
 # Rates are iterations a second (an iteration is one task of a user, often one request). `None` means "not known", never zero.
 # `wording` has the sentences.
-
 
 LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
 """`kept`: the service completed the offered rate ("served in full"). `unsure`: not known, since there were too few arrivals or

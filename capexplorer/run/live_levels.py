@@ -19,9 +19,9 @@ from ..analysis.epoch.level_clock import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
 from ..load.recorder import RecordedTick
-from ..model.events import Arrivals, By, Event, LevelClosed, LevelOpened, OfferedTick, Phase
+from ..model.events import By, Event, LevelClosed, LevelOpened, Phase
 from ..model.level import Level, Void
-from ..model.load import Load, Rate, Users
+from ..model.load import Arrivals, Load, OfferedTick, Rate, Users
 from ..model.timeline import Timeline
 from ..model.verdicts import ChangePoint
 from .context import EventSink

@@ -13,8 +13,7 @@ from . import numbers, quantities
 from .cause_texts import name
 from .numbers import session_time
 
-# -- curve evidence ------------------------------------------------------------------------------------------------------------
-# The evidence of a finding about the capacity curve, as sentences.
+# -- The evidence of a finding about the capacity curve, as sentences.
 
 
 def curve_evidence(finding: CurveFinding) -> str:

@@ -286,9 +286,7 @@ def _levels(count: int) -> str:
     return f"{count} more level{'s' * (count != 1)}"
 
 
-# -- changes in time -----------------------------------------------------------------------------------------------------------
-# The clause of the verdict about changes of the service other than by load, in lower case and without a full stop.
-
+# -- The clause of the verdict about changes of the service other than by load, in lower case and without a full stop.
 
 A_FAULT = "a fault at that time, not a load limit"
 ANOTHER_SERVICE = "the service changed at that time, independently of load"

@@ -31,9 +31,7 @@ from .knee_sentences import LIMITS, knee, verified
 from .numbers import session_time
 from .rate_sentences import rate_capacity, recovered
 
-# -- part names ----------------------------------------------------------------------------------------------------------------
-# Names of findings about watched parts, such as `the CPU of db is saturated`.
-
+# -- Names of findings about watched parts, such as `the CPU of db is saturated`.
 
 _OF_PARTS = {
     "part_not_read": "{part} cannot be read",

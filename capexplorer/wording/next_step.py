@@ -19,9 +19,7 @@ from . import numbers, quantities
 from .knee_sentences import short_knee, verified
 from .rate_sentences import rate_capacity, short_rate_capacity
 
-# -- autopilot and plan --------------------------------------------------------------------------------------------------------
-# Sentences about the autopilot and about plans: the reasons of the autopilot's steps, and why the autopilot or a plan ended.
-
+# -- Sentences about the autopilot and about plans: the reasons of the autopilot's steps, and why the autopilot or a plan ended.
 
 TROUBLES = {
     "failures": "requests fail",

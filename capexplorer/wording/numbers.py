@@ -166,8 +166,7 @@ def brief_percent(share: float) -> str:
     return signed_percent(share) if abs(share) < 0.0995 else f"{signed(f'{abs(share) * 100:.0f}', share)}%"
 
 
-# -- times ---------------------------------------------------------------------------------------------------------------------
-# The two ways to write a time: seconds since the session's start, and wall-clock time with its time zone.
+# -- The two ways to write a time: seconds since the session's start, and wall-clock time with its time zone.
 
 
 def session_time(t_s: float) -> str:
@@ -192,9 +191,7 @@ def wall_time(written: str | None) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo is not None else written or ""
 
 
-# -- conventions ---------------------------------------------------------------------------------------------------------------
-# The notation of intervals and times, printed once in each export, in the screen's help and by `export --help`.
-
+# -- The notation of intervals and times, printed once in each export, in the screen's help and by `export --help`.
 
 INTERVALS = f"± is half of a 95% interval ({Z95:g} standard errors). Brackets, [low–high], hold a 90% interval."
 

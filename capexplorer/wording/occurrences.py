@@ -123,9 +123,7 @@ def failure(signature: FailureSignature) -> str:
     return f"{sentence}: {signature.text}" if sentence else signature.text
 
 
-# -- client names --------------------------------------------------------------------------------------------------------------
-# Names of the client classes of users.
-
+# -- Names of the client classes of users.
 
 CLIENTS = {"FastHttpUser": "fast (FastHttpUser)", "HttpUser": "requests (HttpUser)", "LeanHttpUser": "lean (LeanHttpUser)"}
 """Client classes -> the value of `client` in a profile."""
@@ -136,8 +134,7 @@ def clients(names: Collection[str]) -> str:
     return " + ".join(CLIENTS.get(each, f"other ({each})") for each in names)
 
 
-# -- kept requests -------------------------------------------------------------------------------------------------------------
-# The sentence about requests that a session keeps whole.
+# -- The sentence about requests that a session keeps whole.
 
 
 def kept_requests(timeline: Timeline) -> str:

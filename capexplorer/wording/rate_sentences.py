@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..model.events import Drops
+from ..model.load import Drops
 from ..model.verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
 from .knee_sentences import objective_limit
 from .quantities import rate
 
-# -- drops ---------------------------------------------------------------------------------------------------------------------
-# Texts of the reasons why iterations at an offered rate were dropped.
-
+# -- Texts of the reasons why iterations at an offered rate were dropped.
 
 DROPS = {
     "max_users": "max_users is too low for this rate",

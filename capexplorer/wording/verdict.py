@@ -23,8 +23,7 @@ from .numbers import during, session_time
 from .quantities import rate
 from .rate_sentences import rates
 
-# -- warm users ----------------------------------------------------------------------------------------------------------------
-# Text about levels whose users had not all completed a cycle: how many levels, and which share of their users or requests.
+# -- Text about levels whose users had not all completed a cycle: how many levels, and which share of their users or requests.
 
 
 def warm(figures: LevelFigures) -> str:
@@ -49,11 +48,9 @@ def _share(ratio: float) -> str:
     return f"{ratio:.0%}"
 
 
-# -- clauses -------------------------------------------------------------------------------------------------------------------
-# Clauses of the verdict line: failures, limits, leaks and the capacity curve, each with its time and users.
+# -- Clauses of the verdict line: failures, limits, leaks and the capacity curve, each with its time and users.
 #
 # A clause is lower case without a full stop, or one or more whole sentences. `verdict` joins the clauses.
-
 
 WHOLE_SECOND_MOST_S = 2.0
 """A second counts if it began after settling: it begins up to a second later, and lasts one."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capexplorer.model.figures import Latency, LevelFigures
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.percentiles import Latency
 
 from . import exact
 

@@ -24,21 +24,19 @@ from capexplorer.model.events import (
     SCHEMA,
     By,
     Command,
-    Drops,
     EndpointTick,
     FailureSignature,
     FailureTick,
     Header,
     HostFacts,
     Mark,
-    OfferedTick,
     Sample,
     Target,
     TargetFacts,
     Tick,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.load import NO_LOAD, Load, Rate, Users
+from capexplorer.model.load import NO_LOAD, Drops, Load, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.run.autopilot import AutopilotDriver, RateAutopilotDriver

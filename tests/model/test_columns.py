@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from capexplorer.model.columns import FOLDED, NAMES, READINGS, append, empty, extend, row, rows
-from capexplorer.model.events import EndpointTick, OfferedTick, Sample
+from capexplorer.model.events import EndpointTick, Sample
+from capexplorer.model.load import OfferedTick
 from capexplorer.model.readings import GeneratorReading, TargetReading
 
 TICK = Sample(t_s=1.0, duration_s=1.0, level=0, users=3, wanted=3, phase="settled", settled=True)

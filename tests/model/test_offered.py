@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from capexplorer.model.columns import row
-from capexplorer.model.events import Drops, LevelOpened, OfferedTick, Sample
+from capexplorer.model.events import LevelOpened, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level import LevelFold, RampFold
-from capexplorer.model.load import Rate, Users
+from capexplorer.model.load import Drops, OfferedTick, Rate, Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.session import codec
 from capexplorer.session.canonical import canonical

@@ -12,7 +12,6 @@ from tui.session_events import SessionMaker, died, header, session
 
 from capexplorer.model.events import (
     Command,
-    Drops,
     Ended,
     EndpointTick,
     Event,
@@ -20,13 +19,13 @@ from capexplorer.model.events import (
     LevelOpened,
     Log,
     Note,
-    OfferedTick,
     Sample,
     Target,
     Unknown,
 )
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level import LevelFold, RampFold
+from capexplorer.model.load import Drops, OfferedTick
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter

@@ -25,8 +25,9 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
+from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.percentiles import Latency
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from capexplorer.model.events import Event, LevelClosed, LevelOpened
-from capexplorer.model.figures import Latency, LevelFigures
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity
 from capexplorer.report.formats import FORMATS, markdown

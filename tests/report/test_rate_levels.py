@@ -9,21 +9,19 @@ from msgspec.structs import replace
 
 from capexplorer.model.events import (
     SCHEMA,
-    Drops,
     EndpointTick,
     Event,
     Header,
     HostFacts,
     LevelClosed,
     LevelOpened,
-    OfferedTick,
     Sample,
     TargetFacts,
     Verdict,
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.load import OfferedFigures
+from capexplorer.model.load import Drops, OfferedFigures, OfferedTick
 from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateVerdict, RegimeVerdict

@@ -6,8 +6,8 @@ import pytest
 from session.samples import HEADER
 
 from capexplorer.load.recorder import RecordedTick
-from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, OfferedTick
-from capexplorer.model.load import Load, Rate, Users
+from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened
+from capexplorer.model.load import Load, OfferedTick, Rate, Users
 from capexplorer.run.context import EventSink
 from capexplorer.run.live_levels import LevelEvents
 

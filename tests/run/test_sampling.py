@@ -19,11 +19,10 @@ from capexplorer.model.events import (
     FailureTick,
     LevelClosed,
     LevelOpened,
-    OfferedTick,
     Phase,
     Sample,
 )
-from capexplorer.model.load import NO_LOAD, Rate, Users
+from capexplorer.model.load import NO_LOAD, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.probe.probes import Readings

@@ -26,9 +26,10 @@ from capexplorer.model.events import (
     Target,
     TargetFacts,
 )
-from capexplorer.model.figures import Latency, LevelEndpoint, LevelFigures
+from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.percentiles import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.codec import encode, sealed
 

@@ -23,8 +23,7 @@ from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .measured_level import FindingKey, Found, MeasuredLevel, measured_levels
 from .watched_parts import NEIGHBOURS, watched_parts
 
-# -- load kinds ----------------------------------------------------------------------------------------------------------------
-# The two kinds of load on which an epoch is judged: users and offered rates. Their levels are never compared with each other.
+# -- The two kinds of load on which an epoch is judged: users and offered rates. Their levels are never compared with each other.
 #
 # Rules read the load of a level as `users`. For levels of offered rates that is iterations a second, and the knee is the capacity
 # as a rate.

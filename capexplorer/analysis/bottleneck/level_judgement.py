@@ -24,9 +24,7 @@ from .rate_limit import ReplyRate
 from .resource_rules import Rule
 from .watched_parts import WatchedParts
 
-# -- busiest -------------------------------------------------------------------------------------------------------------------
-# The finding that no resource is near its limit, with the resource that is used most.
-
+# -- The finding that no resource is near its limit, with the resource that is used most.
 
 BUSY_MOST = 0.90
 """A level is not saturated if no resource is used above this share of its limit."""
@@ -72,12 +70,10 @@ def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
             yield f"{name.removesuffix(' of the service').removesuffix(' of the host')}{of}" if of else name, used / most
 
 
-# -- request holder ------------------------------------------------------------------------------------------------------------
-# Which of several idle parts holds the waiting requests, by the counts of the servers in front of it and behind it.
+# -- Which of several idle parts holds the waiting requests, by the counts of the servers in front of it and behind it.
 #
 # A proxy with open requests waits for the part behind it. A database that works on few of them is not what they wait for. The one
 # part between both holds the others: in a lock or a pool of its own, or waiting for a party that is not watched.
-
 
 MAJORITY = 0.5
 """A part holds most of the requests if it holds at least this share of those inside the service."""
@@ -144,12 +140,10 @@ def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
     return others[0] if has_database and len(others) == 1 and others[0].target_is_read else None
 
 
-# -- waits ---------------------------------------------------------------------------------------------------------------------
-# Whether the users' think time, not the service, sets the throughput.
+# -- Whether the users' think time, not the service, sets the throughput.
 #
 # By Little's law X = N / (R + Z). If Z is most of the cycle and R does not grow, more users bring more throughput: the limit of
 # the service was not reached.
-
 
 WAIT_LEAST = 3.0
 """Least ratio of the mean pause between two requests to the mean response time."""
@@ -204,9 +198,7 @@ def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     return now_ms - then_ms <= max(FLAT_GROWTH * then_ms, FLAT_OF_CYCLE * cycle_ms)
 
 
-# -- idle parts ----------------------------------------------------------------------------------------------------------------
-# Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
-
+# -- Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
 
 SESSIONS_LEAST = 0.5
 """Requests wait in a server if its active sessions are at least this share of the requests inside the whole service (Little's

@@ -180,9 +180,7 @@ def reported_no_space(timeline: Timeline, level: Level) -> bool:
     )
 
 
-# -- found ---------------------------------------------------------------------------------------------------------------------
-# The result of one rule at one level, before it becomes a finding of the whole epoch.
-
+# -- The result of one rule at one level, before it becomes a finding of the whole epoch.
 
 FindingKey = tuple[str, str | None]
 """(id, watched part; None: the target and its host)."""

@@ -154,9 +154,7 @@ def _may_lack_descriptors(level: MeasuredLevel) -> bool:
     return used is not None and bool(limit) and used > FDS_FAR * (limit or 0.0)
 
 
-# -- part rules ----------------------------------------------------------------------------------------------------------------
-# Rules for watched parts only: open files, connections and locks. For the target, its failures show the same as a cause.
-
+# -- Rules for watched parts only: open files, connections and locks. For the target, its failures show the same as a cause.
 
 OPEN_FILES_LEAST = FDS_NEAR
 """A process has no descriptor left from this share of its limit on."""
@@ -235,12 +233,10 @@ STALLED: tuple[Rule, ...] = (open_files, connections)
 PART_GATED: tuple[Rule, ...] = (*resource_rules.GATED, lock_waits)
 
 
-# -- backlog -------------------------------------------------------------------------------------------------------------------
-# Backlog: a queue in the service that grows at constant load.
+# -- Backlog: a queue in the service that grows at constant load.
 #
 # Goodput, latency and HTTP errors do not show it. The backlog of a service near its capacity moves like a random walk, so growth
 # must be far beyond that of a random walk with the same steps, and a relevant share of the finished work.
-
 
 STEPS_ERRORS = 4.0
 """Least growth in standard errors of the sum of the steps. A reflected random walk, tested ten times a level, exceeds three in

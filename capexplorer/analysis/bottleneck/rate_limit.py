@@ -21,14 +21,12 @@ from . import queue_rules
 from .gate import Gate
 from .measured_level import Found, MeasuredLevel
 
-# -- reply rate ----------------------------------------------------------------------------------------------------------------
-# How constant the rate of a level's replies is. It is constant if a limiter's clock releases them.
+# -- How constant the rate of a level's replies is. It is constant if a limiter's clock releases them.
 #
 # Counts of consecutive bins of seconds are compared with the level's mean rate. Their index of dispersion (variance divided by
 # mean; Cox & Lewis 1966, section 4.5) is 1 for Poisson arrivals, the squared coefficient of variation of the service time for one
 # saturated worker, and near 0 where a clock or a constant service time sets the pace. The length of each bin is measured, so late
 # ticks do not matter.
-
 
 BINS = 6
 """Number of bins of a level, as for batch means: the longer a bin, the less replies at its edges matter."""

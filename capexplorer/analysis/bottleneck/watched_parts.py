@@ -22,11 +22,9 @@ from .gate import Gate
 from .measured_level import Found, MeasuredLevel
 from .resource_rules import Rule
 
-# -- sharing -------------------------------------------------------------------------------------------------------------------
-# Findings about the run: the generator or other processes take CPU from the service.
+# -- Findings about the run: the generator or other processes take CPU from the service.
 #
 # They are no bottleneck of the service. On a machine of its own it might have a higher capacity; how much higher is not known.
-
 
 NEIGHBOURS = "noisy_neighbours"
 

@@ -34,9 +34,7 @@ from .generator_saturation import time_outside_requests_ms
 from .process_ends import TargetDeaths, oom_kills
 from .resolve import BROKEN, TIMEOUTS, FailureClasses, Resolved, Symptom, readings_for, resolve
 
-# -- unread parts --------------------------------------------------------------------------------------------------------------
-# Marks about watched parts that cannot be read. They are made from `PartState` events, so a saved log gives the same marks.
-
+# -- Marks about watched parts that cannot be read. They are made from `PartState` events, so a saved log gives the same marks.
 
 PART_NOT_READ = "part_not_read"
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...model.events import HostFacts, OfferedTick, Sample
+from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
+from ...model.load import OfferedTick
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .generator_saturation import readings_over_seconds
 
-# -- users at cap --------------------------------------------------------------------------------------------------------------
-# Whether the pool of users is too small for an offered rate, so that iterations are dropped at `guards.max_users`.
+# -- Whether the pool of users is too small for an offered rate, so that iterations are dropped at `guards.max_users`.
 #
 # While the service is as quick as at its quickest level, the generator causes the drops: by Little's law a pool can start at most
 # users / service time iterations a second. If the service has slowed down, all users wait for it and it causes the drops:
 # `bottleneck` and the verdict of the level then give the reason. A service that hangs completes nothing, so the times of what it
 # completed before do not show that it is quick: then Little's law does, by the users that are busy and the iterations that end.
-
 
 OVER, DROPPING_LEAST = 5, 3
 """Number of latest ticks that are tested, and of those in which iterations must be dropped: the first second of a spike only

@@ -14,11 +14,9 @@ from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
 from ...model.readings import TargetReading, TargetTcpReading
 
-# -- recent readings -----------------------------------------------------------------------------------------------------------
-# The latest ticks, and sums over them, in which readings are searched that explain a failure.
+# -- The latest ticks, and sums over them, in which readings are searched that explain a failure.
 #
 # A reading that was not taken stays None in sums and maxima, never zero.
-
 
 KEPT = 90
 """Ticks kept: enough for a timeout of a minute and the half minute before it."""

@@ -22,12 +22,10 @@ from .catalogue import ENTRIES, invalidates_run
 from .confirmation import Proof
 from .resolve import Resolved, Symptom
 
-# -- target log ----------------------------------------------------------------------------------------------------------------
-# Lines of the target's own log that report an error while requests fail. The reason of a traceback is preferred to other lines:
-# its header (`ERROR: Exception in ASGI application`) says nothing.
+# -- Lines of the target's own log that report an error while requests fail. The reason of a traceback is preferred to other
+# lines: its header (`ERROR: Exception in ASGI application`) says nothing.
 #
 # A line is additional evidence for a cause. It is text from outside: bounded here, escaped and redacted where it is shown.
-
 
 LINES_MOST = 200
 """Latest lines that are remembered."""
@@ -147,9 +145,7 @@ def _short(line: str) -> str:
     return text if len(text) <= LENGTH_MOST else text[:LENGTH_MOST].rpartition(" ")[0]
 
 
-# -- occurrence ----------------------------------------------------------------------------------------------------------------
-# An occurrence: a cause in one tick, from failures, a resolved symptom or a harmful state.
-
+# -- An occurrence: a cause in one tick, from failures, a resolved symptom or a harmful state.
 
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
@@ -387,9 +383,7 @@ class Episode:
         )
 
 
-# -- episodes ------------------------------------------------------------------------------------------------------------------
-# All episodes of a session, by cause and epoch, and which causes are open at the same time.
-
+# -- All episodes of a session, by cause and epoch, and which causes are open at the same time.
 
 CHECKS_MOST = 20
 """Greatest number of failed checks with a mark of their own in an epoch; further ones share one."""

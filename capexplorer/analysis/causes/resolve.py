@@ -272,9 +272,7 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     return "yes" if rare or min(1.0, share) * confirmation.connects(ticks) >= FRESH_EXPECTED else "perhaps"
 
 
-# -- failure classes -----------------------------------------------------------------------------------------------------------
-# The class of each failure signature, and the full text of its first failure. Both are remembered, since failures repeat.
-
+# -- The class of each failure signature, and the full text of its first failure. Both are remembered, since failures repeat.
 
 SIGNATURES_MOST = 10_000
 """Greatest number of signatures that are remembered; sessions have far fewer."""
@@ -309,12 +307,10 @@ class FailureClasses:
         return found
 
 
-# -- cause of request ----------------------------------------------------------------------------------------------------------
-# Which requests that are kept whole belong to a cause, by the causes that their failure may resolve to and by its time. Pure.
+# -- Which requests that are kept whole belong to a cause, by the causes that their failure may resolve to and by its time. Pure.
 #
 # A request is kept with the kind of its failure, not with its cause, which depends on readings that arrive later. A request that
 # two causes of the same seconds can explain belongs to both.
-
 
 _DESCRIPTORS = ("fd_exhaustion_generator", "fd_exhaustion_system")
 

@@ -34,8 +34,7 @@ from .neighbours import NeighbourCheck, disturbance_of, withheld_from
 from .onset import halves_of, parts_of
 from .recovery import verdict_on
 
-# -- rate verdict --------------------------------------------------------------------------------------------------------------
-# The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
+# -- The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
 
 
 def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVerdict | None:
@@ -143,8 +142,7 @@ def _as_load(level: RateLevel, grows: bool) -> LadderLevel:
     return dataclasses.replace(found, p95_ms=math.inf, p99_ms=math.inf) if grows else found
 
 
-# -- outgrown ------------------------------------------------------------------------------------------------------------------
-# Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
+# -- Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
 
 
 def outgrown_levels(levels: Sequence[Level], outside_requests_ms: float) -> tuple[int, ...]:
@@ -160,12 +158,10 @@ def outgrown_levels(levels: Sequence[Level], outside_requests_ms: float) -> tupl
     return tuple(reversed(found))
 
 
-# -- partial -------------------------------------------------------------------------------------------------------------------
-# Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
+# -- Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
 #
 # A level settles when its users are warm. Older logs do not record that, and have settled levels whose users were still in their
 # first task: the service received those requests, but the figures do not count them.
-
 
 COUNTED_LEAST = 0.9
 """Least share of the requests in settled seconds that a level's figures must count."""

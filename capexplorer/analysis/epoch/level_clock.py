@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from ...model.events import Phase
 from ...model.level_use import USERS_MISSING_MOST
 
-# -- levels --------------------------------------------------------------------------------------------------------------------
-# When a level is spawning, settling and settled (docs/knee.md, section 1). Pure: the caller passes the time.
-
-
 SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 """Bounds of the time to settle."""

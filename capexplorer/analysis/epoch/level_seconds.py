@@ -21,10 +21,6 @@ from ...model.timeline import Timeline
 from ..knee.limit import REPLIED_LEAST
 from ..statistics import Series
 
-# -- part figures --------------------------------------------------------------------------------------------------------------
-# Figures of some of a level's settled seconds, from columns: of its parts, and of seconds that other processes disturbed.
-
-
 OF_NEIGHBOURS = {
     "neighbours.cpu_ratio": "others_cpu_ratio",
     "host.cpu_ratio": "host_cpu_ratio",
@@ -54,9 +50,7 @@ def part_figures(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Leve
     return replace(figures, readings=readings, offered=offered)
 
 
-# -- failed replies ------------------------------------------------------------------------------------------------------------
-# The failed requests of a level by HTTP status. Late timers of the generator cannot cause failures that have a status.
-
+# -- The failed requests of a level by HTTP status. Late timers of the generator cannot cause failures that have a status.
 
 REFUSING = (429, 503)
 """Statuses by which a service refuses a request that it could read."""
@@ -88,11 +82,9 @@ def refused_status(timeline: Timeline, level: Level) -> int | None:
     return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
 
 
-# -- failing seconds -----------------------------------------------------------------------------------------------------------
-# The seconds of a level at which requests began to fail or stopped failing.
+# -- The seconds of a level at which requests began to fail or stopped failing.
 #
 # Each second is either clean or failing; the likeliest sequence of these two states is found by the Viterbi algorithm (1967).
-
 
 SIDE_LEAST = 2
 """Least number of seconds on each side of a change: the first one after it is often mixed."""
@@ -221,12 +213,11 @@ def _is_clear(requests: Series, failures: Series, at: Sequence[int]) -> bool:
     return all(min(before, after) <= CLEAN_MOST and abs(after - before) >= FAILING_MORE for before, after in pairwise(ratios))
 
 
-# -- stalls --------------------------------------------------------------------------------------------------------------------
-# Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as before.
+# -- Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as
+# before.
 #
 # They are too short to be a state of the service (`regime.PART_LEAST_S`), so that nothing else names them. The level's figures
 # contain them: they happened at its load.
-
 
 STALLED_LEAST_S, STALLED_MOST_S = 2, 5
 """Whole seconds without a reply. More are a regime of their own (`regime.PART_LEAST_S`)."""

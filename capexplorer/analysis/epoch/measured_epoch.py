@@ -21,12 +21,10 @@ from .recovery import analyse, split
 from .regime import FAILING, USERS_SAME, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
 from .regimes import Halves, regimes_of
 
-# -- judgeable -----------------------------------------------------------------------------------------------------------------
-# Selects the levels that describe the service: those in which the generator, its host and the network worked.
+# -- Selects the levels that describe the service: those in which the generator, its host and the network worked.
 #
 # Without free ports, requests of the generator fail fast; the goodput that remains is no capacity of the service. Levels whose
 # generator lacked CPU are kept: they are flagged as saturated, and the knee's limit is then "generator". Reads marks of causes.
-
 
 FAILURES_LEAST = 0.01
 """Failure ratio from which a level is dropped: two failed DNS lookups in three minutes do not invalidate it."""
@@ -213,8 +211,7 @@ class MeasuredEpoch:
         return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
 
 
-# -- regime verdicts -----------------------------------------------------------------------------------------------------------
-# The verdict on each regime of an epoch: when it began, how long after the last step of load, and its goodput.
+# -- The verdict on each regime of an epoch: when it began, how long after the last step of load, and its goodput.
 
 
 def regime_verdicts(epoch: MeasuredEpoch, judged: KneeVerdict | None) -> tuple[RegimeVerdict, ...]:

@@ -27,9 +27,7 @@ from .neighbours import NeighbourCheck, withheld_from
 from .onset import cut, halves_of, parts_of, queue_filled
 from .regime import FAILING
 
-# -- rate recovery -------------------------------------------------------------------------------------------------------------
-# Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before.
-
+# -- Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before.
 
 RECOVERED_S = 3
 """The service has recovered if at least so many last seconds of a level have no backlog and no failures."""
@@ -174,12 +172,10 @@ def _seconds_after(timeline: Timeline, since_s: float, last_s: float | None) -> 
     return found
 
 
-# -- rate ramps ----------------------------------------------------------------------------------------------------------------
-# Ramps of an offered rate: the order of their bins, and how much the change of the rate itself adds to the work in flight.
+# -- Ramps of an offered rate: the order of their bins, and how much the change of the rate itself adds to the work in flight.
 #
 # Bins are made as for ramps of users (`ladder.parts`). The arrivals of each bin were counted, so it is judged like a level: below
 # the capacity all arrivals are served, and above it goodput is the capacity, since a growing queue never leaves a server idle.
-
 
 FINISHED_LEAST = 20
 """Finished iterations from which a bin's mean time from plan is used."""
@@ -210,8 +206,7 @@ def growth_of_rate(bins: Sequence[LevelPart], slope: float) -> list[float]:
     return [slope * part.figures.settled_seconds * time_in_service_s for part in bins]
 
 
-# -- rate backlog --------------------------------------------------------------------------------------------------------------
-# How many iterations in flight are a backlog at the start of an offered rate, by the levels before it.
+# -- How many iterations in flight are a backlog at the start of an offered rate, by the levels before it.
 #
 # By Little's law iterations in flight are the rate times the time from plan. So another rate shows how many a rate needs.
 

@@ -22,9 +22,7 @@ from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
 from ..ladder import LadderLevel, LevelPart, pooled, requests_inside
 from .level_seconds import part_figures, seconds_of_part
 
-# -- service program -----------------------------------------------------------------------------------------------------------
-# Which program the target runs, and whether one Python interpreter lock limits the whole target.
-
+# -- Which program the target runs, and whether one Python interpreter lock limits the whole target.
 
 PROCESSES_MOST = 2.5
 """A Python target with fewer processes in the mean is a single process: a second one may be a supervisor."""
@@ -210,8 +208,7 @@ def _on_line(level: LadderLevel, rate: float) -> bool:
     return level.goodput_rps > 0 and level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users
 
 
-# -- neighbour seconds ---------------------------------------------------------------------------------------------------------
-# The seconds of a level in which other processes used CPU.
+# -- The seconds of a level in which other processes used CPU.
 #
 # If other processes start in the middle of a level, means over the whole level hide it: the machine seems to have idle cores, and
 # the service to need less CPU, since the seconds before count as well. So the seconds in which other processes used CPU show

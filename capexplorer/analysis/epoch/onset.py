@@ -34,13 +34,11 @@ from .recovery import is_surely_less
 from .regime import failure_ratio_of
 from .shifts import cuts_of, searched_series, started_s
 
-# -- limiter burst -------------------------------------------------------------------------------------------------------------
-# Bursts that a rate limiter lets through: goodput above its limit, until it refuses with HTTP 429.
+# -- Bursts that a rate limiter lets through: goodput above its limit, until it refuses with HTTP 429.
 #
 # A token bucket saves its allowance while load is low, and a limiter by window refuses only in the rest of each window. Such
 # refusals begin in the middle of a level without a fault, and the seconds before them show no capacity. A 429 names a limit of
 # load by definition (RFC 6585, section 4), which a 503 does not.
-
 
 LIMITED = 429
 """Too Many Requests."""
@@ -76,8 +74,7 @@ def _is_burst(level: LadderLevel, later: LadderLevel) -> bool:
     return is_later and is_clean and is_surely_less(later, level.goodput_rps, level.goodput_error_rps)
 
 
-# -- settling failures ---------------------------------------------------------------------------------------------------------
-# Failures that began while a level settled, but later than its step explains.
+# -- Failures that began while a level settled, but later than its step explains.
 #
 # Load that exceeds a limit makes requests fail within one cycle of the users, since by then all of them have sent a request under
 # it; a request that times out fails later than it was sent. Failures that begin after that did not begin with the step, even if

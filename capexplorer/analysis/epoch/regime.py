@@ -17,9 +17,7 @@ from ..knee.rate_level import SAME_RATE
 from ..ladder import LadderLevel, Measured, pooled
 from .shifts import LATENCY_CHANGE
 
-# -- level comparison ----------------------------------------------------------------------------------------------------------
-# Compares a level with others: whether it has the same goodput, or one that their curve allows at its load.
-
+# -- Compares a level with others: whether it has the same goodput, or one that their curve allows at its load.
 
 FALL = 0.10
 """Significant fall of goodput, as a share, from a level on the low-load line to one with more users. Retrograde systems mostly

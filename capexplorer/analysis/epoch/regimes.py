@@ -42,9 +42,7 @@ from .regime import (
     was_served_better,
 )
 
-# -- level changes -------------------------------------------------------------------------------------------------------------
-# Whether the service changed between the latest regime and the next level, in a way that the load does not explain.
-
+# -- Whether the service changed between the latest regime and the next level, in a way that the load does not explain.
 
 DEEP_FALL = 0.7
 """As FALL, if the level with fewer users was already below the low-load line: the curve between both levels is not known."""

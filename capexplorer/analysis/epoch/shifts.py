@@ -192,15 +192,12 @@ def _long_run_error(series: Series, edges: list[int], means: list[float]) -> flo
     return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))
 
 
-# -- splitting -----------------------------------------------------------------------------------------------------------------
-# Splits levels at shifts, by one search for live and saved sessions.
+# -- Splits levels at shifts, by one search for live and saved sessions.
 #
 # Live, an open level is searched every few seconds and split at the first shift found. On a saved session the same searches are
 # repeated in the same order, so a session that was split live shows no new shifts. Pure.
 
-
-# -- steady queue --------------------------------------------------------------------------------------------------------------
-# Whether a queue at an offered rate was in steady state: all arrivals were served, and the work in flight did not drift.
+# -- Whether a queue at an offered rate was in steady state: all arrivals were served, and the work in flight did not drift.
 #
 # Above the capacity latency grows as long as a level lasts, without a change of the service. Only in steady state does a change
 # of latency show that the service changed.

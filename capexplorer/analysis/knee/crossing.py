@@ -19,11 +19,9 @@ from ...model.intervals import ONE_SIDED_95
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
 from .think_time import correction
 
-# -- capacity curve ------------------------------------------------------------------------------------------------------------
-# The curve of pooled levels that the knee is read from: goodput by users, with the errors of each level.
+# -- The curve of pooled levels that the knee is read from: goodput by users, with the errors of each level.
 #
 # Arrays have one element per user count, ascending; rates are per second.
-
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

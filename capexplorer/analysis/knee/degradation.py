@@ -19,14 +19,6 @@ from ...model.verdicts import CapacityVerdict, EndpointDegradation, SloVerdict
 from ..ladder import LadderLevel, pooled
 from ..statistics import weighted_mean, wilson
 
-# -- first endpoint ------------------------------------------------------------------------------------------------------------
-# The endpoint that degrades first: its own responses slow down or fail, while those of the others do not.
-#
-# In a closed system, users that wait for one endpoint call the others less too: goodput falls at all of them, and only latency
-# and failures show which endpoint it is. Slowdown that all share points to no endpoint: a common queue adds the same time to
-# each, a shared CPU multiplies each latency by the same factor. So the endpoint must lead both in added time and in growth.
-
-
 REQUESTS_LEAST = 20
 """An endpoint is judged at a level from this many requests on."""
 
@@ -206,14 +198,12 @@ def _degradation(load: float, change: EndpointChange, by_failures: bool, at_rate
     )
 
 
-# -- objectives ----------------------------------------------------------------------------------------------------------------
-# Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio at or below its limit.
+# -- Capacity at an objective: the greatest load that keeps p95, p99 or the failure ratio at or below its limit.
 #
 # The metric is first made monotonic in users by isotonic regression, so that no single noisy level decides. It is then
 # interpolated between the last level that keeps the objective and the first that breaks it. The interval runs from the last level
 # that keeps it by its upper bound to the first that breaks it by its lower bound, because interpolation says nothing about the
 # curve between two levels.
-
 
 Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
 

@@ -34,12 +34,10 @@ from .curve_gates import KneeLines, is_consistent, is_long_enough
 from .think_time import saturated_users
 from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances, missing
 
-# -- latency knee --------------------------------------------------------------------------------------------------------------
-# The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section
+# -- The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section
 # 12).
 #
 # It is a mark of its own kind and not evidence of a knee: a threshold on latency finds throughput knees badly.
-
 
 RISE = 1.5
 """Latency has risen above this many times R0, the mean latency at low load."""
@@ -112,12 +110,10 @@ def _mean(levels: list[LadderLevel]) -> tuple[float, float]:
     return mean, mean / math.sqrt(math.fsum(weights))
 
 
-# -- usl -----------------------------------------------------------------------------------------------------------------------
-# The Universal Scalability Law fitted to a curve: contention, coherency and the law's peak, which is not a knee.
+# -- The Universal Scalability Law fitted to a curve: contention, coherency and the law's peak, which is not a knee.
 #
 # The peak is off by 1.5 N* in the median (docs/knee.md). N / X is linear in 1, N - 1 and N (N - 1), so the fit is one small
 # least-squares problem (Gunther, Guerrilla Capacity Planning, chapter 5, weighted by relative error).
-
 
 GOODPUT_SHARE_LEAST = 1e-6
 """Share of the greatest goodput at or below which levels are left out, since N / X would be near infinite."""

@@ -11,10 +11,6 @@ from ...model.verdicts import Confidence, LevelState, Overload, RateCapacity, Ra
 from .crossing import SELECTION_ERRORS
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, slower, state_of
 
-# -- plateau -------------------------------------------------------------------------------------------------------------------
-# The plateau: the levels beyond the capacity whose goodput is near the greatest one. Their mean is the capacity as a rate.
-
-
 PLATEAU_LEAST = 0.92
 """Share of the greatest goodput, as for users (`knee.crossing`): the capacity is the mean of the overloaded levels above it. The
 greatest alone would be high by chance: for 3 of 60 M/M/1 services it was 6% too high."""
@@ -137,9 +133,7 @@ def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> 
     return any(level.ramp for level in (*served, *(each.level for each in overloaded)))
 
 
-# -- overload ------------------------------------------------------------------------------------------------------------------
-# How a service behaves at rates beyond its capacity, and whether its goodput falls there.
-
+# -- How a service behaves at rates beyond its capacity, and whether its goodput falls there.
 
 FALL_ERRORS = 2.5
 FALL_LEAST = 0.05
@@ -220,15 +214,13 @@ def _refuses(level: RateLevel, usual: LowLoad) -> bool:
     return level.failed_ms is None or level.failed_ms <= at_least_ms
 
 
-# -- rate capacity -------------------------------------------------------------------------------------------------------------
-# The capacity as a rate: the greatest goodput that the service reaches as the offered rate grows (docs/knee.md, section 18).
+# -- The capacity as a rate: the greatest goodput that the service reaches as the offered rate grows (docs/knee.md, section 18).
 #
 # The method is that of the knee: the low-load line of goodput over offered rate has slope 1 and needs no fit, so the crossing
 # lies at the goodput of the plateau. A wrong mark is worse than none: levels at which the generator is at its own limit are left
 # out.
 #
 # "Served" levels were served in full, "overloaded" ones were not, by their `state` (`rate_level`).
-
 
 BENT_MOST = 0.85
 """A service that refuses requests is at its maximum if the upper bound of goodput, divided by the rate that it received, is below

@@ -11,10 +11,6 @@ from ...model.verdicts import LevelState
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel, requests_inside
 from ..statistics import weighted_mean, wilson
 
-# -- rate level ----------------------------------------------------------------------------------------------------------------
-# One settled level at an offered rate: the arrivals that were due, and what became of them. `rate_level` judges it.
-
-
 SAME_RATE = 0.02
 """Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
 
@@ -182,13 +178,11 @@ def _error_of_mean(errors: Sequence[tuple[float | None, int]]) -> float | None:
     return math.hypot(*(error * count for error, count in known)) / counted
 
 
-# -- level state ---------------------------------------------------------------------------------------------------------------
-# Whether the service completed all arrivals of a level at an offered rate ("served in full"), and if not, why (docs/knee.md,
+# -- Whether the service completed all arrivals of a level at an offered rate ("served in full"), and if not, why (docs/knee.md,
 # section 18).
 #
 # Nothing is fitted: the arrivals of a level were counted. Those that did not succeed failed, were dropped, or are still in
 # flight, and each of these losses is compared with its own noise. Bounds are one-sided 95% bounds.
-
 
 GROWTH_ERRORS = 2.6
 """A queue grows if the growth of the iterations in flight is this many standard errors above zero."""
@@ -330,8 +324,7 @@ def slower(level: RateLevel, low: LowLoad, times: float = SLOWER_AT_CAP) -> bool
     return known and (level.service_ms or 0.0) >= times * (low.service_ms or 0.0)
 
 
-# -- steady latency ------------------------------------------------------------------------------------------------------------
-# The error with which a level of an offered rate measures its mean time from plan (from when an iteration is due to its end).
+# -- The error with which a level of an offered rate measures its mean time from plan (from when an iteration is due to its end).
 #
 # By this error levels of one rate can be compared.
 
@@ -369,8 +362,7 @@ def _is_of_generator(level: RateLevel) -> bool:
     return level.left_out or level.dropped > 0 or level.at_cap or bool(level.generator_saturated)
 
 
-# -- on ladder -----------------------------------------------------------------------------------------------------------------
-# A level of an offered rate as a LadderLevel whose load is the rate, so that changes over time, bottlenecks and stop rules are
+# -- A level of an offered rate as a LadderLevel whose load is the rate, so that changes over time, bottlenecks and stop rules are
 # analysed in one way for users and rates.
 
 

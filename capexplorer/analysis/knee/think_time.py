@@ -192,15 +192,13 @@ class _Cycle:
         return (rate, error) if error < self.level.goodput_error_rps else None
 
 
-# -- waiting share -------------------------------------------------------------------------------------------------------------
-# Saturation of a ramp by response times: X R against N (Little's law).
+# -- Saturation of a ramp by response times: X R against N (Little's law).
 #
-# Where think time is short, X R is nearly N: almost all users wait for a response. The cycle of a user is R + Z with
-# Z = N / X - R, and the efficiency against low load is (R0 + Z) / (R + Z). The mean response time of a few seconds is known far
-# better than their number of requests, so it shows saturation where the counts of a ramp's short bins cannot. In early bins only
-# the quick responses have ended, which makes R0 too small; so goodput per user must also fall from the middle of the ramp to its
-# top. The verdict is "at or below".
-
+# Where think time is short, X R is nearly N: almost all users wait for a response. The cycle of a user is R + Z with Z = N / X -
+# R, and the efficiency against low load is (R0 + Z) / (R + Z). The mean response time of a few seconds is known far better than
+# their number of requests, so it shows saturation where the counts of a ramp's short bins cannot. In early bins only the quick
+# responses have ended, which makes R0 too small; so goodput per user must also fall from the middle of the ramp to its top. The
+# verdict is "at or below".
 
 WAITING_LEAST = 0.85
 """Think time is short if at least this share of the users at the top waits for a response."""

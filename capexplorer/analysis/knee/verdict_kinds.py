@@ -21,19 +21,15 @@ from .curve_gates import BENT_MOST, LEVELS_LEAST, KneeLines
 from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
 
-# -- confidence ----------------------------------------------------------------------------------------------------------------
-# The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
+# -- The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
 #
 # Where Little's law does not hold, users or requests are missing from the figures, and confidence is low whatever conditions are
 # met.
 
-
-# -- second opinions -----------------------------------------------------------------------------------------------------------
-# Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
+# -- Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
 #
 # Both find knees in straight lines too, so they are used only after the gates. Both take the running maximum of goodput: a
 # collapse counts as a plateau.
-
 
 BREAKS = 200
 """Number of break points tried, evenly spaced in log users: 1-2% apart on usual ladders."""
@@ -151,10 +147,8 @@ def _little_ratio(level: LadderLevel) -> float | None:
     return max(Little.of(level.users, level.throughput_rps, level.response_s, pause_s).ratio, 1.0)
 
 
-# -- missing levels ------------------------------------------------------------------------------------------------------------
-# The further levels that would make a verdict more precise, as typed values, the most useful first. `wording` has the
+# -- The further levels that would make a verdict more precise, as typed values, the most useful first. `wording` has the
 # sentences.
-
 
 GAP_MOST = 1.6
 """If the level above the knee has more than this many times the users of the level below it, a level between would help."""
@@ -209,9 +203,7 @@ def _lower(count: int, bound: float) -> Advice:
     return (Missing(kind="lower_levels", count=count, users_below=bound),) if count > 0 else ()
 
 
-# -- peak ----------------------------------------------------------------------------------------------------------------------
-# The greatest goodput, where goodput falls significantly after it.
-
+# -- The greatest goodput, where goodput falls significantly after it.
 
 PEAK_ERRORS = 2.5
 """Standard errors by which the last level must lie below the capacity."""
@@ -255,14 +247,12 @@ def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
     )
 
 
-# -- refusals ------------------------------------------------------------------------------------------------------------------
-# N* (users at the knee) of a service that refuses requests and accepts a number that varies from level to level (docs/knee.md,
+# -- N* (users at the knee) of a service that refuses requests and accepts a number that varies from level to level (docs/knee.md,
 # section 6).
 #
 # Where arrivals come in bursts, part of a rate limiter's allowance stays unused. Goodput beyond the knee then differs from level
 # to level, and is a lower bound of the limit: N* is not below the crossing. It is also not above the first level with refusals.
 # The geometric mean of both is reported.
-
 
 UNEVEN_LEAST = 0.05
 """Goodput beyond the knee is only a lower bound if it scatters by at least this share beyond its own errors: 0.15 was recorded

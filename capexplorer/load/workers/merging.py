@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from ...model.events import ClientTick, EndpointTick, OfferedTick
+from ...model.events import ClientTick, EndpointTick
 from ...model.histogram import LatencyHistogram, merged
+from ...model.load import OfferedTick
 from ...model.reading_means import number_fields
 from ...model.readings import WORKER_ROWS, GeneratorReading, WorkerReading, WorkersReading
 from ..bounded_keys import EndpointNames, FailureStream

@@ -14,10 +14,10 @@ from statistics import NormalDist
 from typing import TypeVar
 
 from ...model.events import Event, Sample
-from ...model.figures import Latency
 from ...model.histogram import LatencyHistogram, merged
 from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.level import Level
+from ...model.percentiles import Latency
 from ...model.slice import BATCHES
 from ...model.timeline import Timeline
 

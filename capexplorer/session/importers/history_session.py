@@ -15,8 +15,9 @@ from typing import Literal
 import msgspec
 
 from ...model.events import EndpointTick, Event, LevelClosed, LevelOpened, Log, Phase, Sample
-from ...model.figures import Latency, LevelBin, LevelEndpoint, LevelFigures
+from ...model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ...model.level import LevelFold, RampFold
+from ...model.percentiles import Latency
 from ...model.slice import EndpointFold
 from .locust_history import Counters, Key, Observation, adds_up
 

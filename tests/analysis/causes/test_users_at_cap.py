@@ -8,7 +8,8 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.causes.conditions import UsualTimes, users_at_cap
-from capexplorer.model.events import Drops, EndpointTick, OfferedTick
+from capexplorer.model.events import EndpointTick
+from capexplorer.model.load import Drops, OfferedTick
 
 from ..seconds import cause_marks, latest_by_id, second
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from session.samples import HEADER
 
 from capexplorer.analysis.epoch.level_seconds import part_figures
-from capexplorer.model.events import Drops, Event, LevelOpened, OfferedTick, Sample
+from capexplorer.model.events import Event, LevelOpened, Sample
+from capexplorer.model.load import Drops, OfferedTick
 from capexplorer.model.timeline import Timeline
 
 STARTING, WAITING = Drops(starting=2), Drops(target=4, stopped=1)

@@ -11,8 +11,8 @@ import pytest
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.measured_rates import SecondAfter, Usual, after_left_out, recovery, split, usual_at
-from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.findings import RateCapacityFinding, RateRecovered
+from capexplorer.model.load import Drops, OfferedTick
 from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.open_queue import Iteration, OpenRun
 from lab.simulation.queues import System

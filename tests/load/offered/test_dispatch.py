@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capexplorer.load.arrivals import LATE_MOST_S, QUEUE_LEAST, TASKS, Dispatch, Entry, IdleUser, Iteration, Ledger
-from capexplorer.model.events import Drops, OfferedTick
+from capexplorer.model.load import Drops, OfferedTick
 
 
 class Rig:

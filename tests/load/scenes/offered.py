@@ -22,8 +22,7 @@ from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workers.messages import WorkerRate, to_message
 from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
-from capexplorer.model.events import Drops, OfferedTick
-from capexplorer.model.load import OfferedRate, Rate
+from capexplorer.model.load import Drops, OfferedRate, OfferedTick, Rate
 
 TIMEOUT_S = 60.0
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from capexplorer.load.workers.messages import MergedRate, WorkerRate, from_message, split, to_message
-from capexplorer.model.events import Drops, OfferedTick
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.load import OfferedRate
+from capexplorer.model.load import Drops, OfferedRate, OfferedTick
 
 WHOLE = WorkerRate(turn=3, offered=OfferedRate(per_s=200.0, arrivals="poisson", max_users=10))
 
