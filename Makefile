@@ -23,7 +23,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa changelog setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa mutants changelog setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -149,6 +149,12 @@ aa: setup
 	$(BIN)/python -m lab.trials aa-simulated --count $(or $(PAIRS),120) --save
 	$(BIN)/python -m lab.trials aa-constructed --save
 	$(BIN)/python -m lab.trials aa-real --count $(or $(REPEATS),5) --save
+
+# The mutation score of a package or a module, by quick tests, and what lived: minutes. COUNT=300 SEED=1 are the sample, TESTS="tests/x"
+# others than those that import it, SAVE=file.jsonl keeps it. Two such files: .venv/bin/python -m lab.mutants compare OLD NEW.
+mutants: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/mutants/requirements.lock
+	$(BIN)/python -m lab.mutants run $(PACKAGE) --count $(or $(COUNT),300) --seed $(or $(SEED),1) $(if $(SAVE),--save $(SAVE)) $(if $(TESTS),--tests $(TESTS))
 
 # Every generated page of docs/, from the code and the results that are kept.
 pages: setup

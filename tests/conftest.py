@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 IGNORED_BY_PYTHON = {"SIGPIPE", "SIGXFZ", "SIGXFSZ"}
 """Python ignores these signals itself, and `subprocess` restores them in children."""
@@ -32,9 +32,10 @@ replace_ignored_signals()
 os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
 # Without a deadline no test fails because the machine is busy. Every run has the same examples, so that a failure is due to the
-# commit; `make fuzz` draws new examples, and five times as many.
+# commit; `make fuzz` draws new examples, and five times as many. `make mutants` does not ask for the smallest one that fails.
 settings.register_profile("new-examples", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True, max_examples=100)
+settings.register_profile("mutants", settings.get_profile("same-examples"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("same-examples")
 
 
