@@ -19,7 +19,7 @@ from textual.screen import ModalScreen, Screen
 from ..errors import SessionError
 from ..model.kept_request import KeptRequests
 from .base_app import SignalledApp
-from .dialogs.ask import Quit
+from .dialogs import Quit
 from .feed import Feed
 from .keybar import palette_keys
 from .preferences import Preferences, keymap

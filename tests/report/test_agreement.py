@@ -31,7 +31,7 @@ from capexplorer.report.formats import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.panes import failure_causes
+from capexplorer.tui.panes.failures import cause_blocks
 from capexplorer.tui.panes.journal import entries as journal
 
 from .contradictions import CONTRADICTIONS, NO_KNEE_IN_THE_TABLE, NO_KNEE_IN_WORDS, by_epoch, contradictions, numbers_in
@@ -65,7 +65,7 @@ def texts(timeline: Timeline) -> Texts:
     rows = re.sub(r"</t[dh]><t[dh][^>]*>", " | ", page).replace("<td>", "| ").replace("</tr>", " |\n")
     lines = re.sub(r"</(?:li|p|h1|h2|tr)>", "\n", re.sub(r"<span class=\"muted\">(\w+)</span>", r"\1:", rows))
     causes = " ".join(
-        line.text.strip() for block in failure_causes.blocks(timeline, DisplayOptions().palette, 400) for line in block.lines
+        line.text.strip() for block in cause_blocks(timeline, DisplayOptions().palette, 400) for line in block.lines
     )
     return Texts(
         markdown=plain_markdown(timeline),

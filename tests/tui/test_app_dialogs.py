@@ -10,8 +10,7 @@ from capexplorer.model.controls import AddNote, EndRun, RestartTarget, StartPlan
 from capexplorer.model.load import Users
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
-from capexplorer.tui.dialogs.ask import Ask, Confirm, Quit
-from capexplorer.tui.dialogs.forms import TargetForm
+from capexplorer.tui.dialogs import Ask, Confirm, Quit, TargetForm
 from capexplorer.tui.feed import LiveFeed
 
 from .fake_controls import FakeControls

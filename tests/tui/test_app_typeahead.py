@@ -15,7 +15,7 @@ from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.dialogs.forms import TargetForm
+from capexplorer.tui.dialogs import TargetForm
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.feed import LiveFeed
 

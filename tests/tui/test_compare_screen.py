@@ -14,8 +14,7 @@ from textual.geometry import Size
 from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.screens import compare as compare_screen
-from capexplorer.tui.screens import compare_charts
-from capexplorer.tui.screens.compare import CompareApp
+from capexplorer.tui.screens.compare import CompareApp, capacity_chart, latency_chart
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +105,7 @@ def test_the_level_table_reads_without_colour() -> None:
 def test_curves_are_drawn_at_any_size_also_of_nothing(size: tuple[int, int]) -> None:
     nothing = compare([Session(timeline([LevelSpec(1, settled=False)])), Session(timeline([]))])
     for comparison in (sample(), nothing):
-        drawn = compare_charts.capacity(comparison, PALETTE, Size(*size))
-        drawn += compare_charts.latency(comparison, PALETTE, Size(*size))
-        drawn += compare_charts.latency(comparison, PALETTE, Size(*size), log=True)
+        drawn = capacity_chart(comparison, PALETTE, Size(*size))
+        drawn += latency_chart(comparison, PALETTE, Size(*size))
+        drawn += latency_chart(comparison, PALETTE, Size(*size), log=True)
         assert all(strip.cell_length <= size[0] for strip in drawn)

@@ -11,7 +11,7 @@ import pytest
 from capexplorer.model.events import Ended
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import markdown
-from capexplorer.tui.dialogs.forms import ExportForm
+from capexplorer.tui.dialogs import ExportForm
 from capexplorer.tui.screens.view_options import sequences
 
 from .session_events import header, session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.tui.dialogs.ask import Ask, Choose, Confirm
+from capexplorer.tui.dialogs import Ask, Choose, Confirm
 from capexplorer.tui.screens.compare import CompareScreen
 from capexplorer.tui.screens.sessions import SessionLevels
 

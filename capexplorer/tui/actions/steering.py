@@ -35,8 +35,7 @@ from ...model.proposals import GoTo, Proposal
 from ...model.watched import parsed_part
 from ...wording import quantities
 from ...wording.numbers import counted, iterations
-from ..dialogs.ask import Ask, Confirm
-from ..dialogs.forms import TargetForm
+from ..dialogs import Ask, Confirm, TargetForm
 from ..display_options import Palette
 from ..keybar import Performs
 from ..keys import STEPS, ScreenName

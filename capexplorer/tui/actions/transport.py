@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from ... import wording
 from ...model.sources import Landmark
-from ..dialogs.ask import Ask
+from ..dialogs import Ask
 from ..display_options import Palette
 from ..feed import WANTED, RecordedFeed, parse_position
 from ..keybar import Performs

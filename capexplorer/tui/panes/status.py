@@ -23,8 +23,7 @@ from ..protocols import JOURNAL_BACK, View, last_of_autopilot
 from ..render import text
 from ..render.text import Piece
 from . import resource_rows
-from .failure_causes import VERDICT_LINES, color_of
-from .failures import tally
+from .failures import VERDICT_LINES, color_of, tally
 from .pane import changed_regions
 
 # -- groups --------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from textual.worker import get_current_worker
 from ...errors import CapexplorerError
 from ...wording.quantities import size
 from ..base_app import SignalledApp
-from ..dialogs.ask import Ask, Choose, Confirm
+from ..dialogs import Ask, Choose, Confirm
 from ..keybar import KeyLine, Performs, bindings, key_bar, performs
 from ..keys import ScreenName
 from ..preferences import Preferences

@@ -15,8 +15,7 @@ from ...model.histogram import LatencyHistogram
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...wording.quantities import size
-from ..dialogs.ask import Ask
-from ..dialogs.forms import ExportForm
+from ..dialogs import Ask, ExportForm
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..panes.baseline_curve import difference_at
 from ..protocols import ScreenAccess

@@ -1,4 +1,4 @@
-"""The form for an export: arrow keys choose the format, the path is typed, and Enter writes the file."""
+"""Dialogs over a screen: each asks one question and returns the answer. None knows the screen below."""
 
 from __future__ import annotations
 
@@ -11,16 +11,117 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-from ...errors import InputError
-from ...model.controls import Param
-from ...model.timeline import Timeline
-from ...wording.quantities import size
-from ..render.text import safe, shorten
+from ..errors import InputError
+from ..model.controls import Param
+from ..model.timeline import Timeline
+from ..wording.quantities import size
+from .keybar import LIKE_LESS
+from .render.text import safe, shorten
+
+Check = Callable[[str], str | None]
+"""Why an answer is invalid, as a sentence; None if it is valid."""
+
+
+class Ask(ModalScreen[str | None]):
+    """Asks for one line of text. Returns it, or None if it was cancelled."""
+
+    CSS_PATH = "dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
+
+    def __init__(self, title: str, hint: str, check: Check, *, value: str = "") -> None:
+        super().__init__()
+        self._title, self._hint, self._check, self._value = title, hint, check, value
+
+    def compose(self) -> ComposeResult:
+        """Title, input, hint."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            yield Input(self._value, compact=True)
+            yield Static(Text(self._hint), classes="hint")
+            yield Static(Text("Enter: OK    Esc: cancel"), classes="keys")
+
+    def on_input_changed(self) -> None:
+        """Remove an error message when the input changes."""
+        self._show_message(self._hint, wrong=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Return a valid answer; for an invalid one, show why and stay open."""
+        wrong = self._check(event.value.strip())
+        if wrong is None:
+            self.dismiss(event.value.strip())
+        else:
+            self._show_message(wrong, wrong=True)
+
+    def _show_message(self, message: str, *, wrong: bool) -> None:
+        hint = self.query_one(".hint", Static)
+        hint.update(Text(message))
+        hint.set_class(wrong, "wrong")
+
+
+class Confirm(ModalScreen[bool]):
+    """Asks for yes or no. Returns whether it was yes."""
+
+    CSS_PATH = "dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,y", "dismiss(True)", show=False),
+        Binding("escape,n,q", "dismiss(False)", show=False),
+    ]
+
+    YES = "Enter or y"
+
+    def __init__(self, title: str, question: str, yes: str) -> None:
+        super().__init__()
+        self._title, self._question, self._yes = title, question, yes
+
+    def compose(self) -> ComposeResult:
+        """Title, question, the keys."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            yield Static(Text(self._question))
+            yield Static(Text(f"{self.YES}: {self._yes}    Esc or n: cancel"), classes="keys")
+
+
+class Quit(Confirm):
+    """Asks whether to quit while load runs. The key q, which opened the dialog, also confirms."""
+
+    YES = "Enter, y or q"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "dismiss(True)", show=False)]
+
+
+# -- choose --------------------------------------------------------------------------------------------------------------------
+# A dialog that asks for one answer of a list.
+
+
+class Choose(ModalScreen[str | None]):
+    """Returns the chosen answer, or None if it was cancelled."""
+
+    CSS_PATH = "dialogs.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False), *LIKE_LESS]
+
+    def __init__(self, title: str, answers: Mapping[str, str]) -> None:
+        """`answers`: the meaning of each answer."""
+        super().__init__()
+        self._title, self._answers = title, answers
+
+    def compose(self) -> ComposeResult:
+        """The answers, and the keys."""
+        with Vertical(classes="box") as box:
+            box.border_title = Text(self._title)
+            names = max(map(len, self._answers), default=0)
+            options = (Option(Text(f"{each:{names}}  {words}"), id=each) for each, words in self._answers.items())
+            yield OptionList(*options, markup=False)
+            yield Static(Text("↑ ↓ choose    Enter: OK    Esc: cancel"), classes="keys")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return the selected answer."""
+        self.dismiss(event.option.id)
+
 
 # -- export form ---------------------------------------------------------------------------------------------------------------
-# The form for an export: arrow keys choose the format, the path is typed, and Enter writes the file.
+# Arrow keys choose the format, the path is typed, and Enter writes the file.
 
 
 _HINT_WIDTH = 66
@@ -30,7 +131,7 @@ _HINT_WIDTH = 66
 class ExportForm(ModalScreen[str | None]):
     """Returns a message about the written file, or None if it was cancelled. After an error the form stays open and shows it."""
 
-    CSS_PATH = "export_form.tcss"
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", show=False),
         Binding("down", "choose(1)", show=False, priority=True),
@@ -38,7 +139,7 @@ class ExportForm(ModalScreen[str | None]):
     ]
 
     def __init__(self, timeline: Timeline) -> None:
-        from ...report.formats import FORMATS
+        from ..report.formats import FORMATS
 
         super().__init__()
         self._timeline = timeline
@@ -97,7 +198,7 @@ class ExportForm(ModalScreen[str | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Write the export."""
-        from ...report.writing import AlreadyThere
+        from ..report.writing import AlreadyThere
 
         form, typed = self._formats[self._chosen], event.value.strip()
         if not typed:
@@ -129,7 +230,7 @@ HINT = "An empty field keeps its value. A changed value begins a new epoch."
 class TargetForm(ModalScreen[bool]):
     """Has one line for each parameter. Returns whether the target was restarted."""
 
-    CSS_PATH = "ask.tcss"
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(False)", show=False),
         Binding("enter", "submit", show=False),
