@@ -8,8 +8,8 @@ from __future__ import annotations
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from .figures import LevelFigures
 from .level import Level
 from .timeline import Timeline
 from .verdicts import RegimeVerdict, Why
+
+WHYS: tuple[Why, ...] = get_args(Why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +49,24 @@ def level_use(level: Level, verdict: Verdict | None) -> LevelUse:
     index = level.opened.index
     if verdict is None:
         return LevelUse(index)
-    return LevelUse(index, tuple(_whys(level, index, verdict)), is_disturbed=index in verdict.disturbed_levels)
+    found = _whys(level, index, verdict)
+    return LevelUse(index, tuple(why for why in WHYS if why in found), is_disturbed=index in verdict.disturbed_levels)
 
 
-def _whys(level: Level, index: int, verdict: Verdict) -> Iterator[Why]:
-    rates = verdict.rates
-    regimes = [each for each in (*verdict.regimes, *(rates.regimes if rates is not None else ())) if index in each.levels]
-    load = level.load.amount
-    if len(regimes) > 1:
-        yield "changed"
-    if any(not each.judged and not _may_be_load(each, load) for each in regimes):
-        yield "other_service"
-    recoveries = [each.level for each in rates.levels if each.why == "recovery"] if rates is not None else ()
-    if index in verdict.recovery_levels or index in recoveries:
-        yield "recovery"
-    if index in verdict.left_out_levels:
-        yield "disturbed"
-    if index in verdict.partial_levels:
-        yield "partial"
+def _whys(level: Level, index: int, verdict: Verdict) -> set[Why]:
+    """Of a level of an offered rate the reason is that for which its curve does not use it."""
+    rates, load = verdict.rates, level.load.amount
+    levels, regimes = (rates.levels, rates.regimes) if rates is not None else ((), ())
+    of_users = [each for each in verdict.regimes if index in each.levels]
+    is_part = len(of_users) + sum(index in each.levels for each in regimes) > 1
+    known: dict[Why, bool] = {
+        "changed": is_part,
+        "other_service": any(not each.judged and not _may_be_load(each, load) for each in of_users),
+        "recovery": index in verdict.recovery_levels,
+        "disturbed": index in verdict.left_out_levels,
+        "partial": index in verdict.partial_levels,
+    }
+    return {why for why, holds in known.items() if holds} | {each.why for each in levels if each.level == index and each.why}
 
 
 def _may_be_load(regime: RegimeVerdict, load: float) -> bool:

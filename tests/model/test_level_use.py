@@ -37,12 +37,12 @@ def regime(*levels: int, judged: bool = False, return_users: float | None = None
     )
 
 
-def rate_of_recovery(level: int) -> RateVerdict:
+def rate(level: int, *, regimes: tuple[RegimeVerdict, ...] = (), **why: bool) -> RateVerdict:
     found = RateLevelVerdict(
         level=level, offered_per_s=9.0, goodput_per_s=9.0, goodput_se_per_s=0.1, state="kept", failure_ratio=0.0,
-        dropped_ratio=0.0, growth_per_s=0.0, recovery=True,
+        dropped_ratio=0.0, growth_per_s=0.0, **why,
     )  # fmt: skip
-    return RateVerdict(levels=(found,))
+    return RateVerdict(levels=(found,), regimes=regimes)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,10 @@ def rate_of_recovery(level: int) -> RateVerdict:
         (None, LevelUse(1)),
         (Verdict(t_s=3.0), LevelUse(1)),
         (Verdict(t_s=3.0, recovery_levels=(1,)), LevelUse(1, ("recovery",))),
-        (Verdict(t_s=3.0, rates=rate_of_recovery(1)), LevelUse(1, ("recovery",))),
+        (Verdict(t_s=3.0, rates=rate(1, recovery=True)), LevelUse(1, ("recovery",))),
+        (Verdict(t_s=3.0, rates=rate(1, left_out=True, unsteady=True)), LevelUse(1, ("unsteady",))),
+        (Verdict(t_s=3.0, rates=rate(1, regimes=(regime(0, judged=True), regime(1, return_users=10.0)), other_service=True)),
+         LevelUse(1, ("other_service",))),  # as its curve leaves it out, although load may explain it
         (Verdict(t_s=3.0, disturbed_levels=(1,)), LevelUse(1, is_disturbed=True)),
         (Verdict(t_s=3.0, disturbed_levels=(1,), left_out_levels=(1,)), LevelUse(1, ("disturbed",), is_disturbed=True)),
         (Verdict(t_s=3.0, partial_levels=(1,)), LevelUse(1, ("partial",))),
