@@ -16,7 +16,7 @@ from docs import causes, commands, configuration, exports, keys, knee, man, plan
 ROOT = Path(__file__).parents[1]
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/capexplorer.1": man.page,
-    "docs/causes.md": lambda: causes.page(causes.texts()),
+    "docs/causes.md": causes.page,
     "docs/commands.md": commands.page,
     "docs/configuration.md": lambda: configuration.page(configuration.examples()),
     "docs/exports.md": exports.page,

@@ -21,7 +21,7 @@ PHRASES = [
 ANY = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in PHRASES), re.IGNORECASE)
 TEXTS = (
     "*.md", "docs/*.md", "docs/knee.template", "targets/**/*.md", "profiles/*.toml", "targets/*/target.toml",
-    "capexplorer/report/templates/*",
+    "capexplorer/report/templates/*", "capexplorer/model/causes.toml",
 )  # fmt: skip
 """Files that are read as a whole, by paragraphs; CHANGELOG.md has sentences of earlier versions."""
 

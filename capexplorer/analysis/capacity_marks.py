@@ -1,6 +1,6 @@
 """Marks about the capacity of an epoch: knees, recoveries, and levels whose goodput or latency shifted.
 
-Pure and stateless: the same timeline gives the same marks, live and over a saved session. `capacity_marks` decides which of
+Pure and stateless: the same timeline gives the same marks, live and over a saved session. `MarkPublisher` decides which of
 them are new or changed, and `wording` has their sentences.
 
 A `no_knee` verdict makes no mark. A bend that becomes a knee keeps its key, for example `knee:epoch0`.

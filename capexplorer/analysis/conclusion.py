@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ..model.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from ..model.conclusions import (
     Clause,
     Conclusion,
@@ -50,7 +51,6 @@ from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RateCapacity, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
-from .causes.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s

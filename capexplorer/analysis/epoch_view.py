@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+from ..model.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 from ..model.events import Mark, Verdict
 from ..model.findings import CURVE_FINDINGS, Bottleneck, CurveFinding, RateCapacityFinding
 from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
-from .causes.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 
 # isort: split
 
 import numpy as np
 
+from ..model.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run
 from ..model.findings import Cause
 from ..model.level import Level
 from ..model.level_use import LevelUse, level_use
 from ..model.timeline import Timeline
 from ..model.verdicts import CONFIDENCES, SEVERITIES, RateVerdict
-from .causes.catalogue import DEATHS, OUTSIDE_THE_TARGET, invalidates_run
 
 # -- Which findings are not reported because a later finding supersedes them. The only place with these rules.
 #

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from ..model.catalogue import ENTRIES
 from ..model.events import HostFacts, Mark
 from ..model.findings import Leak
 from ..model.timeline import Timeline, pid_of
 from ..model.verdicts import CONFIDENCES, Confidence
-from .causes import catalogue
 from .growth import ConstantLoad, Trend, constant_loads, loaded_s, pieces, restarts_s, trend
 from .statistics import Series
 
@@ -270,7 +270,7 @@ def _mark(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[LoadGr
         finding=_finding(timeline, epoch, kind, found),
         epoch=epoch,
         **last.load.levels[0].load.named,
-        severity=catalogue.ENTRIES[kind.id].severity,
+        severity=ENTRIES[kind.id].severity,
         confidence=_confidence(kind, found),
     )
 

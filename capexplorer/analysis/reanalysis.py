@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Any
 
+from ..model.catalogue import RAISED
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
 from ..model.timeline import Timeline
 from . import capacity_marks, leaks, reply_kinds
 from .bottleneck.bottlenecks import marks as marks_of_bottlenecks
-from .causes.catalogue import RAISED
 from .causes.cause_detector import CauseDetector
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from .intervals import Latency
 from .load import OfferedFigures
-from .percentiles import Latency
 from .readings import Reading
-
-__all__ = ["Latency", "LevelBin", "LevelEndpoint", "LevelFigures"]
 
 
 class LevelEndpoint(Reading, frozen=True, kw_only=True):

@@ -5,6 +5,8 @@ Printed intervals follow two conventions, which `wording.CONVENTIONS` states for
 
 from __future__ import annotations
 
+from .readings import Reading
+
 Z95 = 1.96
 """Half-width of a 95% interval in standard errors: for every `±` and every error bar."""
 
@@ -17,3 +19,16 @@ these two decimals."""
 
 PERCENTILE_VALUES_LEAST = {"p50": 20, "p90": 100, "p95": 200, "p99": 1_000, "p99.9": 10_000}
 """Fewest values for each percentile: ten values above it (for the median, ten on either side)."""
+
+
+class Latency(Reading, frozen=True, kw_only=True):
+    """Latency of successes in ms. None: no value."""
+
+    min: float | None = None
+    mean: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypedDict
 import msgspec
 from msgspec import Meta
 
-from .percentiles import Latency
+from .intervals import Latency
 from .readings import Reading
 
 # -- Iterations at an offered rate: planned by a schedule that does not wait for late ones, and their outcomes.

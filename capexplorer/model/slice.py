@@ -17,8 +17,8 @@ from . import one_blas_thread  # noqa: F401  before numpy is loaded
 from .events import EndpointTick, Sample
 from .figures import LevelEndpoint
 from .histogram import HistogramSum, LatencyHistogram, merged
+from .intervals import Latency
 from .load import Drops, OfferedTick
-from .percentiles import Latency
 from .reading_means import ReadingSums
 
 # isort: split

@@ -16,10 +16,10 @@ from ..analysis.causes.generator_saturation import others_cpu
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
+from ..model.intervals import Latency
 from ..model.level import Level
 from ..model.level_use import level_uses
 from ..model.load import Drops, OfferedFigures, Rate, Users
-from ..model.percentiles import Latency
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
 from ..model.timeline import Timeline

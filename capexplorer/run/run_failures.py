@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..analysis.causes.catalogue import ENTRIES, RAISED, USER_CODE
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode, Occurrence
 from ..errors import LogWriteError
 from ..load.load_thread import LoadThread
 from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
+from ..model.catalogue import ENTRIES, RAISED, USER_CODE
 from ..model.events import FailureSignature, Log, Mark
 from ..model.load import Load
 from ..steer.requested_load import RequestedLoad

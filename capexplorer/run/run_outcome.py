@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .. import wording
-from ..analysis.causes.catalogue import RAISED, USER_CODE
+from ..model.catalogue import RAISED, USER_CODE
 from ..model.events import FailureSignature
 from ..model.findings import Cause
 from ..model.level import Level

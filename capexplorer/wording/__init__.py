@@ -7,11 +7,10 @@ Text from a target or a user is inserted unchanged; the code that displays a sen
 # ruff: noqa: F401
 from __future__ import annotations
 
-from ..analysis.causes.catalogue import where
 from ..analysis.causes.resolve import belongs_to_mark
 from ..analysis.epoch_view import current_marks, reported
+from ..model.catalogue import GROUPS, name, where
 from .advice import advice, advice_for
-from .cause_texts import GROUPS, name
 from .evidence import counted, doubts, endpoints, example, readings
 from .knee_sentences import (
     FALLS,

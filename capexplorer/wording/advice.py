@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from ..model.catalogue import ENTRIES
 from ..model.events import Header, clients_of
 from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Readings
 from ..model.limits import limits_in_profile
-from .cause_texts import TEXTS
 from .knee_sentences import missing
 
 _WIDER = {
@@ -106,7 +106,7 @@ _OPTION = re.compile(r"\{(\w+)\}")
 
 
 def _text(name: str) -> str:
-    return TEXTS[name].advice if name in TEXTS else ""
+    return ENTRIES[name].advice if name in ENTRIES else ""
 
 
 # -- what the session's target and client have

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..model.catalogue import name
 from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Leak
 from ..model.verdicts import KneeEvidence, KneeVerdict
 from . import numbers, quantities
-from .cause_texts import name
 from .numbers import session_time
 
 # -- The evidence of a finding about the capacity curve, as sentences.

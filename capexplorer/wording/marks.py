@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ..analysis.causes.catalogue import NO_LIMITS, OF_USER_CODE
+from ..model.catalogue import ENTRIES, NO_LIMITS, OF_USER_CODE, name
 from ..model.events import Header, Mark, MarkChange, Reanalysed
 from ..model.findings import (
     AtOrBelow,
@@ -25,36 +25,12 @@ from ..model.findings import (
 from ..model.watched import ServerKind
 from . import numbers, quantities
 from .advice import advice
-from .cause_texts import name
 from .evidence import counted, failed_replies, readings
 from .knee_sentences import LIMITS, knee, verified
 from .numbers import session_time
 from .rate_sentences import rate_capacity, recovered
 
 # -- Names of findings about watched parts, such as `the CPU of db is saturated`.
-
-_OF_PARTS = {
-    "part_not_read": "{part} cannot be read",
-    "target_cpu_saturated": "the CPU of {part} is saturated",
-    "gil_bound": "the CPU of {part} is saturated (GIL)",
-    "single_thread_cpu_saturated": "one thread of {part} is saturated",
-    "host_cpu_saturated": "the CPU of {part}'s host is saturated",
-    "cpu_throttled": "the CPU quota throttles {part}",
-    "cpu_steal": "the hypervisor of {part} takes CPU time (steal)",
-    "noisy_neighbours": "other processes use the CPU that {part} needs",
-    "worker_pool_exhausted": "connections wait in the accept queue of {part}: its workers are exhausted",
-    "lock_or_pool_limit": "a lock or a pool inside {part} is the limit",
-    "memory_saturated": "the memory of {part}'s host is exhausted",
-    "swapping": "the host of {part} swaps",
-    "disk_saturated": "the disk of {part} is saturated",
-    "disk_full": "the disk of {part} is full",
-    "network_bandwidth_saturated": "the network link of {part} is saturated",
-    "open_files_limit": "{part} is at its limit of open files",
-    "connection_limit": "{part} has no connection left",
-    "lock_waits": "sessions of {part} wait for locks",
-}
-"""Text by id of the catalogue."""
-
 
 _SHOWN_BY: dict[ServerKind, str] = {
     "postgres": "its connections and lock waits",
@@ -74,7 +50,8 @@ def figures_of_server(program: str, kind: ServerKind) -> str:
 
 def of_part(finding: Blame, part: str) -> str:
     """`db has no connection left (40 of 40)`, `sessions of db wait for locks (85%)`."""
-    words = _OF_PARTS.get(finding.name, f"{name(finding.name)} ({{part}})").format(part=part)
+    entry = ENTRIES.get(finding.name)
+    words = ((entry.of_part if entry is not None else "") or f"{name(finding.name)} ({{part}})").format(part=part)
     figure, peers = _figure(finding), finding.readings.get("peers_at_ease")
     unlike = f", unlike {_joined(peers, 'and')}" if isinstance(peers, str) else ""
     return (f"{words} ({figure})" if figure else words) + unlike

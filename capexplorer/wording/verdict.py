@@ -9,6 +9,7 @@ from functools import singledispatch
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
 from ..model import conclusions
+from ..model.catalogue import ENTRIES, name
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak
@@ -16,7 +17,6 @@ from ..model.level_use import are_warm
 from ..model.timeline import Timeline
 from ..model.verdicts import Severity
 from . import numbers, quantities
-from .cause_texts import limiter
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
 from .marks import at_load, figures_of_server, title
 from .numbers import during, session_time
@@ -67,7 +67,7 @@ def _(each: conclusions.RunInvalid) -> str:
     clean = [numbers.counted(each.clean_users)] if each.clean_users is not None else []
     clean += [rate(each.clean_per_s)] if each.clean_per_s is not None else []
     results = f"results above {' and '.join(clean)}" if clean else "the results"
-    what = f"{limiter(each.cause.id)}{_blocked_at(each.cause)}"
+    what = f"{ENTRIES[each.cause.id].limiter or name(each.cause.id)}{_blocked_at(each.cause)}"
     words = f"limited by {what} {_since(each.cause)}: {results} do not describe the service"
     return words if each.knee is None else f"{words}; up to there {knee_alone(each.knee)}"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 
 from . import exact
 

@@ -11,7 +11,7 @@ from session.samples import HEADER
 
 from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelClosed, LevelOpened, Sample, Target
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
 from capexplorer.model.timeline import Timeline
 

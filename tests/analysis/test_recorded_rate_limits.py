@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.analysis.causes.catalogue import NO_LIMITS
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
+from capexplorer.model.catalogue import NO_LIMITS
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
 from capexplorer.wording.verdict import verdict

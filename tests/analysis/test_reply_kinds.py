@@ -10,7 +10,7 @@ from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import RepliesChanged
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.redaction import redacted
 

@@ -13,8 +13,8 @@ from capexplorer import paths, wording
 from capexplorer.commands.run.exploring import Progress, how_far, level_line
 from capexplorer.model.events import Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import LevelBin, LevelFigures
+from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session

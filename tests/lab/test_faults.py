@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from marked import marked
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Mark
 from lab.trials.faults.trial import ALL, BURST_S, FAMILIES, HERE, NOT_INJECTED, Row, busiest, judge
 

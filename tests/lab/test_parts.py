@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Mark, PartState, Sample
 from capexplorer.model.findings import Bottleneck
 from capexplorer.model.readings import HostReading

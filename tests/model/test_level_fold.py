@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.intervals import Latency
 from capexplorer.model.level import LevelFold
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.slice import batch_error
 
 from .fold_samples import endpoint, folded, second

@@ -27,7 +27,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import SecondLatencies, Session

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from wording.judged_sessions import knee_verdict, levels, mark
 from wording.verdict_cases import CASES
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Event, Header, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import KneeKind

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from marked import marked
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Ended, Event, FailureSignature, FailureTick, Mark, Sample, Verdict
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.timeline import Timeline

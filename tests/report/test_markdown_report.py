@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity
 from capexplorer.report.formats import FORMATS, markdown

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from capexplorer import wording
 from capexplorer.model.events import Event, Header, LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.intervals import Latency
 from capexplorer.model.load import OfferedFigures
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import (
     CapacityVerdict,

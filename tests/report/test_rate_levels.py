@@ -21,8 +21,8 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures, OfferedTick
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateVerdict, RegimeVerdict
 from capexplorer.report import capacity, summary

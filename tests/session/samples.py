@@ -29,7 +29,7 @@ from capexplorer.model.events import (
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
 from capexplorer.session.codec import encode, sealed
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.proposals import Decision, GoTo
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
 from capexplorer.steer.open_level import InputLevel, SearchInput

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from marked import marked
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Event, Mark
 from capexplorer.model.findings import MarkKind
 

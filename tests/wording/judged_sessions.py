@@ -9,7 +9,7 @@ from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
-from capexplorer.analysis.causes.catalogue import ENTRIES
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import (
     EndpointTick,
     Event,

@@ -13,13 +13,12 @@ from session.samples import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
-from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.commands.limiting import limits_of
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Header, Mark, TargetFacts
 from capexplorer.model.findings import Bottleneck, Cause, Leak
 from capexplorer.model.limits import Limits
 from capexplorer.session.reader import read as session_events
-from capexplorer.wording.cause_texts import TEXTS
 from capexplorer.wording.evidence import GROWTH, PHRASES, WORDED_SEPARATELY
 
 SESSIONS = Path(__file__).resolve().parents[2] / "sessions"
@@ -31,10 +30,6 @@ def cause_with(evidence: dict[str, Any]) -> Cause:
     found = marked(t_s=1.0, key="k", state="open", kind="cause", id="connection_reset", evidence=evidence).finding
     assert isinstance(found, Cause)
     return found
-
-
-def test_every_cause_of_the_catalogue_has_texts() -> None:
-    assert set(TEXTS) == set(ENTRIES)
 
 
 @pytest.mark.parametrize("id_", ENTRIES)
@@ -54,7 +49,7 @@ def test_advice_is_one_line_of_at_most_200_characters(id_: str) -> None:
 
 def test_causes_that_invalidate_a_run_and_no_others_have_words_for_limited_by() -> None:
     invalidating = {each.id for each in ENTRIES.values() if each.severity == "critical" and each.where != "target"}
-    assert {id_ for id_, text in TEXTS.items() if text.limiter} == invalidating
+    assert {each.id for each in ENTRIES.values() if each.limiter} == invalidating
 
 
 @pytest.mark.parametrize(

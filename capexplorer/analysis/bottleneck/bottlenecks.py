@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...model.catalogue import ENTRIES
 from ...model.events import Mark
 from ...model.findings import Bottleneck
 from ...model.load import NamedLoad, Rate
 from ...model.timeline import pid_of
 from ...model.verdicts import CONFIDENCES, Confidence, KneeVerdict, RateCapacity, RateVerdict
-from ..causes import catalogue
 from ..epoch.epoch import Epoch
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..ladder import pooled
@@ -205,7 +205,7 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
         finding=_finding(found, last, len(showing), pid_of(timeline, epoch), load_kind),
         epoch=epoch,
         **load_kind.named(_load(id_, chosen.level)),
-        severity=catalogue.ENTRIES[id_].severity,
+        severity=ENTRIES[id_].severity,
         confidence=_confidence(found, showing),
     )
 

@@ -191,7 +191,7 @@ class Found:
     """What one rule found at one level."""
 
     id: str
-    """An id of `causes.catalogue`."""
+    """An id of the catalogue."""
     readings: Readings = field(default_factory=dict)
     """The named readings that show it."""
     unavailable: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ...model.catalogue import ENTRIES
 from ...model.events import (
     Ended,
     Event,
@@ -26,7 +27,6 @@ from ...model.events import (
 from ...model.figures import LevelFigures
 from ...model.findings import Cause
 from ...model.load import NO_LOAD, Load
-from .catalogue import ENTRIES
 from .conditions import NOT_KNOWN, current_conditions, usual_times
 from .confirmation import RecentReadings
 from .episode import Episodes, Occurrence, TargetLog, occurrence_of, second_of, statuses_of

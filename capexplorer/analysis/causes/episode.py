@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...model.catalogue import ENTRIES, invalidates_run
 from ...model.events import FailureTick, Log, Mark, Sample
 from ...model.findings import Cause, Readings
 from ...model.load import NO_LOAD, Load
 from ...model.verdicts import SEVERITIES, Confidence, Severity
-from .catalogue import ENTRIES, invalidates_run
 from .confirmation import Proof
 from .resolve import Resolved, Symptom
 

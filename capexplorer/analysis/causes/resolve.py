@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...model.catalogue import DEATHS, ENTRIES
 from ...model.events import FailureSignature, FailureTick, HostFacts, Mark
 from ...model.findings import Cause, Readings
 from ...model.kept_request import BRIEF_TEXT_MOST, RequestBrief
@@ -20,7 +21,6 @@ from ...model.readings import TargetReading
 from ...model.timeline import Timeline
 from ...model.verdicts import Confidence, Severity
 from . import confirmation
-from .catalogue import DEATHS, ENTRIES
 from .classify import SAYS_NO_FDS, by_status, classify
 from .confirmation import ESTABLISHED, TIME_WAIT, Check, Proof, RecentReadings, Ticks
 from .process_ends import oom_kills

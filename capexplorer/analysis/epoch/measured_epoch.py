@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...model.catalogue import invalidates_run
 from ...model.events import Mark
 from ...model.findings import Cause
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..causes.catalogue import invalidates_run
 from ..knee.curve_gates import LEVELS_LEAST
 from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR, Circumstances
 from ..ladder import LadderLevel, Measured, pooled

@@ -1,4 +1,4 @@
-"""One settled level at an offered rate: the arrivals that were due, and what became of them. `rate_level` judges it."""
+"""One settled level at an offered rate: the arrivals that were due, and what became of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME_RATE = 0.02
 
 BIN_ARRIVALS = 240
 """Bins of a ramp with fewer arrivals are pooled with the next ones. So many are needed to show that a rate is served in full
-(`level_state.UNSERVED_MOST`)."""
+(`UNSERVED_MOST`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,8 @@ from typing import TypeVar
 
 from ...model.events import Event, Sample
 from ...model.histogram import LatencyHistogram, merged
-from ...model.intervals import PERCENTILE_VALUES_LEAST
+from ...model.intervals import PERCENTILE_VALUES_LEAST, Latency
 from ...model.level import Level
-from ...model.percentiles import Latency
 from ...model.slice import BATCHES
 from ...model.timeline import Timeline
 

@@ -16,7 +16,7 @@ from ... import __version__
 from ...errors import InputError
 from ...model.events import SCHEMA, Ended, Engine, Event, Header, HostFacts, LevelClosed, LevelOpened, TargetFacts
 from ...model.figures import LevelFigures
-from ...model.percentiles import Latency
+from ...model.intervals import Latency
 from ...toml import nearest
 from ..files import slug
 from .history_session import LADDER_LEAST, History, LevelWriter, Settling, constant_counts

@@ -16,8 +16,8 @@ import msgspec
 
 from ...model.events import EndpointTick, Event, LevelClosed, LevelOpened, Log, Phase, Sample
 from ...model.figures import LevelBin, LevelEndpoint, LevelFigures
+from ...model.intervals import Latency
 from ...model.level import LevelFold, RampFold
-from ...model.percentiles import Latency
 from ...model.slice import EndpointFold
 from .locust_history import Counters, Key, Observation, adds_up
 

@@ -12,9 +12,9 @@ from textual.geometry import Size
 
 from ...model.events import LevelOpened
 from ...model.figures import LevelFigures
+from ...model.intervals import Latency
 from ...model.level_use import level_uses
 from ...model.load import Rate, Users
-from ...model.percentiles import Latency
 from ...model.timeline import BUCKETS, EDGES_MS, Timeline
 from ...report.rows import off_curve
 from ...wording.quantities import latency_title, offered_rate

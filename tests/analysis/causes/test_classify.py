@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from capexplorer.analysis.causes.catalogue import ENTRIES
 from capexplorer.analysis.causes.classify import ERRNOS, classify
 from capexplorer.load.signature import signature_of
+from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import FailureSignature
 
 FILES = sorted((Path(__file__).parents[2] / "data/exceptions").glob("*.json"))

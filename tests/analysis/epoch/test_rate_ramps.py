@@ -15,8 +15,8 @@ from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel, pooled
 from capexplorer.analysis.ladder import LevelPart, Measured
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.intervals import Latency
 from capexplorer.model.load import OfferedFigures
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.moving import ramped_rates
 from lab.simulation.open_queue import OpenRun

@@ -9,7 +9,7 @@ from session.samples import HEADER
 from capexplorer.analysis.knee.degradation import first_endpoint, first_endpoint_at_rates
 from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
-from capexplorer.model.percentiles import Latency
+from capexplorer.model.intervals import Latency
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, EndpointDegradation
 

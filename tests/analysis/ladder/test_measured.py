@@ -11,8 +11,8 @@ import pytest
 from capexplorer.analysis.ladder import LadderLevel, measured_of
 from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelBin, LevelFigures
+from capexplorer.model.intervals import Latency
 from capexplorer.model.level import Level
-from capexplorer.model.percentiles import Latency
 from capexplorer.model.timeline import Timeline
 
 FIGURES = LevelFigures(
