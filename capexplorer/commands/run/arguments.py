@@ -1,55 +1,170 @@
-"""The options of `capexplorer run` as typed values, not yet checked."""
+"""The arguments and options of `capexplorer run`: each is declared once, as a field. Their values are not checked here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any, get_args
+
+import click
 
 from ...model.load import Arrivals
+from .. import shared_options
+from ..shared_options import LocalFile
 
-# -- run arguments -------------------------------------------------------------------------------------------------------------
-# The options of `capexplorer run` as typed values, not yet checked.
+AUTOPILOT_LOADS = ("users", "rate")
+"""The kinds of load that the autopilot may step; the first is the default."""
+
+
+def argument(**settings: Any) -> Any:
+    """A field that is an argument, which may be left out."""
+    return field(default=None, metadata={"parameter": lambda name: click.Argument([name], required=False, **settings)})
+
+
+def option(*flags: str, **settings: Any) -> Any:
+    """A field that is an option. If it is not given: None, of a flag False, of a repeatable one ()."""
+    default = () if settings.get("multiple") else False if settings.get("is_flag") else None
+    return field(default=default, metadata={"parameter": lambda name: click.Option([name, *flags], **settings)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunArguments:
-    """The options of `capexplorer run` as given on the command line."""
+    """As given on the command line."""
 
-    profile: str | None = None
-    """A name or a path; a URL or a curl command as it was typed."""
-    requests: tuple[str, ...] = ()
-    """Paths, curl commands, or files of them."""
-    values: tuple[str, ...] = ()
-    """What `{{NAME}}` in `requests` stands for."""
-    locustfile: Path | None = None
+    profile: str | None = argument(shell_complete=shared_options.profiles)
+    locustfile: Path | None = option("-f", "--locustfile", type=LocalFile(), help="A Locust file; it needs no change.")
+    host: str | None = option("--host", metavar="URL", help="URL of a running service; no target is started.")
+    requests: tuple[str, ...] = option(
+        "--request",
+        multiple=True,
+        metavar="REQUEST",
+        help="In place of a profile, what users request: /PATH, METHOD /PATH [BODY], a curl command, or a file of them (HAR,"
+        " OpenAPI). Repeatable.",
+    )
+    values: tuple[str, ...] = option(
+        "--values",
+        multiple=True,
+        metavar="NAME=VALUES",
+        help="With --request: what {{NAME}} in it stands for, another one for each request: A,B,C or FILE.csv[:COLUMN].",
+    )
+    pid: int | None = option("--pid", type=click.IntRange(min=1), help="With --host: the id of the process to watch.")
+    port_of: int | None = option(
+        "--port-of",
+        type=click.IntRange(1, 65535),
+        metavar="PORT",
+        help="With --host: watch the process that listens on this port.",
+    )
+    watches: tuple[str, ...] = option(
+        "--watch",
+        multiple=True,
+        metavar="NAME=TRANSPORT[:SELECTOR]",
+        help='Also watch this part, here or elsewhere: "db=ssh db1:port 5432". TRANSPORT: here, ssh HOST, docker exec -i NAME,'
+        " any command that gives a shell; SELECTOR: pid N, port N, cgroup PATH, container NAME, unit NAME. A server's own figures"
+        ' follow: "db=here:port 5432 postgres=URL" (or redis=, nginx=, statsd=, prometheus=URL metrics=A,B).',
+    )
+    target_cmd: str | None = option(
+        "--target-cmd", metavar="COMMAND", help='A command that starts the target, e.g. "./server --port {port}".'
+    )
+    compose: Path | None = option(
+        "--compose",
+        type=LocalFile(),
+        metavar="FILE",
+        help="A Compose file whose services are started, watched and removed; ${CAPEXPLORER_PORT} in it is a free port.",
+    )
+    ready: str | None = option(
+        "--ready",
+        metavar="URL",
+        help="With --target-cmd or --compose: /PATH or URL that answers with 2xx or 3xx when the target is ready.",
+    )
+    ready_timeout_s: float | None = option(
+        "--ready-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="With --target-cmd or --compose: seconds until the target must be ready, including compilation; default: 120.",
+    )
+    users: int | None = option("--users", type=click.IntRange(min=0), help="Number of users at the start.")
+    spawn_rate: float | None = option("--spawn-rate", type=float, help="Users started per second; default: each step takes 1 s.")
+    settings: tuple[str, ...] = option(
+        "--set",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A parameter of the target (`capexplorer targets`), of the profile's `params`, or a {KEY} of --target-cmd.",
+    )
+    limits: tuple[str, ...] = option(
+        "--limit", multiple=True, metavar="KEY=VALUE", help="Override the profile's [limits], e.g. target.open_files=64."
+    )
+    label: str | None = option("--label", help="Label stored in the session; default: the git commit of the target's folder.")
+    sessions_dir: Path | None = option(
+        "--sessions-dir", type=click.Path(path_type=Path), help="Folder in which the session is saved."
+    )
+    allow_hosts: tuple[str, ...] = option(
+        "--allow-host",
+        multiple=True,
+        metavar="HOST",
+        help="A host other than loopback that may receive load: an address, or a name and the addresses it resolves to. To"
+        " others, connections of Python's sockets are refused; ctypes, libraries in C and child processes are not checked.",
+    )
+    sandbox: bool = option(
+        "--sandbox",
+        is_flag=True,
+        help="Run load and target in a network that has only loopback, for a locustfile that you do not trust. Files are not"
+        " protected. Linux, with user namespaces.",
+    )
+    baseline: str | None = option(
+        "--baseline", metavar="SESSION", help="Draw the curve of this saved session behind the live one (key b)."
+    )
+    mouse: bool = option(
+        "--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift."
+    )
+    headless: bool = option(
+        "--headless",
+        is_flag=True,
+        help="Without a screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
+    )
+    detach: bool = option(
+        "--detach",
+        is_flag=True,
+        help="In the background, without a screen: prints the session's id when the target is ready. `capexplorer attach`"
+        " shows it.",
+    )
+    plan: str | None = option(
+        "--plan", metavar="PLAN", help='Name of a plan in the profile, or the text of a plan: "10:30s,50:30s,100:30s".'
+    )
+    arrivals: Arrivals | None = option(
+        "--arrivals",
+        type=click.Choice(get_args(Arrivals)),
+        help="How iterations of an offered rate arrive: at random, or evenly; default: the profile's `[users] arrivals`.",
+    )
+    workers: str | None = option(
+        "--workers",
+        metavar="N|auto",
+        help="Run users in N worker processes instead of this one; auto: one less than there are cores, at least 1.",
+    )
+    bind: str | None = option(
+        "--bind", metavar="ADDRESS:PORT", help="Where workers of other machines join (`capexplorer worker`)."
+    )
+    expect_workers: int | None = option(
+        "--expect-workers", type=click.IntRange(min=1), metavar="N", help="With --bind: wait for N workers before the load."
+    )
+    plain_workers: bool = option(
+        "--plain-workers",
+        is_flag=True,
+        help="With --bind: `locust --worker` may join. There is no secret: any client that reaches the port may join.",
+    )
+    keep_bodies: bool = option(
+        "--keep-bodies",
+        is_flag=True,
+        help="At the end, write a bounded sample of whole requests next to the log (ID.requests, without secrets, mode 0600);"
+        " replay shows it.",
+    )
+    autopilot: str | None = option(
+        "--autopilot",
+        type=click.Choice(AUTOPILOT_LOADS),
+        metavar="[users|rate]",
+        help="Start the autopilot: it finds and verifies the knee; `rate`: it finds the capacity as an offered rate.",
+    )
     locust_arguments: tuple[str, ...] = ()
     """What followed `--`."""
-    host: str | None = None
-    users: int | None = None
-    spawn_rate: float | None = None
-    settings: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
-    label: str | None = None
-    sessions_dir: Path | None = None
-    allow_hosts: tuple[str, ...] = ()
-    sandbox: bool = False
-    plan: str | None = None
-    arrivals: Arrivals | None = None
-    """None: the profile's."""
-    autopilot: str | None = None
-    """`users` or `rate`."""
-    target_cmd: str | None = None
-    compose: Path | None = None
-    ready: str | None = None
-    ready_timeout_s: float | None = None
-    pid: int | None = None
-    port_of: int | None = None
-    watches: tuple[str, ...] = ()
-    workers: str | None = None
-    bind: str | None = None
-    expect_workers: int | None = None
-    plain_workers: bool = False
-    keep_bodies: bool = False
 
     @property
     def names_service(self) -> str | None:
@@ -58,14 +173,6 @@ class RunArguments:
         return next((option for option, value in given if value is not None), None)
 
 
-# -- screen options ------------------------------------------------------------------------------------------------------------
-# Options of `run` that only its screen needs.
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenOptions:
-    """As given on the command line."""
-
-    baseline: str | None = None
-    """A saved session whose curve is drawn behind the live one."""
-    mouse: bool = False
+def parameters() -> list[click.Parameter]:
+    """The fields of RunArguments as click declares them."""
+    return [each.metadata["parameter"](each.name) for each in fields(RunArguments) if each.metadata]

@@ -36,7 +36,7 @@ from ...wording.numbers import three_digits
 from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
 from ..afterwards import run_goes_on
 from ..terminal import print_line, printable, require_screen, signals_to
-from .arguments import ScreenOptions
+from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 from .on_screen import HANG_UP, release_input
 
@@ -439,29 +439,29 @@ _LEAST_ADDRESS_SPACE_BYTES = 512 << 20
 ended because a thread could not be started."""
 
 
-def explore(options: RunOptions, screen: ScreenOptions, *, headless: bool, detach: bool = False) -> int:
+def explore(options: RunOptions, asked: RunArguments) -> int:
     """Run until the user, the plan, a signal or a failure ends it. Returns the exit code."""
     driven = options.steps or options.autopilot
-    if headless and not driven and not (options.locustfile and options.follow_shape):
+    if asked.headless and not driven and not (options.locustfile and options.follow_shape):
         raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
-    if detach and not driven and not options.profile.guards.unattended_s:
+    if asked.detach and not driven and not options.profile.guards.unattended_s:
         raise InputError("--detach: needs --plan or --autopilot, or [guards] unattended_s above 0: else it would end at once")
-    if (screen.baseline is not None or screen.mouse) and (headless or detach):
-        raise InputError(f"{'--baseline' if screen.baseline is not None else '--mouse'}: needs the live screen")
-    if not headless and not detach:
+    if (asked.baseline is not None or asked.mouse) and (asked.headless or asked.detach):
+        raise InputError(f"{'--baseline' if asked.baseline is not None else '--mouse'}: needs the live screen")
+    if not asked.headless and not asked.detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
     _check_open_files(options.profile.limits.generator.open_files)
     _check_memory()
-    if detach and (why := run_sockets.why_none()):
+    if asked.detach and (why := run_sockets.why_none()):
         raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
-    if detach:
+    if asked.detach:
         return detached(options, _enter_network)
     _enter_network(options)
-    if headless:
+    if asked.headless:
         return explore_headless(options)
     from .on_screen import explore_on_screen
 
-    return explore_on_screen(options, screen)
+    return explore_on_screen(options, asked)
 
 
 def _enter_network(options: RunOptions) -> None:

@@ -12,7 +12,7 @@ from ...run.options import RunOptions
 from ..compare import baselines
 from ..configured_preferences import own_preferences
 from ..terminal import give_terminal_back, name_of_terminal, signals_to
-from .arguments import ScreenOptions
+from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 
 # -- on screen -----------------------------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ from .assembly import AssembledRun, live_run, report_failure
 HANG_UP = "SIGHUP"
 
 
-def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int:
+def explore_on_screen(options: RunOptions, asked: RunArguments) -> int:
     """Run until the user or a signal ends it or, without a screen, until it ends by itself. Returns the exit code."""
     from ...tui.terminal import own_terminal
 
@@ -33,7 +33,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
             from ...tui.app import ExplorerApp
             from ...tui.feed import LiveFeed
 
-            saved_curves = baselines(screen_options.baseline, options.sessions_dir, live=True)  # read now, before there is load
+            saved_curves = baselines(asked.baseline, options.sessions_dir, live=True)  # read now, before there is load
             run = assembled.run
             own, unattended_s = run.screens.begin(name_of_terminal()), run.controls.setup.unattended_s
             feed = LiveFeed(run, run.timeline_of_events())
@@ -41,7 +41,7 @@ def explore_on_screen(options: RunOptions, screen_options: ScreenOptions) -> int
                 feed,
                 LiveRunActions(own),
                 terminal=terminal,
-                mouse=screen_options.mouse,
+                mouse=asked.mouse,
                 preferences=own_preferences(),
                 requests=run.requests,
                 baselines=saved_curves,
