@@ -24,7 +24,7 @@ from ..probe.machine import HostProbe, cgroup_cpus, cgroup_folders, cpu_model
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from ..probe.procfs import Growth, complete_sum, per_second
 from ..probe.tree import Cpu, Used, core_share
-from ..procs.stat import Stat, stat_in
+from ..procs.processes import Stat, stat_in
 from .messages import RawReading
 
 # -- remote files --------------------------------------------------------------------------------------------------------------

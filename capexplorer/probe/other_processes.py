@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
-from ..procs.stat import Stat, stats
+from ..procs.processes import Stat, stats
 from .tree import descendants
 
 NAMED_FROM_CORES = 0.2

@@ -20,7 +20,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from ..model.readings import PortsReading
-from ..procs.stat import stat_of
+from ..procs.processes import stat_of
 from . import procfs
 from .procfs import numbers, read_once
 from .sockdiag import ESTABLISHED, HOLDING, STATES, TIME_WAIT, Key, SockDiag, ports_between

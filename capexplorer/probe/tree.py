@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..procs.stat import Stat, stat_in, stats
+from ..procs.processes import Stat, stat_in, stats
 from . import procfs
 from .procfs import OUT_OF_FDS, Growth, KeptFile, numbers, per_second
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import TargetError
 from ..paths import PRIVATE_FOLDER
-from .process_tree import is_alive
+from ..procs.processes import is_alive
 
 _NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
 

@@ -37,15 +37,8 @@ from typing import Any, TypeVar
 
 from capexplorer.procs.lines import PIECE_BYTES, LineSplitter, Unsent
 from capexplorer.procs.signals import wake_on
-from capexplorer.target.process_tree import (
-    adopt_orphans,
-    any_left,
-    descendants,
-    die_with_parent,
-    session_of,
-    signal_all,
-    signal_group,
-)
+
+from ..procs.processes import adopt_orphans, any_left, descendants, die_with_parent, session_of, signal_all, signal_group
 
 # -- child ---------------------------------------------------------------------------------------------------------------------
 # Setup of a target's first process between fork and exec: binds it to the supervisor, resets signals, applies its limits.

@@ -28,7 +28,7 @@ from capexplorer.probe.other_processes import (
     process_name,
     snapshot,
 )
-from capexplorer.procs.stat import Stat, stat_of
+from capexplorer.procs.processes import Stat, stat_of
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET, PART = 100, 200, 300

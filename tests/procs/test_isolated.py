@@ -10,7 +10,7 @@ import pytest
 
 from capexplorer.procs import isolated
 
-MODULES = ("isolated", "lines", "signals", "stat")
+MODULES = ("isolated", "lines", "signals", "processes")
 
 
 def printed(folder: Path, program: list[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.procs.stat import Stat, stat_in, stat_of, stats
+from capexplorer.procs.processes import Stat, stat_in, stat_of, stats
 
 STAT = (
     "4242 (py (3) thon) S 17 4242 4242 0 -1 4194304 1200 34 2 0 150 50 30 12 20 0 7 0 987654 24211456 2222 "

@@ -22,12 +22,12 @@ from ...drafting.request_tasks import Request
 from ...errors import InputError
 from ...model.controls import Param
 from ...probe.ports import listening_pid
+from ...procs.processes import is_alive
 from ...profile import READY_TIMEOUT_S, TITLE_MOST, Profile, Task, Users, Wait
 from ...session import redact
 from ...session.files import slug
 from ...target import spec
 from ...target.compose import docker as compose
-from ...target.process_tree import is_alive
 from ...target.spec import ParamSpec, Ready, TargetSpec
 from ...toml import convert, shown
 from ..terminal import ask

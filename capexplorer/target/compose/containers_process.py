@@ -23,8 +23,8 @@ from time import monotonic
 
 from ...errors import TargetError
 from ...procs.lines import PIECE_BYTES, LineSplitter
+from ...procs.processes import is_alive
 from ...procs.signals import wake_on
-from ..process_tree import is_alive
 from .containers import Container, Readiness, changes, described, masked, run_readiness, start_readiness, write
 from .docker import ask, compose_command, error_in, of_project, services_of
 
