@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,12 +18,11 @@ from ..model.events import HostFacts
 from ..model.readings import NeighboursReading, PartReading, TargetReading
 from ..model.watched import PartSpec
 from ..probe import procfs, sockdiag
-from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES, Cgroup
+from ..probe.cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES, Cgroup, cgroup_in
 from ..probe.machine import FILES as HOST_FILES
 from ..probe.machine import HostProbe, cgroup_cpus, cgroup_folders, cpu_model
 from ..probe.other_processes import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
-from ..probe.procfs import Growth, complete_sum, per_second
-from ..probe.tree import Cpu, Used, core_share
+from ..probe.processes import ProcessNow, TreeNow, TreeSums
 from ..procs.processes import Stat, stat_in
 from .messages import RawReading
 
@@ -96,152 +95,45 @@ class RemoteFile:
         """Nothing is open here."""
 
 
-# -- part processes ------------------------------------------------------------------------------------------------------------
-# The processes of a part as a TargetReading, from raw readings: what `probe/target.py` reads on this machine.
-#
-# Sums are None where a reader could not read all processes. A counter's first reading is no growth.
+# -- processes -----------------------------------------------------------------------------------------------------------------
 
 
-_COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "processes_ended"))
+def tree_of(raw: RawReading) -> TreeNow:
+    """The selected processes; without CPU time by their clocks (a shell reads) in clock ticks."""
+    stats = {pid: found for pid in raw.pids if (found := stat_in(raw.files.get(f"/proc/{pid}/stat"))) is not None}
+    threads = {}
+    for path, text in raw.files.items():
+        pid, name = _of_process(path)
+        if pid in stats and name.endswith("/schedstat") and (times := procfs.schedstat(text)) is not None:
+            threads[pid, int(name.split("/")[1])] = times
+    return TreeNow(
+        boot_s=raw.boot,
+        processes={pid: _process_of(raw, pid, stat) for pid, stat in stats.items()},
+        threads=threads,
+        is_whole=raw.whole,
+        ticks_per_s=raw.ticks,
+        page_bytes=raw.page,
+        group_cpu_ns=raw.numbers.get("group_cpu_ns"),
+    )
 
 
-class PartProcesses:
-    """Makes one TargetReading of each raw reading."""
-
-    def __init__(self, files: RemoteFiles, port: int | None = None) -> None:
-        """`port`: where it listens, if it was selected by that."""
-        self._files, self._port = files, port
-        self._cpu = Cpu()
-        self._growth = Growth()
-        self._before: dict[int, int] | None = None
-        """Start time in clock ticks of each process of the latest raw reading, by pid."""
-        self._group: tuple[str, Cgroup] | None = None
-
-    def read(self, raw: RawReading, elapsed_s: float) -> TargetReading | None:
-        """The reading over the `elapsed_s` since the previous one; None if no process is selected, or none was found yet."""
-        stats = {pid: found for pid in raw.pids if (found := stat_in(raw.files.get(f"/proc/{pid}/stat"))) is not None}
-        running = {pid: found for pid, found in stats.items() if not found.has_ended}
-        counters = self._counters(running, elapsed_s)
-        if not running:
-            gone = bool(self._before)
-            self._before = {} if self._before is not None else None
-            return TargetReading(pid=0, alive=False, processes=0, unread=tuple(sorted(_COUNTERS))) if gone else None
-        known = {name: value for name, value in counters.items() if value is not None}
-        self._before = {pid: stat.started_ticks for pid, stat in running.items()}
-        return TargetReading(
-            pid=next(iter(running)),
-            **(self._sums(raw, running, elapsed_s) if raw.whole else {}),
-            **self._of_group(elapsed_s),
-            **_open_files(raw, running),
-            **_accept_queue(raw, self._port),
-            cpus_allowed=_fewer_cpus(raw.numbers.get("cpus_allowed"), raw.cpus),
-            disk_free_bytes=raw.numbers.get("disk_free_bytes"),
-            unread=tuple(sorted(_COUNTERS - known.keys())),
-            **known,
-        )
-
-    def _counters(self, running: Mapping[int, Stat], elapsed_s: float) -> dict[str, Any]:
-        faults = [self._growth(("faults", pid, stat.started_ticks), stat.major_faults) for pid, stat in running.items()]
-        known = [growth for growth in faults if growth is not None]
-        now, before = {(pid, stat.started_ticks) for pid, stat in running.items()}, self._before
-        return {
-            "major_faults_per_s": per_second(sum(known), elapsed_s) if known else None,
-            "oom_kills": self._group[1].oom_kills() if self._group is not None else None,
-            "processes_started": None if before is None else len(now - set(before.items())),
-            "processes_ended": None if before is None else len(set(before.items()) - now),
-        }
-
-    def _sums(self, raw: RawReading, running: Mapping[int, Stat], elapsed_s: float) -> dict[str, Any]:
-        threads = list(self._threads(raw, running))
-        read_bytes, written_bytes = self._disk_bytes(raw, running)
-        return {
-            "processes": len(running),
-            "threads": sum(stat.threads for stat in running.values()),
-            "cpu_ratio": per_second(self._cpu_ns(raw, running), elapsed_s, 1e9),
-            "busiest_thread_ratio": core_share(max(threads), elapsed_s) if threads else None,
-            "run_delay_ratio": per_second(sum(each.run_delay_ns for each in threads), elapsed_s, 1e9) if threads else None,
-            "rss_bytes": sum(stat.rss_pages for stat in running.values()) * raw.page,
-            "read_bytes_per_s": per_second(read_bytes, elapsed_s),
-            "written_bytes_per_s": per_second(written_bytes, elapsed_s),
-        }
-
-    def _cpu_ns(self, raw: RawReading, running: Mapping[int, Stat]) -> int | None:
-        """CPU time of all processes, including ended children; in clock ticks if a shell reads. That of their own control group
-        includes processes that nobody has waited for."""
-        of_group = self._growth(("group", next(iter(running))), raw.numbers.get("group_cpu_ns"))
-        tick_ns = 1e9 / raw.ticks
-        used: dict[int, Used] = {}
-        for pid, stat in running.items():
-            own_ns = raw.numbers.get(f"cpu_ns:{pid}", round(stat.own_ticks * tick_ns))
-            used[pid] = Used(own_ns, round(stat.reaped_ticks * tick_ns), stat.started_ticks / raw.ticks)
-        of_tree = self._cpu.grown_ns(used, raw.boot)
-        return of_tree if of_group is None else of_group
-
-    def _threads(self, raw: RawReading, running: Mapping[int, Stat]) -> Iterator[procfs.Schedule]:
-        """Growth of each thread that was in the previous raw reading, too."""
-        for path, text in raw.files.items():
-            pid, name = _of_process(path)
-            now = procfs.schedstat(text) if pid in running and name.endswith("/schedstat") else None
-            if now is None:
-                continue
-            grown = [self._growth((path, running[pid].started_ticks, index), value) for index, value in enumerate(now)]
-            on_cpu_ns, run_delay_ns, slices = grown
-            if on_cpu_ns is not None and run_delay_ns is not None and slices is not None and (on_cpu_ns or not slices):
-                yield procfs.Schedule(on_cpu_ns, run_delay_ns, slices)
-
-    def _disk_bytes(self, raw: RawReading, running: Mapping[int, Stat]) -> tuple[int | None, int | None]:
-        """(read from, written to) storage; None if access is denied, and if a process ended, since its parent inherits its
-        counts."""
-        grown: list[list[int | None]] = [[], []]
-        for pid, stat in running.items():
-            table = procfs.colon_table(raw.files.get(f"/proc/{pid}/io"))
-            for index, name in enumerate(("read_bytes", "write_bytes")):
-                growth = self._growth((name, pid, stat.started_ticks), table.get(name))
-                grown[index] += [None] if name not in table else [] if growth is None else [growth]
-        lost = set((self._before or {}).items()) - {(pid, stat.started_ticks) for pid, stat in running.items()}
-        if lost or not grown[0]:
-            return None, None
-        return complete_sum(grown[0]), complete_sum(grown[1])
-
-    def _of_group(self, elapsed_s: float) -> dict[str, Any]:
-        if self._group is None:
-            return {}
-        group = self._group[1]
-        return {
-            "throttled_ratio": group.throttled_ratio(elapsed_s),
-            "cpu_pressure_ratio": group.pressure_ratio("cpu", elapsed_s),
-            "memory_pressure_ratio": group.pressure_ratio("memory", elapsed_s),
-            "memory_limit_bytes": group.memory_limit_bytes(),
-        }
-
-    def read_cgroup(self, proc_cgroup: str) -> None:
-        """Read the control groups that /proc/PID/cgroup names: raw readings have their files from now on."""
-        if self._group is None or self._group[0] != proc_cgroup:
-            cpu, memory = (list(dict.fromkeys(cgroup_folders(proc_cgroup, name))) for name in ("cpu", "memory"))
-            self._group = proc_cgroup, Cgroup(cpu, memory, self._files.open)
+def _process_of(raw: RawReading, pid: int, stat: Stat) -> ProcessNow:
+    limit = raw.numbers.get(f"fds_limit:{pid}")
+    if limit is None:
+        limit = procfs.soft_limit_of_open_files(raw.files.get(f"/proc/{pid}/limits"))
+    return ProcessNow(
+        stat=stat,
+        own_ns=raw.numbers.get(f"cpu_ns:{pid}", round(stat.own_ticks * 1e9 / raw.ticks)),
+        fds=raw.numbers.get(f"fds:{pid}"),
+        fds_limit=None if limit is None or limit < 0 else limit,
+        io=procfs.colon_table(raw.files.get(f"/proc/{pid}/io")),
+    )
 
 
 def _of_process(path: str) -> tuple[int, str]:
     """(pid, rest) of a path below /proc/PID; pid 0 for any other path."""
     parts = path.split("/", 3)
     return (int(parts[2]), parts[3]) if len(parts) == 4 and parts[2].isdecimal() else (0, "")
-
-
-def _open_files(raw: RawReading, running: Mapping[int, Stat]) -> dict[str, Any]:
-    """The sum, and the figures of the process nearest to its limit."""
-    each = [(raw.numbers.get(f"fds:{pid}"), _limit(raw, pid)) for pid in running]
-    known = [(fds, limit) for fds, limit in each if fds is not None]
-    if len(known) < len(each):
-        return {"fds_limit": min((limit for _, limit in each if limit is not None), default=None)}
-    fullest, limit = max(known, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[0]))
-    return {"fds": sum(fds for fds, _ in known), "fds_fullest": fullest, "fds_limit": limit}
-
-
-def _limit(raw: RawReading, pid: int) -> int | None:
-    limit = raw.numbers.get(f"fds_limit:{pid}")
-    if limit is None:
-        return procfs.soft_limit_of_open_files(raw.files.get(f"/proc/{pid}/limits"))
-    return limit if limit >= 0 else None
 
 
 def _accept_queue(raw: RawReading, port: int | None) -> dict[str, Any]:
@@ -296,7 +188,9 @@ class PartProbe:
         self._watch = watch
         self._files = RemoteFiles()
         self._host = HostProbe(self._files.open, self._is_block_device)
-        self._processes = PartProcesses(self._files, watch.port)
+        self._sums, self._runs = TreeSums(), False
+        self._cgroup: tuple[str, Cgroup] | None = None
+        """With the text of /proc/PID/cgroup that names it."""
         self._facts_text: dict[str, str | None] = {}
         self._facts_requested = False
         self._groups = ""
@@ -339,7 +233,7 @@ class PartProbe:
         self._keep_facts(raw)
         before, self._before = self._before, raw
         elapsed_s = raw.boot - before.boot if before is not None else 0.0
-        host, target = self._host.read(elapsed_s), self._processes.read(raw, elapsed_s)
+        host, target = self._host.read(elapsed_s), self._target(raw, elapsed_s)
         if before is None or elapsed_s <= 0:
             return None
         used = None if raw.cpu is None or before.cpu is None else raw.cpu - before.cpu
@@ -350,6 +244,22 @@ class PartProbe:
             host=host,
             neighbours=self._neighbours(raw, cores_of_others(host.cpu_ratio, ours)),
             reader_cpu_ratio=None if used is None else used / elapsed_s,
+        )
+
+    def _target(self, raw: RawReading, elapsed_s: float) -> TargetReading | None:
+        """Its processes, once more after they have ended; None if there are none."""
+        group = self._cgroup[1] if self._cgroup is not None else None
+        found = self._sums.read(tree_of(raw), elapsed_s, group.oom_kills() if group is not None else None)
+        ran, self._runs = self._runs, found.alive
+        if not found.alive:
+            return found if ran else None
+        of_group = group.ratios(elapsed_s) | {"memory_limit_bytes": group.memory_limit_bytes()} if group is not None else {}
+        return msgspec.structs.replace(
+            found,
+            **of_group,
+            **_accept_queue(raw, self._watch.port),
+            cpus_allowed=_fewer_cpus(raw.numbers.get("cpus_allowed"), raw.cpus),
+            disk_free_bytes=raw.numbers.get("disk_free_bytes"),
         )
 
     def _without_reused_pid(self, raw: RawReading) -> RawReading:
@@ -372,8 +282,9 @@ class PartProbe:
         self._facts_text |= {path: raw.files[path] for path in once if path in raw.files}
         self._facts_requested = True
         groups = raw.files.get(f"/proc/{raw.pids[0]}/cgroup") if raw.pids else None
-        if self._groups and any(path in raw.files for path in cgroup_files(self._groups)):
-            self._processes.read_cgroup(self._groups)
+        is_new = self._cgroup is None or self._cgroup[0] != self._groups
+        if self._groups and is_new and any(path in raw.files for path in cgroup_files(self._groups)):
+            self._cgroup = self._groups, cgroup_in(self._groups, self._files.open)
         if groups is not None:
             self._groups = groups
 

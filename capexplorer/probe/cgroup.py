@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from . import procfs
 from .machine import NO_LIMIT_BYTES, cgroup_folders
@@ -50,11 +49,16 @@ class Cgroup:
         limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
         return min((limit for limit in limits if limit < NO_LIMIT_BYTES), default=None)
 
-    def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
+    def pressure_ratio(self, name: str, elapsed_s: float) -> float | None:
         """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and at the first call."""
         stalled = [procfs.pressure_us(file.read(), "some") for file in self._pressures[name]]
         ratio = per_second(self._growth(name, stalled[0] if stalled else None), elapsed_s, 1e6)
         return None if ratio is None else min(ratio, 1.0)
+
+    def ratios(self, elapsed_s: float) -> dict[str, float | None]:
+        """The shares of the tick, by their fields of TargetReading."""
+        pressures = {f"{name}_pressure_ratio": self.pressure_ratio(name, elapsed_s) for name in self._pressures}
+        return {"throttled_ratio": self.throttled_ratio(elapsed_s), **pressures}
 
     def close(self) -> None:
         """Close the files."""
@@ -91,11 +95,15 @@ class _Quota:
                 file.close()
 
 
+def cgroup_in(proc_cgroup: str | None, open_file: OpenFile = KeptFile) -> Cgroup:
+    """The control groups that /proc/PID/cgroup names."""
+    cpu, memory = (dict.fromkeys(cgroup_folders(proc_cgroup, controller)) for controller in ("cpu", "memory"))  # each once
+    return Cgroup(list(cpu), list(memory), open_file)
+
+
 def cgroup_of(pid: int) -> Cgroup:
-    """The control groups of a process."""
-    groups = read_once(f"/proc/{pid}/cgroup")
-    cpu, memory = (dict.fromkeys(cgroup_folders(groups, controller)) for controller in ("cpu", "memory"))  # without duplicates
-    return Cgroup(list(cpu), list(memory))
+    """The control groups of a process here."""
+    return cgroup_in(read_once(f"/proc/{pid}/cgroup"))
 
 
 def _opened(open_file: OpenFile, paths: Iterable[str]) -> list[TextFile]:

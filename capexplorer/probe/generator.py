@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import resource
 import time
-from pathlib import Path
 
 from ..model.readings import GeneratorReading
 from . import procfs
-from .procfs import Growth, KeptFile, per_second
-from .tree import Thread, core_share
+from .processes import Schedules, core_share
+from .procfs import Growth, KeptFile, per_second, read_once
 
 # -- syscalls ------------------------------------------------------------------------------------------------------------------
 # Readings of a process by one system call each. They need no descriptor, so they work under EMFILE.
@@ -28,22 +27,14 @@ def open_files(pid: int | str) -> int | None:
         return None
 
 
-def soft_limit_of_open_files(pid: int, otherwise: int | None) -> int | None:
+def soft_limit_of_open_files(pid: int) -> int | None:
     """The limit of a process, None if it is unlimited. Where the call is not permitted, as for nginx's workers, it is read from
-    /proc, which takes a descriptor; `otherwise` is returned if that fails, too."""
+    /proc, which takes a descriptor."""
     try:
         soft = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
     except OSError:
-        text = _limits(pid)
-        return otherwise if text is None else procfs.soft_limit_of_open_files(text)
+        return procfs.soft_limit_of_open_files(read_once(f"/proc/{pid}/limits"))
     return None if soft == resource.RLIM_INFINITY else soft
-
-
-def _limits(pid: int) -> str | None:
-    try:
-        return Path(f"/proc/{pid}/limits").read_text()
-    except OSError:
-        return None
 
 
 def cpus_allowed(pid: int) -> int | None:
@@ -74,23 +65,25 @@ class GeneratorProbe:
     """Reads one GeneratorReading per tick. Threads are given by their native ids; None: there is no such thread."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, pump_tid: int | None) -> None:
-        self._load, self._screen, self._recorder = (
-            Thread(f"/proc/self/task/{tid}/schedstat") if tid is not None else None for tid in (load_tid, screen_tid, pump_tid)
-        )
+        tids = {"load": load_tid, "screen": screen_tid, "recorder": pump_tid}
+        self._threads = {name: KeptFile(f"/proc/self/task/{tid}/schedstat") for name, tid in tids.items() if tid is not None}
+        self._schedules = Schedules()
         self._statm = KeptFile("/proc/self/statm")
         self._growth = Growth()
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None) -> GeneratorReading:
         """The generator over the last `elapsed_s`. `lag_ms` is the loop lag that the load room measured: p50, p99, max."""
-        load, screen, recorder = (each.read() if each else None for each in (self._load, self._screen, self._recorder))
+        read = {name: procfs.schedstat(file.read()) for name, file in self._threads.items()}
+        grown = self._schedules.grown({name: each for name, each in read.items() if each is not None})
+        load = grown.get("load")
         process_ns = self._growth("process", time.process_time_ns())
         rss_pages = procfs.statm_rss_pages(self._statm.read())
         lag_p50, lag_p99, lag_max = lag_ms or (None, None, None)
         return GeneratorReading(
             cpu_ratio=core_share(load, elapsed_s),
             run_delay_ratio=per_second(load.run_delay_ns, elapsed_s, 1e9) if load else None,
-            screen_cpu_ratio=core_share(screen, elapsed_s),
-            recorder_cpu_ratio=core_share(recorder, elapsed_s),
+            screen_cpu_ratio=core_share(grown.get("screen"), elapsed_s),
+            recorder_cpu_ratio=core_share(grown.get("recorder"), elapsed_s),
             process_cpu_ratio=per_second(process_ns, elapsed_s, 1e9),
             rss_bytes=None if rss_pages is None else rss_pages * PAGE_BYTES,
             fds=open_files("self"),
@@ -102,6 +95,5 @@ class GeneratorProbe:
 
     def close(self) -> None:
         """Close the files."""
-        for each in (self._load, self._screen, self._recorder, self._statm):
-            if each is not None:
-                each.close()
+        for each in (*self._threads.values(), self._statm):
+            each.close()

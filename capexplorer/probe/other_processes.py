@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..model.readings import NeighboursReading
-from ..procs.processes import Stat, stats
-from .tree import descendants
+from ..procs.processes import Stat, descendants, stats
 
 NAMED_FROM_CORES = 0.2
 """CPU use of other processes, in cores, from which their names are read."""

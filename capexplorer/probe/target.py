@@ -1,25 +1,44 @@
-"""Readings of the target: a process and its descendants. CPU ratios are in cores. A sum is None if one process cannot be read."""
+"""Readings of the target: a process and its descendants here, by files that stay open, so that EMFILE does not end them.
+
+A process is identified by its open files: reads fail when it has ended, even if another process has its pid. A process stays in
+the tree until it ends, also if its parent ends first.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
+import signal
+import struct
+import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
 from ..model.readings import TargetReading
+from ..procs.processes import Stat, descendants, stat_in, stats
 from . import procfs
 from .cgroup import cgroup_of
 from .generator import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
-from .procfs import Growth, KeptFile, complete_sum, per_second
-from .tree import Cpu, Process, Threads, Tree, core_share
+from .processes import ProcessNow, TreeNow, TreeSums
+from .procfs import OUT_OF_FDS, KeptFile, Schedule, numbers
+
+_THREADS_MOST = 512
+"""Threads of a target whose files are kept open; fewer if that would take more than an eighth of this process's descriptors."""
+
+_SCAN_EVERY_S = 3.0
+"""Interval at which children of threads other than the first are looked for: a file per thread, or a walk over all processes,
+costs too much for every tick."""
 
 _SLOW_EVERY_S = 5.0
 """Seconds between readings of values that change slowly; reading them each second would add 60 bytes per second to the log."""
 
-_COUNTERS = frozenset(("major_faults_per_s", "oom_kills", "processes_started", "processes_ended"))
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class TargetProbe:
@@ -28,13 +47,8 @@ class TargetProbe:
     def __init__(self, pid: int, port: int | None = None) -> None:
         self.pid = pid
         self.port = port
-        self._tree = Tree(pid)
-        self._limits = KeptFile(f"/proc/{pid}/limits")
+        self._tree, self._sums = Tree(pid), TreeSums()
         self._cgroup = cgroup_of(pid)
-        self._cpu = Cpu()
-        self._threads = Threads()
-        self._growth = Growth()
-        self._lost_before = 0
         self._since_slow_s = _SLOW_EVERY_S
 
     @property
@@ -44,119 +58,281 @@ class TargetProbe:
 
     def read(self, elapsed_s: float, accept_queue: tuple[int, int | None] | None = None) -> TargetReading:
         """The tree over the last `elapsed_s`. `accept_queue`: connections that wait on its port, and how many may wait."""
-        self._tree.refresh(elapsed_s)
-        counters = self._counters(elapsed_s)
-        running = [process for process in self._tree.members.values() if process.running]
-        if self._tree.root.waits_for_fd:
-            found = TargetReading(pid=self.pid, alive=os.path.exists(f"/proc/{self.pid}"))
-        elif not running:
-            found = TargetReading(pid=self.pid, alive=False, processes=0)
-        else:
-            found = self._running(running, elapsed_s, accept_queue or (None, None))
-        known = {name: value for name, value in counters.items() if value is not None}
+        ended = self._tree.refresh(elapsed_s)
+        found = self._sums.read(self._tree.now(), elapsed_s, self._cgroup.oom_kills())
+        details = self._details(elapsed_s, accept_queue or (None, None)) if found.alive else {}
+        endings = Counter(each for each in ended if each is not None)
         return msgspec.structs.replace(
-            found, ended_by=_counted(self._tree.ended), unread=tuple(sorted(_COUNTERS - known.keys())), **known
+            found, pid=self.pid, alive=self._tree.root_runs, ended_by=dict(sorted(endings.items())), **details
         )
 
-    def _counters(self, elapsed_s: float) -> dict[str, float | None]:
-        """Growth since the last call; None where it was not measured."""
-        stats = {process.pid: process.stat for process in self._tree.members.values() if process.stat and process.running}
-        faults = [self._growth(("faults", pid), stat.major_faults) for pid, stat in stats.items()]
-        known = [growth for growth in faults if growth is not None] or ([] if faults else [0])
-        faults_per_s = per_second(sum(known), elapsed_s) if known and self._tree.complete else None
-        return {
-            "major_faults_per_s": faults_per_s,
-            "oom_kills": self._cgroup.oom_kills(),
-            "processes_started": self._tree.started,
-            "processes_ended": None if self._tree.root.waits_for_fd else len(self._tree.ended),
-        }
-
-    def _running(
-        self, running: Sequence[Process], elapsed_s: float, accept_queue: tuple[int | None, int | None]
-    ) -> TargetReading:
-        fullest, limit = self._fullest(running)
-        queue, backlog = accept_queue
-        memory_limit, disk_free = self._memory_limit_and_free_disk(elapsed_s)
-        return msgspec.structs.replace(
-            self._sums(running, elapsed_s) if self._tree.complete else TargetReading(pid=self.pid),
-            alive=self._tree.root.running,
-            cpus_allowed=cpus_allowed(self.pid),
-            throttled_ratio=self._cgroup.throttled_ratio(elapsed_s),
-            cpu_pressure_ratio=self._cgroup.pressure_ratio("cpu", elapsed_s),
-            memory_pressure_ratio=self._cgroup.pressure_ratio("memory", elapsed_s),
-            memory_limit_bytes=memory_limit,
-            disk_free_bytes=disk_free,
-            fds_fullest=fullest if self._tree.complete else None,
-            fds_limit=limit,
-            listen_queue=queue,
-            listen_backlog=backlog,
-        )
-
-    def _memory_limit_and_free_disk(self, elapsed_s: float) -> tuple[int | None, int | None]:
-        """Both in bytes, every `_SLOW_EVERY_S`; None in between."""
+    def _details(self, elapsed_s: float, accept_queue: tuple[int | None, int | None]) -> dict[str, Any]:
         self._since_slow_s += elapsed_s
-        if self._since_slow_s < _SLOW_EVERY_S:
-            return None, None
-        self._since_slow_s = 0.0
-        return self._cgroup.memory_limit_bytes(), disk_free_bytes(self.pid)
-
-    def _fullest(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """(open files, limit) of the process nearest to its limit. The root's limit stands for one that may not be read."""
-        root_limit = procfs.soft_limit_of_open_files(self._limits.read())
-        each = [(open_files(process.pid), soft_limit_of_open_files(process.pid, root_limit)) for process in running]
-        known = [(fds, limit) for fds, limit in each if fds is not None]
-        if len(known) < len(each):
-            return None, root_limit
-        return max(known, key=lambda pair: (pair[0] / pair[1] if pair[1] else 0.0, pair[0]))
-
-    def _sums(self, running: Sequence[Process], elapsed_s: float) -> TargetReading:
-        """Sums over the tree; None while a process of it could not be opened."""
-        stats = [process.stat for process in running if process.stat is not None]
-        threads = self._threads.read({process.pid: process.stat.threads for process in running if process.stat is not None})
-        read_bytes, written_bytes = self._disk_bytes(running)
-        return TargetReading(
-            pid=self.pid,
-            processes=len(stats),
-            threads=sum(stat.threads for stat in stats),
-            cpu_ratio=per_second(self._cpu_ns(threads or []), elapsed_s, 1e9),
-            busiest_thread_ratio=core_share(max(threads, default=None), elapsed_s) if threads else None,
-            run_delay_ratio=per_second(sum(thread.run_delay_ns for thread in threads), elapsed_s, 1e9) if threads else None,
-            rss_bytes=sum(stat.rss_pages for stat in stats) * PAGE_BYTES,
-            fds=complete_sum([open_files(process.pid) for process in running]),
-            read_bytes_per_s=per_second(read_bytes, elapsed_s),
-            written_bytes_per_s=per_second(written_bytes, elapsed_s),
-        )
-
-    def _cpu_ns(self, threads: Sequence[procfs.Schedule]) -> int | None:
-        """CPU time of the tree, including ended children; None if it is stale: it does not grow although threads ran."""
-        used = {process.pid: process.used() for process in self._tree.members.values()}
-        measured = {pid: each for pid, each in used.items() if each is not None}
-        grown = self._cpu.grown_ns(measured, time.clock_gettime(time.CLOCK_BOOTTIME)) if measured else None
-        return None if grown == 0 and any(thread.slices for thread in threads) else grown
-
-    def _disk_bytes(self, running: Sequence[Process]) -> tuple[int | None, int | None]:
-        """(read from, written to) storage. None in a tick in which a child ends, and in the next: its parent inherits its
-        counts."""
-        grown: list[list[int]] = [[], []]
-        denied = False
-        for process in running:
-            now = procfs.colon_table(process.io.read())
-            for index, name in enumerate(("read_bytes", "write_bytes")):
-                denied = denied or name not in now
-                growth = self._growth((name, process.pid), now.get(name))
-                grown[index] += [] if growth is None else [growth]
-        settled = not self._tree.lost and not self._lost_before
-        self._lost_before = self._tree.lost
-        if denied or not settled or not grown[0]:
-            return None, None
-        return sum(grown[0]), sum(grown[1])
+        if is_due := self._since_slow_s >= _SLOW_EVERY_S:
+            self._since_slow_s = 0.0
+        return {
+            **self._cgroup.ratios(elapsed_s),
+            "cpus_allowed": cpus_allowed(self.pid),
+            "memory_limit_bytes": self._cgroup.memory_limit_bytes() if is_due else None,
+            "disk_free_bytes": disk_free_bytes(self.pid) if is_due else None,
+            "listen_queue": accept_queue[0],
+            "listen_backlog": accept_queue[1],
+        }
 
     def close(self) -> None:
         """Close all files."""
-        for each in (self._tree, self._limits, self._cgroup, self._threads):
+        self._tree.close()
+        self._cgroup.close()
+
+
+class Threads:
+    """The scheduling times of all threads of a changing set of processes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], KeptFile] = {}
+        self._most = min(_THREADS_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+
+    def read(self, counts: Mapping[int, int]) -> dict[tuple[int, int], Schedule]:
+        """By pid and thread id; `counts`: number of threads by pid. Empty: there are too many to keep open, or they cannot be
+        listed or opened."""
+        there: set[tuple[int, int]] = set()
+        for pid, count in counts.items():
+            listed = self._listed(pid, count)
+            if listed is None:
+                return {}
+            there |= listed
+        for key in self._kept.keys() - there:
+            self._kept.pop(key).close()
+        if len(there) > self._most:
+            return {}
+        for pid, tid in there - self._kept.keys():
+            self._kept[pid, tid] = KeptFile(f"/proc/{pid}/task/{tid}/schedstat")
+        texts = {key: file.read() for key, file in self._kept.items()}
+        if any(file.waits_for_fd for file in self._kept.values()):
+            return {}
+        for key in [key for key, text in texts.items() if text is None]:  # ended since it was listed
+            self._kept.pop(key).close()
+        return {key: found for key, text in texts.items() if (found := procfs.schedstat(text)) is not None}
+
+    def _listed(self, pid: int, count: int) -> set[tuple[int, int]] | None:
+        """(pid, tid) of a process's threads. If no descriptor is left to list them, the open ones are used if their number is
+        right."""
+        try:
+            return {(pid, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
+        except OSError as error:
+            held = {key for key in self._kept if key[0] == pid}
+            return held if error.errno in OUT_OF_FDS and len(held) == count else None
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._kept.values():
+            file.close()
+
+
+class Process:
+    """One process. `stat` is as of the last `refresh`."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._stat = KeptFile(f"/proc/{pid}/stat")
+        self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
+        self._io = KeptFile(f"/proc/{pid}/io")
+        self._ending = ProcessEnding(pid)
+        self.stat: Stat | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read `stat`; it is None if the process has ended and its parent has waited for it."""
+        self.stat = stat_in(self._stat.read())
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended; a zombie has."""
+        return self.stat is not None and not self.stat.has_ended
+
+    @property
+    def waits_for_fd(self) -> bool:
+        """Whether it could not be opened since no descriptor was left."""
+        return self._stat.waits_for_fd
+
+    def ended_by(self) -> str | None:
+        """`SIGKILL` or `exit 1`, of a process that has ended; None if that is unknown."""
+        status = self._ending.wait_status()
+        if status is None and self.stat is not None:
+            status = self.stat.wait_status or None  # 0 is also shown to processes without permission
+        return None if status is None else described(status)
+
+    @property
+    def children(self) -> list[int] | None:
+        """Pids that its first thread started; None where the kernel does not list them."""
+        text = self._children.read()
+        return None if text is None else [int(pid) for pid in text.split()]
+
+    def now(self, stat: Stat) -> ProcessNow:
+        """The rest that is read of it. CPU time by its clock in nanoseconds: `stat` has ticks of 10 ms."""
+        own_ns = None
+        with suppress(OSError):  # it has ended
+            own_ns = time.clock_gettime_ns(~self.pid << 3 | 2)  # clock_getcpuclockid(3)
+        io = procfs.colon_table(self._io.read())
+        return ProcessNow(stat, own_ns, open_files(self.pid), soft_limit_of_open_files(self.pid), io)
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in (self._stat, self._children, self._io, self._ending):
             each.close()
 
 
-def _counted(endings: Sequence[str | None]) -> dict[str, int]:
-    """Number of processes by how they ended, where that is known."""
-    return dict(sorted(Counter(ending for ending in endings if ending is not None).items()))
+class Tree:
+    """The target's processes now, parents before their children."""
+
+    def __init__(self, pid: int) -> None:
+        self._root = Process(pid)
+        self.members = {pid: self._root}
+        self._threads = Threads()
+        self._is_whole = True
+        """False if a process of the tree could not be opened (EMFILE)."""
+        self._since_scan_s = _SCAN_EVERY_S
+
+    @property
+    def root_runs(self) -> bool:
+        """Whether its first process runs."""
+        return os.path.exists(f"/proc/{self._root.pid}") if self._root.waits_for_fd else self._root.running
+
+    def refresh(self, elapsed_s: float) -> list[str | None]:
+        """Remove processes that ended, add new ones. Returns how those ended that ran at the last refresh; see
+        `Process.ended_by`."""
+        ran = [process for process in self.members.values() if process.running]
+        for process in self.members.values():
+            process.refresh()
+        ended = [process.ended_by() for process in ran if not process.running]
+        for process in [each for each in self.members.values() if each.stat is None and each is not self._root]:
+            self.members.pop(process.pid).close()
+        self._is_whole = not self._root.waits_for_fd
+        self._since_scan_s += elapsed_s
+        if self._since_scan_s >= _SCAN_EVERY_S:
+            self._since_scan_s = 0.0
+            self._adopt_all()
+        queue = list(self.members.values())
+        for process in queue:
+            queue += self._adopt(process.children or [])
+        return ended
+
+    def now(self) -> TreeNow:
+        """What is read of its processes as of the last refresh."""
+        boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        processes = {pid: each.now(each.stat) for pid, each in self.members.items() if each.stat is not None}
+        threads = self._threads.read({pid: each.stat.threads for pid, each in processes.items() if not each.stat.has_ended})
+        return TreeNow(boot_s, processes, threads, self._is_whole, _TICKS_PER_S, PAGE_BYTES)
+
+    def _adopt_all(self) -> None:
+        """Add children of all threads; where the kernel lists no children, by a walk over all processes."""
+        if self._root.children is None:
+            with suppress(OSError):
+                self._adopt(descendants(set(self.members), {pid: each.parent for pid, each in stats().items()}))
+            return
+        for pid in list(self.members):
+            for thread in _listed(f"/proc/{pid}/task"):
+                self._adopt(numbers(f"/proc/{pid}/task/{thread}/children"))
+
+    def _adopt(self, pids: list[int]) -> list[Process]:
+        """Add the processes of `pids` that are new; returns those that could be opened."""
+        new = []
+        for pid in pids:
+            if pid in self.members:
+                continue
+            process = Process(pid)
+            if process.stat is None:
+                process.close()
+                self._is_whole = self._is_whole and not os.path.exists(f"/proc/{pid}")
+                continue
+            self.members[pid] = process
+            new.append(process)
+        return new
+
+    def close(self) -> None:
+        """Close all files."""
+        for process in self.members.values():
+            process.close()
+        self._threads.close()
+
+
+def _listed(folder: str) -> list[str]:
+    """Names in a folder; empty if it is gone or cannot be opened."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+# -- ending --------------------------------------------------------------------------------------------------------------------
+# How a process that is not our child ended: by a signal, or with an exit code.
+#
+# After its parent has waited for it, a pidfd that was opened earlier gives the status (PIDFD_GET_INFO with PIDFD_INFO_EXIT, since
+# Linux 6.15). Until then /proc/PID/stat gives it, on any kernel. Where neither works the status is None; it is never guessed.
+
+
+_INFO = struct.Struct("=Q52xi")
+"""struct pidfd_info, first version: mask, ids, exit_code."""
+_GET_INFO = 3 << 30 | _INFO.size << 16 | 0xFF << 8 | 11
+_EXIT = 1 << 3
+
+
+class ProcessEnding:
+    """How one process ended. To be created while the process runs."""
+
+    def __init__(self, pid: int) -> None:
+        self._fd: int | None = None
+        try:
+            self._fd = os.pidfd_open(pid)
+        except (OSError, AttributeError):  # gone, EMFILE, or a C library without it
+            pass
+
+    def wait_status(self) -> int | None:
+        """As waitpid returns it; None until the parent has waited for the process, and where the kernel does not report it."""
+        if self._fd is None:
+            return None
+        info = bytearray(_INFO.pack(_EXIT, 0))
+        try:
+            fcntl.ioctl(self._fd, _GET_INFO, info, True)
+        except OSError:
+            return None
+        mask, status = _INFO.unpack(info)
+        return int(status) if mask & _EXIT else None
+
+    def close(self) -> None:
+        """Close the descriptor. May be called twice."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def described(wait_status: int) -> str:
+    """`SIGKILL`, or `exit 1`."""
+    if not os.WIFSIGNALED(wait_status):
+        return f"exit {os.WEXITSTATUS(wait_status)}"
+    number = os.WTERMSIG(wait_status)
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
+# -- program -------------------------------------------------------------------------------------------------------------------
+# The file name of a process's executable. Some bottlenecks apply only to certain interpreters (`gil_bound`).
+
+
+def program_of(pid: int) -> str | None:
+    """Such as `python3.11` or `nginx`; None if the process has ended, or is another user's."""
+    path = _executable(pid)
+    return os.path.basename(path.removesuffix(" (deleted)")) or None if path else None
+
+
+def _executable(pid: int) -> str | None:
+    if sys.platform == "linux":
+        try:
+            return os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            return None
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).exe())
+    except (psutil.Error, OSError):
+        return None

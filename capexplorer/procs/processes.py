@@ -11,7 +11,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -159,12 +159,17 @@ def signal_all(group: int, number: int, others: Iterable[int] = ()) -> None:
             os.kill(pid, number)
 
 
-def descendants() -> list[int]:
-    """The pids of all processes below this one except zombies (Linux)."""
-    return members(())
+def descendants(pids: set[int], parents: Mapping[int, int]) -> list[int]:
+    """All descendants of `pids`, parents before children; `parents`: parent's pid by pid."""
+    below: list[int] = []
+    found = set(pids)
+    while generation := [pid for pid, parent in parents.items() if parent in found and pid not in found]:
+        below += generation
+        found.update(generation)
+    return below
 
 
-def members(others: Iterable[int]) -> list[int]:
+def members(others: Iterable[int] = ()) -> list[int]:
     """The pids of all processes below this one except zombies, the sessions of `others`, and what is below those (Linux).
 
     A daemon that left such a session and lost its parent cannot be distinguished: it counts as a member.

@@ -17,7 +17,7 @@ from ..model.controls import Param
 from ..model.events import Event, Target, TargetFacts, TargetState
 from ..model.watched import NAME_MOST, PartSpec
 from ..probe.ports import listening_pid
-from ..probe.tree import program_of
+from ..probe.target import program_of
 from ..target import scratch
 from ..target.compose import containers
 from ..target.compose.containers import ReportedContainer

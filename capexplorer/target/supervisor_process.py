@@ -38,7 +38,7 @@ from typing import Any, TypeVar
 from capexplorer.procs.lines import PIECE_BYTES, LineSplitter, Unsent
 from capexplorer.procs.signals import wake_on
 
-from ..procs.processes import adopt_orphans, any_left, descendants, die_with_parent, session_of, signal_all, signal_group
+from ..procs.processes import adopt_orphans, any_left, die_with_parent, members, session_of, signal_all, signal_group
 
 # -- child ---------------------------------------------------------------------------------------------------------------------
 # Setup of a target's first process between fork and exec: binds it to the supervisor, resets signals, applies its limits.
@@ -316,7 +316,7 @@ def _end_descendants() -> None:
     """Kill all, reap one, and repeat: a process that was forked meanwhile becomes our child when its parent has ended."""
     with suppress(ChildProcessError):
         while True:
-            for pid in descendants():
+            for pid in members():
                 _kill(pid)
             os.waitpid(-1, 0)
 

@@ -7,7 +7,6 @@ import resource
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,8 @@ if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
 from capexplorer.probe.generator import GeneratorProbe, open_files
-from capexplorer.probe.procfs import Schedule
-from capexplorer.probe.tree import Thread
+from capexplorer.probe.processes import Schedules
+from capexplorer.probe.procfs import Schedule, schedstat
 
 from .python_processes import NO_SUCH_PID
 
@@ -64,11 +63,9 @@ def test_open_files_of_this_process_are_counted() -> None:
     assert open_files(NO_SUCH_PID) is None
 
 
-def test_a_thread_whose_cpu_clock_is_stale_or_missing_gives_no_growth(tmp_path: Path) -> None:
+def test_a_thread_whose_cpu_clock_is_stale_or_missing_gives_no_growth() -> None:
     """A schedstat file has CPU time in ns, waiting time in ns and time slices; a stale one has new slices and old times."""
-    schedstat = tmp_path / "schedstat"
-    schedstat.write_text("5000 10 1\n")
-    thread = Thread(str(schedstat))
+    schedules = Schedules()
     for text, growth, case in (
         ("5000 10 1\n", None, "first read"),
         ("5000 10 9\n", None, "it ran, and its clock did not advance"),
@@ -76,7 +73,7 @@ def test_a_thread_whose_cpu_clock_is_stale_or_missing_gives_no_growth(tmp_path: 
         ("0 0 0\n", None, "the kernel keeps no figures"),
         ("5600 10 13\n", None, "first read after the gap"),
         ("5900 20 15\n", Schedule(300, 10, 2), "growth since the last read"),
+        ("400 0 1\n", None, "another thread has its id"),
     ):
-        schedstat.write_text(text)
-        assert thread.read() == growth, case
-    thread.close()
+        found = schedstat(text)
+        assert schedules.grown({} if found is None else {"thread": found}).get("thread") == growth, case

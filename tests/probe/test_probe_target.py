@@ -16,8 +16,7 @@ if sys.platform != "linux":
 
 from capexplorer.model.readings import TargetReading
 from capexplorer.probe.generator import soft_limit_of_open_files
-from capexplorer.probe.target import TargetProbe
-from capexplorer.probe.tree import program_of
+from capexplorer.probe.target import TargetProbe, program_of
 
 from .python_processes import IDLE, NO_SUCH_PID, SLEEPER, python, resume
 
@@ -200,5 +199,5 @@ def test_the_descriptor_limit_is_read_from_proc_if_prlimit_is_denied(monkeypatch
 
     own = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     monkeypatch.setattr(resource, "prlimit", denied)
-    assert soft_limit_of_open_files(os.getpid(), otherwise=own + 1) == own
-    assert soft_limit_of_open_files(NO_SUCH_PID, otherwise=7) == 7
+    assert soft_limit_of_open_files(os.getpid()) == own
+    assert soft_limit_of_open_files(NO_SUCH_PID) is None

@@ -9,7 +9,8 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
-from capexplorer.probe.tree import Cpu, Used, descendants
+from capexplorer.probe.processes import Cpu, Used
+from capexplorer.procs.processes import descendants
 
 Tick = dict[int, tuple[int, int, float]]
 """At one reading: pid to (CPU time of its own in ns, CPU time of its reaped children in ns, start time in s).
