@@ -1,17 +1,18 @@
-"""A target's own metrics, over HTTP: numbers in JSON (nested names joined with dots) or `name value` lines.
+"""A target's own metrics, over HTTP: numbers in JSON (nested names joined with dots) or `name value` lines, of which Prometheus'
+text format is a kind.
 
-Must never delay the tick by more than half a second, and never make it fail: missing metrics are None. Import it where there is
-a URL to read: it imports httpx.
+Must never delay the tick by more than half a second, and never make it fail: missing metrics are None.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-import httpx
 import msgspec
 
-from .. import native_http
 from ..model import outside
 
 _TIMEOUT_S = 0.5
@@ -30,6 +31,10 @@ class AppProbe:
 
     def read(self) -> dict[str, float] | None:
         """The metrics; None unless they arrived complete, in time, with status 200."""
+        import httpx  # takes 0.1 s, and few targets have metrics
+
+        from .. import native_http
+
         self.unusable = ()
         try:
             with native_http.get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
@@ -62,7 +67,7 @@ def metrics(content_type: str, body: str) -> tuple[dict[str, float], tuple[str, 
             return outside.figures(_flat(found, ""))
         except RecursionError:
             raise ValueError("nested too deeply") from None
-    return outside.figures(_lines(body))
+    return outside.figures({each.name + each.labels: each.value for each in samples(body)})
 
 
 def _flat(tree: dict[str, object], prefix: str) -> dict[str, object]:
@@ -75,18 +80,32 @@ def _flat(tree: dict[str, object], prefix: str) -> dict[str, object]:
     return flat
 
 
-def _lines(text: str) -> dict[str, float]:
-    """`name value` lines, and Prometheus's text format: `name{label="a b"} value [time]`, `#` for comments. That format's NaN and
-    Inf are no values.
-    """
-    found: dict[str, float] = {}
+class Sample(NamedTuple):
+    """One line of a page of metrics."""
+
+    name: str
+    labels: str
+    """As they are written, with their braces; empty without labels."""
+    value: float
+    is_counter: bool
+    """By the `# TYPE` line before it."""
+
+
+_SAMPLE = re.compile(r"""\s*(?P<name>[^\s{#][^\s{]*)(?P<labels>\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(?P<value>\S+)""")
+"""A value of a label may hold spaces and braces. A time may follow."""
+
+
+def samples(text: str) -> Iterator[Sample]:
+    """The lines that are samples. The format's NaN and Inf are no values."""
+    kinds: dict[str, str] = {}
     for line in text.splitlines():
-        name, brace, rest = line.partition("}")  # labels may hold spaces
-        words = [name + brace, *rest.split()] if brace else line.split()
-        value = _number(words[1]) if len(words) > 1 and not words[0].startswith("#") else None
-        if value is not None:
-            found[words[0].strip()] = value
-    return found
+        words = line.split(None, 4)
+        if words[:2] == ["#", "TYPE"] and len(words) > 3:
+            kinds[words[2]] = words[3]
+        elif (found := _SAMPLE.match(line)) is not None and (value := _number(found["value"])) is not None:
+            name = found["name"]
+            is_counter = "counter" in (kinds.get(name), kinds.get(name.removesuffix("_total")))
+            yield Sample(name, found["labels"] or "", value, is_counter)
 
 
 def _number(word: str) -> float | None:

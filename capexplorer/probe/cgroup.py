@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from . import procfs
 from .machine import NO_LIMIT_BYTES, cgroup_folders
@@ -49,7 +50,7 @@ class Cgroup:
         limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
         return min((limit for limit in limits if limit < NO_LIMIT_BYTES), default=None)
 
-    def pressure_ratio(self, name: str, elapsed_s: float) -> float | None:
+    def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
         """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and at the first call."""
         stalled = [procfs.pressure_us(file.read(), "some") for file in self._pressures[name]]
         ratio = per_second(self._growth(name, stalled[0] if stalled else None), elapsed_s, 1e6)
@@ -57,8 +58,11 @@ class Cgroup:
 
     def ratios(self, elapsed_s: float) -> dict[str, float | None]:
         """The shares of the tick, by their fields of TargetReading."""
-        pressures = {f"{name}_pressure_ratio": self.pressure_ratio(name, elapsed_s) for name in self._pressures}
-        return {"throttled_ratio": self.throttled_ratio(elapsed_s), **pressures}
+        return {
+            "throttled_ratio": self.throttled_ratio(elapsed_s),
+            "cpu_pressure_ratio": self.pressure_ratio("cpu", elapsed_s),
+            "memory_pressure_ratio": self.pressure_ratio("memory", elapsed_s),
+        }
 
     def close(self) -> None:
         """Close the files."""

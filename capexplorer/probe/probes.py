@@ -6,11 +6,12 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from ..model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from .app import AppProbe
 from .other_processes import PartHere, apart_from_target
 
 if sys.platform == "linux":
@@ -22,9 +23,6 @@ if sys.platform == "linux":
     from .tcp import TcpProbe
 else:
     from .portable import GeneratorProbe, HostProbe, NeighboursProbe, PortsProbe, TargetProbe, TcpProbe
-
-if TYPE_CHECKING:
-    from .app import AppProbe
 
 
 T = TypeVar("T")
@@ -74,7 +72,7 @@ class Probes:
         call.
         """
         target = TargetProbe(pid, port) if pid is not None else None
-        self._requested.append(_Watched(target, _app_probe(metrics_url) if metrics_url else None, port, has_unwatched_service))
+        self._requested.append(_Watched(target, AppProbe(metrics_url) if metrics_url else None, port, has_unwatched_service))
 
     def read(
         self,
@@ -170,12 +168,6 @@ class WorkerProbes:
         """Over the `elapsed_s` since the last call."""
         own = msgspec.structs.replace(self._generator.read(elapsed_s), screen_cpu_ratio=0.0)  # a worker has no screen
         return own, self._ports.read(elapsed_s) if self._ports is not None else None
-
-
-def _app_probe(metrics_url: str) -> AppProbe:
-    from .app import AppProbe  # httpx takes 0.1 s to import, and few targets have metrics
-
-    return AppProbe(metrics_url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ from capexplorer.parts import part_probe
 from capexplorer.parts.link import TimedReading
 from capexplorer.parts.messages import RawReading
 from capexplorer.parts.parts_process import WatchedPart
-from capexplorer.parts.servers.prometheus import sums
-from capexplorer.parts.servers.rate import Rates
-from capexplorer.parts.servers.statsd import Totals
+from capexplorer.parts.servers import Rates, Totals, sums
+from capexplorer.probe.app import samples
 
 from .hostile_transport import LIES, PROCESS
 from .parts_process import parts_process
@@ -148,20 +147,17 @@ def test_a_number_of_400_digits_spoils_its_own_metric_for_one_reading() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["up", "total", "x_sum"]), HUGE), max_size=10))
-def test_whatever_a_prometheus_page_says_a_figure_is_a_number_or_named_as_none(samples: list[tuple[str, str]]) -> None:
-    pytest.importorskip("prometheus_client", reason="pip install 'capexplorer[prometheus]'")
-    page = "".join(f'{name}{{n="{index}"}} {value}\n' for index, (name, value) in enumerate(samples))
-    values, counters = sums(page, {"up", "total", "x_sum"})
+def test_whatever_a_prometheus_page_says_a_figure_is_a_number_or_named_as_none(lines: list[tuple[str, str]]) -> None:
+    page = "".join(f'{name}{{n="{index}"}} {value}\n' for index, (name, value) in enumerate(lines))
+    values, counters = sums(samples(page), {"up", "total", "x_sum"})
     rates = Rates(iter(range(10)).__next__)
     for _ in range(2):
-        rates.tick()
-        found = values | {key: rate for name, count in counters.items() for key, rate in rates.of(name, count).items()}
-        passed, _ = outside.figures(found)
+        passed, _ = outside.figures(values | rates.of(counters))
         assert all(map(math.isfinite, passed.values()))
 
 
 def test_samples_that_sum_to_infinity_are_no_figure() -> None:
-    pytest.importorskip("prometheus_client", reason="pip install 'capexplorer[prometheus]'")
-    values, counters = sums('up{n="1"} 1e308\nup{n="2"} 1e308\nx_sum{n="1"} 1.7e308\nx_sum{n="2"} 1.7e308\n', {"up", "x_sum"})
-    found = outside.figures(values | Rates().of("x_sum", counters["x_sum"]))
+    page = 'up{n="1"} 1e308\nup{n="2"} 1e308\nx_sum{n="1"} 1.7e308\nx_sum{n="2"} 1.7e308\n'
+    values, counters = sums(samples(page), {"up", "x_sum"})
+    found = outside.figures(values | Rates().of(counters))
     assert found == ({}, ("up", "x_sum_per_s"))

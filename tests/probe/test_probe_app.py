@@ -55,6 +55,7 @@ def serving_once(respond: Callable[[socket.socket], None]) -> Iterator[str]:
         ("text/plain", "depth 3\nfinished 17.5\n\nnot a number here\nalone\n", {"depth": 3.0, "finished": 17.5}),
         ("text/plain; version=0.0.4", '# HELP a b\n# TYPE a counter\na{code="200 OK",m="x"} 5 1700000000\nb NaN\nc +Inf\nd\t2',
          {'a{code="200 OK",m="x"}': 5.0, "d": 2.0}),
+        ("text/plain", 'a{path="/{id}",quote="\\"}"} 6', {'a{path="/{id}",quote="\\"}"}': 6.0}),
         ("text/plain", "", {}),
     ],
 )  # fmt: skip
