@@ -17,7 +17,7 @@ APP_TESTS := $(wildcard tests/tui/test_app*.py tests/tui/test_picker*.py) tests/
 SCREEN_TESTS := tests/tui
 ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
 RUN_TESTS := tests/run tests/replay tests/report
-LOAD_TESTS := tests/load tests/steer tests/parts tests/target
+LOAD_TESTS := tests/load tests/steer tests/read tests/target
 QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-other-tests
 
 # Hundreds of fresh processes would compile the same files again.

@@ -114,7 +114,7 @@ def test_a_locustfile_can_still_open_locusts_web_interface() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.probe.probes"]
+    "module", ["capexplorer.target.supervisor_process", "capexplorer.target.ready", "capexplorer.read.probes"]
 )
 def test_modules_that_a_run_imports_before_its_target_starts_do_not_import_httpx(module: str) -> None:
     assert modules_loaded_by(f"import {module}").isdisjoint(HTTP)

@@ -48,7 +48,7 @@ MASTER = ("load/workers/worker_registry.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offering.py")
 QUEUE_FILES = ("commands/run/exploring.py", "load/load_thread.py", "run/pump.py")
 EMPTY_QUEUE_FILES = ("commands/run/exploring.py", "run/pump.py")
-SOCKET_FILES = ("native_http.py", "probe/sockdiag.py", "run/control_server.py", "target/free_port.py")
+SOCKET_FILES = ("native_http.py", "read/sockdiag.py", "run/control_server.py", "target/place.py")
 
 # A purpose of several names.
 UNPATCHED = "is never patched by gevent: native threads wait on it without a hub"

@@ -17,8 +17,8 @@ from ..addresses import is_loopback
 from ..analysis.host_checks import Check, Needs, State, checks
 from ..errors import InputError
 from ..model.limits import Limits, limits_by_key
-from ..probe.machine import machine
 from ..profile import ComposeTarget, Profile, Wait
+from ..read.machine import machine
 from ..target.spec import load_spec
 from . import shared_options
 from .limiting import check_here

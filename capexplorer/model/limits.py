@@ -25,7 +25,7 @@ LOWEST_PORT = 1024
 """Lower ports are privileged, and the kernel refuses a range with them."""
 
 LOWEST_TARGET_PORT = 8000
-"""The search for a free port for a target begins here (`target/free_port.py`)."""
+"""The search for a free port for a target begins here (`target/place.py`)."""
 
 HIGHEST_PORT = 65_535
 

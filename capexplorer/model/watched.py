@@ -1,7 +1,7 @@
 """Watched parts: what is read in addition to the target, by a profile's `[[watch]]` or `--watch NAME=TRANSPORT[:SELECTOR]`.
 
 Here is how a part is described, with the URL of a server's own figures (`--watch "db=here:port 5432 postgres=URL"`); the package
-`parts` reads it.
+`read` reads it.
 """
 
 from __future__ import annotations

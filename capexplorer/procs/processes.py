@@ -2,7 +2,7 @@
 
 The supervisor and its watcher end all descendants of theirs. On Linux a subreaper adopts the orphans of its descendants, so that
 a daemon that forked twice and called setsid is still found; elsewhere only the target's process group is known.
-`parts/remote_reader.py`, which is sent to other machines, has a reader of its own.
+`read/remote_reader.py`, which is sent to other machines, has a reader of its own.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from ..model.kept_request import KeptRequests
 from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
 from ..model.timeline import Timeline
 from ..model.watched import PartSpec, mistakes, parsed_part
-from ..parts.servers import missing_client
+from ..read.servers import missing_client
 from ..steer.plan import offers_rates, parse
 from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
 from ..target.supervisor import Report as TargetReport

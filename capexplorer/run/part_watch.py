@@ -19,11 +19,11 @@ from ..load import native
 from ..model.events import Event, PartState
 from ..model.readings import PartReading
 from ..model.watched import PartSpec
-from ..parts import messages as messages
-from ..parts.parts_process import OWN_MACHINE
-from ..probe.other_processes import PartHere
 from ..procs import isolated
 from ..procs.lines import PIECE_BYTES, LineSplitter, Unsent
+from ..read import messages as messages
+from ..read.neighbours import PartHere
+from ..read.parts_process import OWN_MACHINE
 
 POLL_BEFORE_S = 0.3
 """Seconds before a tick at which parts are polled: readings that arrive within that time belong to the tick's second."""
@@ -75,7 +75,7 @@ class PartWatch:
         self._from, theirs_out = os.pipe()
         for descriptor in (to, self._from):
             os.set_blocking(descriptor, False)
-        command = isolated.command("capexplorer.parts.parts_process", has_site=True)
+        command = isolated.command("capexplorer.read.parts_process", has_site=True)
         duplicated = [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)]
         own_group = {"setpgroup": 0}
         self._pid = posix.posix_spawn(command[0], command, os.environ, file_actions=duplicated, **own_group)  # type: ignore[arg-type]

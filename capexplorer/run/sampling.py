@@ -16,8 +16,8 @@ from ..model.events import Sample, Tick
 from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, KeptRequest, Place, PlacedRequest, RequestBrief, Why
 from ..model.load import Users
 from ..model.readings import GeneratorReading
-from ..probe.probes import Probes
 from ..profile import Work
+from ..read.probes import Probes
 from ..steer.requested_load import RequestedLoad
 from .live_levels import LevelTracker
 from .part_watch import PartWatch

@@ -16,12 +16,11 @@ from ..load import native
 from ..model.controls import Param
 from ..model.events import Event, Target, TargetFacts, TargetState
 from ..model.watched import NAME_MOST, PartSpec
-from ..probe.ports import listening_pid
-from ..probe.target import program_of
-from ..target import scratch
-from ..target.compose import containers
-from ..target.compose.containers import ReportedContainer
-from ..target.free_port import free_port
+from ..read.ports import listening_pid
+from ..read.target import program_of
+from ..target import containers, place
+from ..target.containers import ReportedContainer
+from ..target.place import free_port
 from ..target.ready import wait_until_built, wait_until_ready
 from ..target.spec import TargetSpec
 from ..target.supervisor import GRACE_S, Exited, Report, Supervisor
@@ -125,7 +124,7 @@ class Service:
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
         self.version = wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
         if self.spec.compose:
-            self.containers = containers.read(self.spec.containers_file)
+            self.containers = containers.read_containers(self.spec.containers_file)
         else:
             self.pid = self.supervisor.pid
 
@@ -137,7 +136,7 @@ class Service:
 
     def _make_scratch(self) -> None:
         if self.spec is not None and self.spec.uses_scratch:
-            scratch.make(self.spec.scratch)
+            place.make_scratch(self.spec.scratch)
 
     def is_ours(self, report: Report) -> bool:
         """Whether a report concerns the target, not the null responder."""
@@ -151,7 +150,7 @@ class Service:
     def tidy(self) -> None:
         """Remove the target's scratch files, after it has ended."""
         if self.spec is not None and self.spec.uses_scratch:
-            scratch.remove(self.spec.scratch)
+            place.remove_scratch(self.spec.scratch)
 
     def measure_client_overhead(self, measure: Callable[[str], None]) -> None:
         """Run `measure(url)` against a null responder in a process of its own. An overhead that cannot be measured stays

@@ -25,9 +25,9 @@ from ..load.workload import Workload
 from ..model.controls import Param
 from ..model.events import SCHEMA, By, ClientOverhead, Command, Ended, Engine, Header, Log
 from ..model.watched import PARTS_MOST, PartSpec
-from ..probe.machine import host_facts
-from ..probe.probes import Probes
 from ..profile import plain
+from ..read.machine import host_facts
+from ..read.probes import Probes
 from ..session import beside
 from ..session.files import new_path
 from ..session.writer import SessionWriter

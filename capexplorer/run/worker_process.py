@@ -30,7 +30,7 @@ from ..load.workers import worker_engine
 from ..load.workers.messages import ENDED, Job, WorkerHello, WorkerSecond, encode_second
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
-from ..probe.probes import WorkerProbes
+from ..read.probes import WorkerProbes
 from ..session import redact
 from ..session.canonical import canonical
 from ..session.redact_request import without_secrets

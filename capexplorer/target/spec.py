@@ -29,9 +29,9 @@ _RESERVED_NAMES = ("python", "port", "folder", "scratch")
 """Placeholders that no parameter may be named after."""
 
 CONTAINERS_FILE = "containers.json"
-"""In the scratch folder: see `compose/reported.py`."""
+"""In the scratch folder: see `containers.py`."""
 COMPOSE_GRACE_S = 30.0
-"""Services stop within 20 s or are killed (`compose/containers_process.py`); removing a dozen containers took 4 s."""
+"""Services stop within 20 s or are killed (`containers_process.py`); removing a dozen containers took 4 s."""
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}

@@ -28,9 +28,6 @@ from ..procs import isolated
 from ..procs.lines import lines_of, write_all
 from .spec import TargetSpec
 
-# -- reports -------------------------------------------------------------------------------------------------------------------
-# The supervisor process's reports to the app: its JSON lines as typed values. Lines of output are data from the target.
-
 
 class Started(msgspec.Struct, frozen=True, tag_field="type", tag="started"):
     """The target's process runs; it may not be ready yet."""

@@ -22,15 +22,15 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.model.events import LevelClosed
 from capexplorer.model.timeline import Timeline
-from capexplorer.probe.app import AppProbe
-from capexplorer.probe.cgroup import cgroup_of
-from capexplorer.probe.generator import GeneratorProbe, disk_free_bytes
-from capexplorer.probe.machine import HostProbe
-from capexplorer.probe.other_processes import snapshot
-from capexplorer.probe.ports import PortsProbe
-from capexplorer.probe.probes import Probes
-from capexplorer.probe.target import TargetProbe
-from capexplorer.probe.tcp import NamespaceListeners, TcpProbe
+from capexplorer.read.cgroup import cgroup_of
+from capexplorer.read.generator import GeneratorProbe, disk_free_bytes
+from capexplorer.read.machine import HostProbe
+from capexplorer.read.metrics import AppProbe
+from capexplorer.read.neighbours import snapshot
+from capexplorer.read.ports import PortsProbe
+from capexplorer.read.probes import Probes
+from capexplorer.read.target import TargetProbe
+from capexplorer.read.tcp import NamespaceListeners, TcpProbe
 from capexplorer.run.live_levels import LiveMarks
 from lab.kit.servers import free_port, listening, null_responder
 

@@ -14,8 +14,8 @@ from capexplorer.analysis.host_checks import Needs, checks
 from capexplorer.commands.doctor import demands_of, mean_wait_s, show
 from capexplorer.model.events import HostFacts
 from capexplorer.model.limits import Machine
-from capexplorer.probe.machine import reads_other_users
 from capexplorer.profile import Wait
+from capexplorer.read.machine import reads_other_users
 
 KEYS = {"id", "title", "state", "readings", "here", "bounds_at", "lift"}
 

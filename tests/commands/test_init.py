@@ -17,7 +17,7 @@ from capexplorer import cli, profile
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.single_request import send
 from capexplorer.profile import Profile, Task
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 SERVICE = """\
 import sys

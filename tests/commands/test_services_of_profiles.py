@@ -60,7 +60,7 @@ COMPOSE = "services: {web: {image: x, command: [serve, '${CAPEXPLORER_PORT}']}}"
 @pytest.fixture
 def compose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Compose file in a folder, and a docker that finds nothing wrong with it."""
-    monkeypatch.setattr("capexplorer.target.compose.docker.check", lambda file, key: None)
+    monkeypatch.setattr("capexplorer.target.containers.check_compose", lambda file, key: None)
     (tmp_path / "compose.yaml").write_text(COMPOSE)
     return tmp_path
 

@@ -14,7 +14,7 @@ from capexplorer.commands.run.profile import target_of
 from capexplorer.commands.run.resolving import resolve
 from capexplorer.model.events import Header, Sample
 from capexplorer.profile import READY_TIMEOUT_S
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .rig import Run, actor_service, events_of, export, run_command, run_in_process, run_to_end, started_run, target_states
 

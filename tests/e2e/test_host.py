@@ -15,7 +15,7 @@ import pytest
 from capexplorer import cli
 from capexplorer.model.events import Header, Sample, Target
 from capexplorer.report.formats import FORMATS
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .rig import actor_service, events_of, export, run_in_process, run_to_end, session_path, started_run
 from .tmux_rig import needs_tmux, on_screen

@@ -8,7 +8,7 @@ import pytest
 
 from capexplorer.model.events import Ended, Event, Log, Mark, Sample
 from capexplorer.model.findings import Cause
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .rig import events_of, started_run
 

@@ -18,7 +18,7 @@ from load.servers import established
 from programs import require
 
 from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, LevelOpened, Mark, Sample, Target
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .rig import Run, events_of, export, run_command, run_in_process, started_run, wait_until
 

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from parts.parts_process import parts_process
 from programs import needs
+from read.parts_process import parts_process
 
 from capexplorer.model.watched import PartSpec
 from lab.trials.parts import shop

@@ -17,7 +17,7 @@ from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.findings import CURVE_FINDINGS, AnyFinding
 from capexplorer.model.proposals import Why
 from capexplorer.model.watched import SERVERS, PartSpec
-from capexplorer.parts.servers import EXTRAS
+from capexplorer.read.servers import EXTRAS
 
 from .page_tables import ROOT
 from .source_names import names_in
@@ -56,7 +56,7 @@ def test_every_key_of_a_profile_is_read_outside_the_profile_package() -> None:
 
 
 def test_every_reading_is_taken_by_a_probe() -> None:
-    taken = names_in("probe", "parts", "load", "run")
+    taken = names_in("read", "load", "run")
     missing = {(struct, field) for struct, field in fields_of(readings) if field not in taken.keywords | taken.strings}
     assert missing == set()
 

@@ -20,7 +20,7 @@ def printed(folder: Path, program: list[str]) -> str:
 def test_a_module_in_the_working_folder_shadows_none_of_the_library(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('shadowed')")
     (tmp_path / "capexplorer.py").write_text("raise SystemExit('shadowed')")
-    assert printed(tmp_path, isolated.command("capexplorer.parts.parts_process", has_site=True)) == ""
+    assert printed(tmp_path, isolated.command("capexplorer.read.parts_process", has_site=True)) == ""
 
 
 def test_the_arguments_come_after_the_folder_of_the_package() -> None:

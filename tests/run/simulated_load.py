@@ -12,7 +12,7 @@ from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model.load import OfferedRate, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
-from capexplorer.probe.probes import Readings
+from capexplorer.read.probes import Readings
 
 Calls = deque[Callable[[], None]]
 """Calls that wait for a thread."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from capexplorer.model.watched import PartSpec
 from capexplorer.run.service import composed_parts
-from capexplorer.target.compose.containers import ReportedContainer
+from capexplorer.target.containers import ReportedContainer
 
 WEB = ReportedContainer("web", "p-web-1", is_here=True)
 STORE = ReportedContainer("store", "p-store-1", is_here=True)

@@ -25,8 +25,8 @@ from capexplorer.model.events import (
 from capexplorer.model.load import NO_LOAD, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.probe.probes import Readings
 from capexplorer.profile import Work
+from capexplorer.read.probes import Readings
 from capexplorer.run.live_levels import LevelTracker
 from capexplorer.run.sampling import TickSampler, WorkMeter
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.spec import TargetSpec, load_spec
 from capexplorer.target.supervisor import Exited, Report, Started, Supervisor

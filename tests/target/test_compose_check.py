@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import InputError
-from capexplorer.target.compose.containers_process import left_behind, project_of
-from capexplorer.target.compose.docker import check, compose_command, error_in, uses_port
+from capexplorer.target.containers import check_compose, compose_command, error_in, uses_port
+from capexplorer.target.containers_process import left_behind, project_of
 
 ALL_WELL = """case "$*" in
 *"config --services") echo web ;;
@@ -31,7 +31,7 @@ def program(folder: Path, body: str, name: str = "docker") -> None:
 
 def refusal(folder: Path, file: str = "compose.yaml") -> str:
     with pytest.raises(InputError) as raised:
-        check(folder / file, "shop.toml: target.compose")
+        check_compose(folder / file, "shop.toml: target.compose")
     text = str(raised.value)
     assert text.startswith("shop.toml: target.compose: ") and "\n" not in text
     return text.removeprefix("shop.toml: target.compose: ")
@@ -74,7 +74,7 @@ def test_a_compose_file_without_services_is_refused(folder: Path) -> None:
 
 def test_a_valid_file_with_docker_and_compose_passes_the_check(folder: Path) -> None:
     program(folder, ALL_WELL)
-    check(folder / "compose.yaml", "--compose")
+    check_compose(folder / "compose.yaml", "--compose")
     assert uses_port(folder / "compose.yaml")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.target.compose.containers import Container, changes, described, masked, run_readiness, start_readiness
+from capexplorer.target.containers import Container, changes, described, masked, run_readiness, start_readiness
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "compose"
 STARTING = described(json.loads((DATA / "starting.json").read_text(encoding="utf-8")))

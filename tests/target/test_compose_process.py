@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from capexplorer.target.compose.containers import ReportedContainer, read
+from capexplorer.target.containers import ReportedContainer, read_containers
 from target.target_rig import TIMEOUT_S, becomes_true
 
 DOCKER = """#!/bin/sh
@@ -45,7 +45,7 @@ def running(folder: Path, **state: object) -> Iterator[subprocess.Popen[str]]:
     (folder / "docker").write_text(DOCKER, encoding="utf-8")
     (folder / "docker").chmod(0o755)
     (folder / "inspect.json").write_text(json.dumps([container(**state)]), encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "capexplorer.target.compose", "compose.yaml", "60", "containers.json"]
+    command = [sys.executable, "-P", "-m", "capexplorer.target.containers_process", "compose.yaml", "60", "containers.json"]
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -58,7 +58,7 @@ def running(folder: Path, **state: object) -> Iterator[subprocess.Popen[str]]:
 def test_containers_that_are_well_are_reported_and_removed_after_they_were_stopped(tmp_path: Path) -> None:
     with running(tmp_path, Status="running", Pid=0, ExitCode=0) as process:
         assert becomes_true(lambda: (tmp_path / "containers.json").exists())
-        assert read(tmp_path / "containers.json") == [ReportedContainer("web", "web-1", is_here=False)]
+        assert read_containers(tmp_path / "containers.json") == [ReportedContainer("web", "web-1", is_here=False)]
         process.terminate()
         printed, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0

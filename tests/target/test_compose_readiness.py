@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.compose.containers import Container, ReportedContainer, read, write
+from capexplorer.target.containers import Container, ReportedContainer, read_containers, write_containers
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.spec import Ready, TargetSpec
 from capexplorer.target.supervisor import Exited, Supervisor
@@ -55,7 +55,7 @@ def why_not_ready(folder: Path, end: Exited | None = None) -> str:
 
 def test_containers_are_not_ready_before_all_are_well_even_if_another_process_answers_on_the_port(tmp_path: Path) -> None:
     assert why_not_ready(tmp_path).endswith("its services are not all well yet")
-    write([], spec(tmp_path).containers_file)
+    write_containers([], spec(tmp_path).containers_file)
     assert why_not_ready(tmp_path).endswith(("connection refused", "no answer")), "a busy machine may take 10 ms to refuse"
 
 
@@ -67,8 +67,8 @@ def test_containers_that_end_at_the_start_are_reported_with_their_own_last_line(
 def test_containers_of_a_daemon_elsewhere_are_not_here_and_those_that_ended_are_not_reported(tmp_path: Path) -> None:
     web = Container(id="e" * 64, name="p-web-1", service="web", status="running", pid=1)
     migration = Container(id="f" * 64, name="p-migration-1", service="migration", status="exited")
-    write([web, migration], tmp_path / "containers.json")
-    assert read(tmp_path / "containers.json") == [ReportedContainer("web", "p-web-1", is_here=False)]
+    write_containers([web, migration], tmp_path / "containers.json")
+    assert read_containers(tmp_path / "containers.json") == [ReportedContainer("web", "p-web-1", is_here=False)]
 
 
 def test_containers_are_removed_before_their_process_is_killed_however_short_the_grace(rig: Rig) -> None:

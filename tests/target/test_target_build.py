@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 from capexplorer.target.ready import wait_until_built
 from capexplorer.target.spec import Build
 

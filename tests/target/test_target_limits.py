@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.model.limits import ProcessLimits
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .target_rig import Rig, becomes_true
 

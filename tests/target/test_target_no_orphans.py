@@ -159,7 +159,7 @@ def test_a_stubborn_target_does_not_outlive_a_killed_app(tmp_path: Path) -> None
 IN_A_PATCHED_PROCESS = """
 import sys, time
 from pathlib import Path
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.spec import load_spec
 from capexplorer.target.supervisor import Supervisor

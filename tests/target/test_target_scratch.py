@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target import scratch
+from capexplorer.target import place
 from capexplorer.target.spec import load_spec
 
 
@@ -35,13 +35,13 @@ def test_the_placeholder_becomes_the_path_of_the_scratch_folder(tmp_path: Path) 
 
 
 def test_the_scratch_folder_is_kept_while_the_session_runs_and_removed_with_its_content(tmp_path: Path) -> None:
-    folder = scratch.folder_in(tmp_path)
-    scratch.make(folder)
+    folder = place.scratch_folder(tmp_path)
+    place.make_scratch(folder)
     (folder / "tasks").mkdir()
     (folder / "tasks" / "1.json").write_text("{}")
-    scratch.make(folder)  # the target restarts
+    place.make_scratch(folder)  # the target restarts
     assert (folder / "tasks" / "1.json").exists()
-    scratch.remove(folder)
+    place.remove_scratch(folder)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -50,7 +50,7 @@ def test_the_folder_of_an_ended_process_that_nobody_reaped_is_cleared(tmp_path: 
     os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
     left = tmp_path / f".scratch-{ended.pid}"
     left.mkdir()
-    scratch.make(scratch.folder_in(tmp_path))
+    place.make_scratch(place.scratch_folder(tmp_path))
     assert not left.exists()
     ended.wait()
 
@@ -61,22 +61,22 @@ def test_a_scratch_folder_that_a_crash_left_is_removed_and_one_of_a_running_proc
     for folder in (left, running):
         folder.mkdir()
         (folder / "file").write_text("x")
-    scratch.make(scratch.folder_in(tmp_path))
+    place.make_scratch(place.scratch_folder(tmp_path))
     assert not left.exists() and (running / "file").exists()
 
 
 def test_a_scratch_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TargetError) as caught:
-        scratch.make(scratch.folder_in(tmp_path / "file"))
+        place.make_scratch(place.scratch_folder(tmp_path / "file"))
     assert "the target needs a folder to write in" in str(caught.value)
 
 
 def test_the_scratch_folder_is_private_under_any_umask(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        made = scratch.folder_in(tmp_path / "sessions")
-        scratch.make(made)
+        made = place.scratch_folder(tmp_path / "sessions")
+        place.make_scratch(made)
     finally:
         os.umask(before)
     assert [stat.S_IMODE(each.stat().st_mode) for each in (made.parent, made)] == [0o700, 0o700]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import TargetError
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 from capexplorer.target.ready import answer
 from capexplorer.target.spec import load_spec
 from capexplorer.target.supervisor import KEPT_LINES, Exited, Output, Started, Supervisor

@@ -14,7 +14,7 @@ import httpx
 import msgspec
 
 from capexplorer.model.controls import Param
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 from capexplorer.target.spec import load_spec
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"

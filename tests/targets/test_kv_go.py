@@ -13,7 +13,7 @@ import httpx
 import pytest
 from programs import needs
 
-from capexplorer.target.free_port import free_port
+from capexplorer.target.place import free_port
 
 from .served import TARGETS, served
 

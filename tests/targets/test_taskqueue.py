@@ -11,7 +11,7 @@ from time import monotonic, sleep
 import httpx
 import pytest
 
-from capexplorer.probe.ports import listening_pid
+from capexplorer.read.ports import listening_pid
 
 from .served import TIMEOUT_S, served
 

@@ -17,8 +17,8 @@ from ...drafting.profile_text import Draft, Part, text
 from ...errors import InputError
 from ...load.guard import HostGuard
 from ...model.watched import EXAMPLES, KNOWN_SERVERS
-from ...probe.ports import listening_programs
 from ...profile import Param, Profile, csv_column
+from ...read.ports import listening_programs
 from ...session import redact
 from ..afterwards import program_name
 from ..run.resolving import given_settings

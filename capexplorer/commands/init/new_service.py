@@ -18,12 +18,12 @@ from ...addresses import is_http_url, without_userinfo
 from ...drafting import curl, reading
 from ...errors import CapexplorerError, InputError, TargetError
 from ...load.guard import HostGuard
-from ...probe.ports import listening_ports
 from ...profile import Param, Task
+from ...read.ports import listening_ports
 from ...run.local_workers import SECRET
 from ...session.files import slug
 from ...target import ready
-from ...target.free_port import free_port
+from ...target.place import free_port
 from ...target.ready import wait_until_ready
 from ...target.spec import ParamSpec, TargetSpec, parameters_in
 from ...target.supervisor import Supervisor

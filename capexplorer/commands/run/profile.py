@@ -21,13 +21,13 @@ from ...drafting.profile_text import THINK_TIME_S
 from ...drafting.request_tasks import Request
 from ...errors import InputError
 from ...model.controls import Param
-from ...probe.ports import listening_pid
 from ...procs.processes import is_alive
 from ...profile import READY_TIMEOUT_S, TITLE_MOST, Profile, Task, Users, Wait
+from ...read.ports import listening_pid
 from ...session import redact
 from ...session.files import slug
+from ...target import containers as compose
 from ...target import spec
-from ...target.compose import docker as compose
 from ...target.spec import ParamSpec, Ready, TargetSpec
 from ...toml import convert, shown
 from ..terminal import ask
@@ -40,7 +40,7 @@ from .arguments import RunArguments
 
 PORT = "{port}"
 COMPOSE_PORT = f"${{{compose.PORT}}}"
-_COMPOSE_PROGRAM = ("{python}", "-P", "-m", "capexplorer.target.compose")
+_COMPOSE_PROGRAM = ("{python}", "-P", "-m", "capexplorer.target.containers_process")
 """-P: no module in the Compose file's folder can shadow the library's."""
 
 _READY_REQUEST_S = 5.0
@@ -128,7 +128,7 @@ def composed(file: str, ready: str | None, timeout_s: float | None, source: Sour
     """(target, its port; None: capexplorer chooses it) of a Compose file. Raises InputError where it, Compose or docker cannot be
     used."""
     path = (source.folder / file).resolve()
-    compose.check(path, source.command)
+    compose.check_compose(path, source.command)
     path_asked, port = _readiness(ready, source, chooses_port=compose.uses_port(path))
     timeout_s = timeout_s or READY_TIMEOUT_S
     readiness = {"path": path_asked, "timeout_s": timeout_s + _READY_REQUEST_S, "any_status": ready is None}

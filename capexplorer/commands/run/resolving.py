@@ -17,13 +17,13 @@ from ...load import variables
 from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Param
 from ...model.limits import Limits
 from ...model.watched import PartSpec, mistakes, parsed_part
-from ...parts.servers import missing_client
 from ...profile import Profile, Users
+from ...read.servers import missing_client
 from ...run.local_workers import SECRET
 from ...run.options import NO_RATES, RunOptions
 from ...session import redact
 from ...steer.plan import Step, check_start, is_text, offers_rates, parse
-from ...target import scratch
+from ...target import place
 from ...target.spec import TargetSpec, load_spec
 from ...toml import shown
 from ..limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
@@ -69,7 +69,7 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         return None, None
     if asked.pid is not None or asked.port_of is not None:
         raise InputError("--pid and --port-of: need --host; a target that capexplorer starts is always watched")
-    return msgspec.structs.replace(spec, scratch=scratch.folder_in(sessions_dir)), port
+    return msgspec.structs.replace(spec, scratch=place.scratch_folder(sessions_dir)), port
 
 
 def _params_of_command(command: str, settings: tuple[str, ...], found: Profile) -> dict[str, Param]:

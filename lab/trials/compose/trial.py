@@ -22,8 +22,8 @@ import psutil
 
 from capexplorer.model.events import Ended, Mark, PartState, Target
 from capexplorer.model.findings import Bottleneck
-from capexplorer.target.compose.docker import ask, compose_command, of_project
-from capexplorer.target.free_port import free_port
+from capexplorer.target.containers import ask, compose_command, of_project
+from capexplorer.target.place import free_port
 from lab.kit import programs
 from lab.kit.runs import Run, events_of, session_path, started_run, wait_until
 from lab.trial import Judged, Trial

@@ -1,0 +1,167 @@
+"""CPU time of other processes on the machine: its total, and the names of the processes that used most of it.
+
+"Neighbours" are all processes but the generator, the target and their children.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("/proc is Linux", allow_module_level=True)
+
+from capexplorer.model.readings import NeighboursReading
+from capexplorer.procs.processes import Stat, stat_of
+from capexplorer.read import neighbours
+from capexplorer.read.neighbours import NeighboursProbe, PartHere, Snapshot, apart_from_target, busiest, process_name, snapshot
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+OWN, TARGET, PART = 100, 200, 300
+
+
+class Process(NamedTuple):
+    """A process of a made-up snapshot."""
+
+    name: str
+    pid: int
+    cpu_s: float
+    parent: int = 0
+    started_s: float = 1.0
+
+
+NOTHING = Stat("", "S", 0, 0, 0, 0, 0, 1, 0, 0, 0)
+
+
+def snapshot_of(at_s: float, *processes: Process) -> Snapshot:
+    """A snapshot at a time, given in seconds since the machine started."""
+    found = Snapshot(at_s, {})
+    for each in processes:
+        started_ticks = round(each.started_s * TICKS_PER_S)
+        ticks = round(each.cpu_s * TICKS_PER_S)
+        found.processes[each.pid, started_ticks] = NOTHING._replace(
+            name=each.name, parent=each.parent, own_ticks=ticks, started_ticks=started_ticks
+        )
+    return found
+
+
+def test_the_three_busiest_names_are_given_with_their_cores() -> None:
+    before = snapshot_of(
+        10.0, Process("chrome", 1, 5.0), Process("cc1plus", 2, 0.0), Process("sshd", 3, 1.0), Process("cron", 4, 1.0)
+    )
+    now = snapshot_of(
+        14.0, Process("chrome", 1, 6.0), Process("cc1plus", 2, 4.0), Process("sshd", 3, 1.2), Process("cron", 4, 1.1)
+    )
+    assert busiest(before, now, {OWN}) == {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05}
+
+
+def test_the_generator_the_target_watched_parts_and_their_children_are_not_neighbours() -> None:
+    def after_using(cpu_s: float) -> list[Process]:
+        return [
+            Process("capexplorer", OWN, cpu_s),
+            Process("supervisor", 101, cpu_s, parent=OWN),
+            Process("nginx", TARGET, cpu_s),
+            Process("worker", 201, cpu_s, parent=TARGET),
+            Process("postgres", PART, cpu_s),
+            Process("postgres", 301, cpu_s, parent=PART),
+            Process("chrome", 1, cpu_s),
+        ]
+
+    before, now = snapshot_of(10.0, *after_using(0.0)), snapshot_of(11.0, *after_using(0.5))
+    assert busiest(before, now, {OWN, TARGET, PART}) == {"chrome": 0.5}
+
+
+def test_all_cpu_time_of_a_process_that_started_between_two_snapshots_counts() -> None:
+    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0))
+    assert busiest(snapshot_of(10.0), now, {OWN}) == {"cc1plus": 0.5}
+
+
+def test_an_older_process_that_is_missing_from_the_first_snapshot_does_not_count() -> None:
+    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0), Process("missed", 6, 300.0, started_s=2.0))
+    assert "missed" not in busiest(snapshot_of(10.0), now, {OWN})
+
+
+def test_a_reused_pid_is_another_process() -> None:
+    before = snapshot_of(10.0, Process("old", 5, 9.0))
+    now = snapshot_of(11.0, Process("new", 5, 0.5, started_s=10.5))
+    assert busiest(before, now, {OWN}) == {"new": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("comm", "name"),
+    [("cc1plus", "cc1plus"), ("kworker/0:1-events", "kworker"), ("Web Content", "Web Content"), ("a\x1b[2Jb\nc", "a?[2Jb?c")],
+)
+def test_a_process_name_is_that_of_the_kernel_without_control_characters_and_thread_numbers(comm: str, name: str) -> None:
+    assert process_name(comm) == name
+
+
+def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
+    probe = NeighboursProbe()
+    assert probe.read(1.0, 0.5, [0.2, 0.2], (TARGET,)).cpu_ratio == pytest.approx(0.1)
+
+
+def test_cpu_of_neighbours_is_never_negative() -> None:
+    """The host's clock of CPU time and that of processes differ a little."""
+    assert NeighboursProbe().read(1.0, 0.3, [0.2, 0.2], (TARGET,)).cpu_ratio == 0.0
+
+
+@pytest.mark.parametrize(("host_cpu_ratio", "own_cpu_ratios"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
+def test_cpu_of_neighbours_is_unknown_without_that_of_host_generator_or_target(
+    host_cpu_ratio: float | None, own_cpu_ratios: list[float | None]
+) -> None:
+    assert NeighboursProbe().read(1.0, host_cpu_ratio, own_cpu_ratios, (TARGET,)) == NeighboursReading()
+
+
+def test_snapshots_are_taken_only_while_neighbours_use_much_cpu_and_every_three_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots: list[Snapshot] = []
+
+    def recorded_snapshot() -> Snapshot:
+        snapshots.append(snapshot_of(float(len(snapshots))))
+        return snapshots[-1]
+
+    monkeypatch.setattr(neighbours, "snapshot", recorded_snapshot)
+    probe = NeighboursProbe()
+    for _ in range(10):
+        probe.read(1.0, 0.1, [0.0], ())
+    assert not snapshots, "no snapshot while neighbours use little CPU"
+    for _ in range(10):
+        probe.read(1.0, 1.5, [0.0], ())
+    assert len(snapshots) == 4, "in ten seconds: one at once, then one every three seconds"
+
+
+def test_watched_parts_on_this_machine_are_not_neighbours_and_the_target_as_a_part_counts_once() -> None:
+    in_container, database, itself = PartHere(None, 0.4), PartHere(300, None), PartHere(TARGET, 0.7)
+    assert apart_from_target((in_container, database, itself), {TARGET, 201}) == [in_container, database]
+
+
+def test_a_busy_child_process_is_listed_unless_its_parent_is_excluded() -> None:
+    spin = "import time\nwhile time.process_time() < 60: pass"
+    with subprocess.Popen([sys.executable, "-c", spin]) as neighbour:
+        try:
+            before = snapshot()
+            used_s = _cpu_s(neighbour.pid)
+            while _cpu_s(neighbour.pid) < used_s + 0.3:
+                time.sleep(0.05)
+            now = snapshot()
+            assert before is not None and now is not None
+            [name] = [process.name for (pid, _), process in now.processes.items() if pid == neighbour.pid]
+            cores_of_all = busiest(before, now, set())
+            cores_of_others = busiest(before, now, {os.getpid()})
+            assert cores_of_all, "no process used CPU time"
+            at_most = cores_of_all.get(name, math.inf)  # infinite if three other names used more
+            assert cores_of_others.get(name, 0.0) < at_most, "the child is counted as a neighbour"
+        finally:
+            neighbour.kill()
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU seconds that a process has used so far."""
+    found = stat_of(pid)
+    assert found is not None
+    return found.own_ticks / TICKS_PER_S

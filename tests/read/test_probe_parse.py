@@ -1,0 +1,117 @@
+"""Parsers of files in /proc and /sys: recorded texts, and texts that are cut off, empty or missing (None)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from capexplorer.read import machine, procfs
+
+PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
+cpu0 50 2 20 500 30 1 3 10 4 0
+cpu1 50 3 20 500 30 2 4 10 5 0
+intr 12345 0 9 0
+ctxt 999
+"""
+PRESSURE = """some avg10=1.53 avg60=0.87 avg300=0.24 total=123456
+full avg10=0.00 avg60=0.00 avg300=0.00 total=789
+"""
+DISKSTATS = """   7       0 loop0 0 0 0 0 0 0 0 0 0 5 0 0 0 0 0 0 0
+ 259       0 nvme0n1 54328 16640 3362938 10071 8048 18004 969552 2785 0 4960 13025 3539 26 168912 149 644 20
+ 259       1 nvme0n1p1 100 0 200 10 0 0 0 0 0 40 10 0 0 0 0 0 0
+"""
+NET_DEV = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0
+  eth0: 122255718    3362    0    0    0     0          0         0   246573    1912    0    0    0     0       0          0
+"""
+SNMP = """Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin MaxConn ActiveOpens OutRsts
+Tcp: 1 200 -1 77 5
+"""
+LIMITS = """Limit                     Soft Limit           Hard Limit           Units
+Max processes             98653                98653                processes
+Max open files            1024                 524288               files
+"""
+IO = "rchar: 2012\nwchar: 0\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
+
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
+    (procfs.schedstat, ("123456 789 42\n",), procfs.Schedule(123456, 789, 42)),
+    (procfs.schedstat, ("0 0 0\n",), None),
+    (procfs.schedstat, ("",), None),
+    (procfs.statm_rss_pages, ("5911 2222 1500 700 0 1600 0\n",), 2222),
+    (procfs.colon_table, (IO,), {"rchar": 2012, "wchar": 0, "read_bytes": 4096, "write_bytes": 8192, "cancelled_write_bytes": 0}),
+    (procfs.colon_table, ("MemTotal:       25276510 kB\nHugePages_Total:   0\n",), {"MemTotal": 25276510, "HugePages_Total": 0}),
+    (procfs.spaced_table, ("pswpin 12\noom_kill 3\n",), {"pswpin": 12, "oom_kill": 3}),
+    (procfs.spaced_table, ("max 100000\n-1\n",), {"max": 100000}),
+    (procfs.listening, ("   0: 0100007F:22D6 00000000:0000 0A 00000000:0000000C 00:00000000 00000000 0 0 1",), (8918, 12)),
+    (procfs.listening, ("   1: " + "0" * 31 + "1:1F90 " + "0" * 32 + ":0000 0A 00000000:00000000 00:00000000",), (8080, 0)),
+    (procfs.listening, ("   7: 0100007F:22D6 0100007F:9C40 01 00000000:00000000 00:00000000 00000000 0 0 1",), None),
+    (procfs.listening, ("",), None),
+    (procfs.soft_limit_of_open_files, (LIMITS,), 1024),
+    (procfs.soft_limit_of_open_files, (LIMITS.replace("1024 ", "unlimited "),), None),
+    (procfs.cpu_time, (PROC_STAT,), procfs.CpuTime(busy=155, steal=20, total=1235, cpus=2)),
+    (procfs.cpu_time, ("cpu  1 2 3 4\ncpu0 1 2 3 4\n",), procfs.CpuTime(busy=6, steal=0, total=10, cpus=1)),
+    (procfs.load_average_1m, ("0.61 0.40 0.30 2/210 4321\n",), 0.61),
+    (procfs.pressure_us, (PRESSURE, "some"), 123456),
+    (procfs.pressure_us, (PRESSURE, "full"), 789),
+    (procfs.pressure_us, (PRESSURE.splitlines()[0], "full"), None),
+    (procfs.disk_busy_ms, (DISKSTATS,), {"loop0": 5, "nvme0n1": 13025 - 8065, "nvme0n1p1": 40}),
+    (procfs.interface_bytes, (NET_DEV,), (3193 + 122255718, 3193 + 246573)),
+    (procfs.interface_bytes, ("\n".join(NET_DEV.splitlines()[:2]),), None),
+    (procfs.file_nr, ("503\t0\t2466177\n",), (503, 2466177)),
+    (procfs.named_counters, (SNMP,), {"Ip.Forwarding": 1, "Ip.DefaultTTL": 64, "Tcp.RtoAlgorithm": 1, "Tcp.RtoMin": 200,
+                                     "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 77, "Tcp.OutRsts": 5}),
+    (procfs.sockstat, ("TCP: inuse 41 orphan 2 tw 25000 alloc 42 mem 401\n",),
+     {"TCP.inuse": 41, "TCP.orphan": 2, "TCP.tw": 25000, "TCP.alloc": 42, "TCP.mem": 401}),
+    (procfs.port_ranges, ("8080,9000-9100\n",), [(8080, 8080), (9000, 9100)]),
+    (procfs.port_ranges, ("\n",), []),
+    (machine.cpu_model, ("processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n",), "Some CPU @ 2.0GHz"),
+    (machine.cpu_model, ("processor\t: 0\n",), None),
+    (machine.cpus_of_quota, ("150000 100000\n",), 1.5),
+    (machine.cpus_of_quota, ("max 100000\n",), None),
+    (machine.cpus_of_quota, ("-1\n 100000",), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parser", "arguments", "expected"), CASES)
+def test_a_recorded_text_is_parsed(parser: Callable[..., Any], arguments: tuple[Any, ...], expected: Any) -> None:
+    assert parser(*arguments) == expected
+
+
+@pytest.mark.parametrize(
+    "parser",
+    [procfs.schedstat, procfs.statm_rss_pages, procfs.soft_limit_of_open_files, procfs.cpu_time,
+     procfs.load_average_1m, procfs.interface_bytes, procfs.file_nr, machine.cpu_model, machine.cpus_of_quota],
+)  # fmt: skip
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], text: str | None) -> None:
+    assert parser(text) is None
+
+
+@pytest.mark.parametrize(
+    "parser",
+    [
+        procfs.colon_table,
+        procfs.disk_busy_ms,
+        procfs.named_counters,
+        procfs.sockstat,
+        procfs.spaced_table,
+        procfs.port_ranges,
+        machine.cgroup_folders,
+    ],
+)
+def test_a_table_of_a_missing_file_is_empty(parser: Callable[..., Any]) -> None:
+    assert not parser(None)
+
+
+def test_cgroup_folders_of_version_2_are_the_process_own_and_all_above_it() -> None:
+    assert machine.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
+
+
+def test_cgroup_folders_of_version_1_are_those_of_the_cpu_controller() -> None:
+    assert "/sys/fs/cgroup/cpu,cpuacct/a" in machine.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
+    assert machine.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
