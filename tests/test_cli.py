@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from session.samples import HEADER, ONE_OF_EACH
+from kit.scenario import HEADER
+from session.samples import ONE_OF_EACH
 
 from capexplorer import cli, paths
 from capexplorer.session.reader import open_session

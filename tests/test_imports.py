@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fresh_process import ROOT, modules_loaded_by, run_in_fresh_process
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.model.events import Ended
 from capexplorer.session.writer import SessionWriter

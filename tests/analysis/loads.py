@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelClosed, LevelOpened, Sample, Target
 from capexplorer.model.figures import LevelFigures

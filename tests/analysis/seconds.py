@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.model.events import (

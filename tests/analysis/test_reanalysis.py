@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 from marked import marked
-from session.samples import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.reanalysis import DETECTORS, changes, detect, reanalyse, reanalysed_events, with_marks

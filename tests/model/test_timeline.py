@@ -6,8 +6,9 @@ import math
 import random
 
 import pytest
+from kit.scenario import HEADER
 from marked import marked
-from session.samples import HEADER, ONE_OF_EACH, busy_sample
+from session.samples import ONE_OF_EACH, busy_sample
 
 from capexplorer.model.events import (
     Command,

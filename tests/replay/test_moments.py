@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from session.samples import log_lines
+from kit.scenario import log_lines
 from timeline_digest import digest
 
 from capexplorer.errors import SessionError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from session.samples import log_lines
+from kit.scenario import log_lines
 
 from capexplorer.replay import Replay
 from capexplorer.tui.feed import FRAME_S, Change, Playback, RecordedFeed

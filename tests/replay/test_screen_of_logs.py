@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from session.samples import log_lines
+from kit.scenario import log_lines
 from tui.session_events import ready
 
 from capexplorer import paths

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 from marked import marked
-from session.samples import HEADER, busy_sample
+from session.samples import busy_sample
 
 from capexplorer.model.events import Ended, EndpointTick, Event, LevelClosed, LevelOpened, Mark, Note, Sample
 from capexplorer.model.level import LevelFold, RampFold

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import By, EndpointTick, Event, Mark, Sample

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.load.recorder import RecordedTick
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from session.samples import HEADER
+from kit.scenario import HEADER
 from timeline_digest import digest
 
 from capexplorer import wording

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from kit.scenario import HEADER
 from marked import marked
-from session.samples import HEADER
 
 from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick, LevelClosed, LevelOpened, Sample
 from capexplorer.model.figures import LevelBin, LevelFigures

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
+from kit.scenario import HEADER
 
 from capexplorer.model.events import (
-    SCHEMA,
-    ClientOverhead,
     Command,
     Ended,
     EndpointTick,
     Event,
     FailureSignature,
     FailureTick,
-    Header,
-    HostFacts,
     LevelClosed,
     LevelOpened,
     Log,
@@ -24,27 +19,12 @@ from capexplorer.model.events import (
     Note,
     Sample,
     Target,
-    TargetFacts,
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
-from capexplorer.session.codec import encode, sealed
-
-HEADER = Header(
-    t_s=0.0,
-    schema=SCHEMA,
-    id="20260101-120000-mixed-0a1b",
-    started_at="2026-01-01T12:00:00+01:00",
-    label="before the fix ✂",
-    versions={"capexplorer": "0.1.0", "python": "3.11.7"},
-    client_overhead_ms={"FastHttpUser": ClientOverhead(p50_ms=0.4, p99_ms=1.25)},
-    profile={"name": "mixed", "users": {"start": 1, "wait_s": {"between": [0.1, 0.5]}}},
-    target=TargetFacts(name="mixed", url="http://127.0.0.1:28080", command=("python", "app.py"), params={"threads": 4}),
-    host=HostFacts(kernel="6.1.0", cpus=2, port_range=(32768, 60999)),
-)
 
 ONE_OF_EACH: tuple[Event, ...] = (
     HEADER,
@@ -72,11 +52,6 @@ ONE_OF_EACH: tuple[Event, ...] = (
 def note(index: int) -> Note:
     """A note of about 250 bytes at that second."""
     return Note(t_s=float(index), text=f"{index} " + "x" * 200)
-
-
-def log_lines(events: Iterable[Event], first: int = 1) -> list[bytes]:
-    """The sealed line of each event, numbered from `first`."""
-    return [sealed(encode(event), number) + b"\n" for number, event in enumerate(events, start=first)]
 
 
 def busy_sample(t_s: float, seed: int = 0, endpoints: int = 4, values: int = 40) -> Sample:

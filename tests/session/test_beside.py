@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from kit.scenario import HEADER, log_lines
 from marked import marked
 
 from capexplorer import cli
@@ -22,7 +23,7 @@ from capexplorer.session.catalog import RECORDED_WITHIN_S, being_recorded, delet
 from capexplorer.session.files import new_path
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, ONE_OF_EACH, log_lines
+from .samples import ONE_OF_EACH
 
 
 def save(folder: Path, *events: Event) -> Path:

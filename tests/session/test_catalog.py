@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 
 from capexplorer import paths
 from capexplorer.errors import SessionError
@@ -16,7 +17,7 @@ from capexplorer.session import files
 from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, ONE_OF_EACH
+from .samples import ONE_OF_EACH
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=1)))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 
 from capexplorer.model.events import ClientOverhead, Event, Verdict
 from capexplorer.session.codec import decode, encode
 
-from .samples import HEADER, busy_sample
+from .samples import busy_sample
 
 
 @pytest.mark.parametrize(

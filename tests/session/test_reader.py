@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit.scenario import HEADER, log_lines
 
 from capexplorer.errors import SessionError
 from capexplorer.model.events import LevelClosed, Note, Unknown
@@ -21,7 +22,7 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.session.codec import encode, sealed
 from capexplorer.session.reader import open_session, read
 
-from .samples import HEADER, ONE_OF_EACH, log_lines
+from .samples import ONE_OF_EACH
 
 LINES = log_lines(ONE_OF_EACH)
 WHOLE = b"".join(LINES)

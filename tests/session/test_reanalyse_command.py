@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from kit.scenario import HEADER, log_lines
 from marked import marked
 
 from capexplorer import cli
@@ -18,8 +19,6 @@ from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
-
-from .samples import HEADER, log_lines
 
 
 def knee(users: float) -> Mark:

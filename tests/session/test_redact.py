@@ -9,6 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 from requests import HTTPError, Response
 
 from capexplorer.load.signature import signature_of
@@ -17,7 +18,6 @@ from capexplorer.session import redact
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import encode
 
-from .samples import HEADER
 from .secrets import COMMANDS, SECRETS
 
 SECRET = "hunter2-S3cr3t"

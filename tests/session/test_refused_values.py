@@ -6,14 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 from marked import marked
 
 from capexplorer.model.events import Event, LevelClosed, Mark
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.session.codec import LineError, decode, encode
-
-from .samples import HEADER
 
 
 def nested(depth: int) -> object:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from kit.scenario import HEADER, log_lines
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Mark, Sample
@@ -16,7 +17,7 @@ from capexplorer.session.files import new_path
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, ONE_OF_EACH, log_lines, note
+from .samples import ONE_OF_EACH, note
 
 MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
 

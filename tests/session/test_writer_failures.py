@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from kit.scenario import HEADER, log_lines
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Mark
@@ -20,7 +21,7 @@ from capexplorer.session.files import new_path
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
-from .samples import HEADER, log_lines, note
+from .samples import note
 from .small_disks import IMPORTED_FROM, ROOT, file_size_limit, on_a_disk_of_512_kb
 
 MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
@@ -207,7 +208,8 @@ from pathlib import Path
 from capexplorer.errors import LogWriteError
 from capexplorer.session.reader import open_session
 from capexplorer.session.writer import SessionWriter
-from tests.session.samples import HEADER, note
+from tests.kit.scenario import HEADER
+from tests.session.samples import note
 
 folder = Path(sys.argv[1])
 writer = SessionWriter(folder / "session.jsonl")
@@ -248,7 +250,8 @@ WRITE_AND_WAIT = """
 import sys, time
 from pathlib import Path
 from capexplorer.session.writer import SessionWriter
-from tests.session.samples import HEADER, note
+from tests.kit.scenario import HEADER
+from tests.session.samples import note
 
 writer = SessionWriter(Path(sys.argv[1]))
 writer.write(HEADER)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 from marked import marked
-from session.samples import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS

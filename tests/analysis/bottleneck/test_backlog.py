@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from analysis.loads import FACTS
 from capexplorer.analysis.bottleneck.measured_level import measured_levels

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 import pytest
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from analysis.loads import FACTS
 from capexplorer.analysis.bottleneck import bottlenecks

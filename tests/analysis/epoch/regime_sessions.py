@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.analysis.epoch.epoch import Epoch, epoch_of
 from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample, Verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.analysis.epoch.level_seconds import part_figures
 from capexplorer.model.events import Event, LevelOpened, Sample

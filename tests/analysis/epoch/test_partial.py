@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of, is_partial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from session.samples import HEADER
+from kit.scenario import HEADER
 
 from capexplorer.analysis.knee.degradation import first_endpoint, first_endpoint_at_rates
 from capexplorer.model.events import LevelClosed, LevelOpened

@@ -1,0 +1,106 @@
+"""HTTP and TCP servers of this process, for the time of a `with` block."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    method: str
+    path: str
+    """With its query."""
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What it gets."""
+
+    status: int = 200
+    body: bytes = b"ok"
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "text/plain"})
+
+
+@dataclass
+class HttpServer:
+    """A running server, and what it was asked so far."""
+
+    port: int
+    requests: list[Request]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def http_server(answer: Callable[[Request], Reply] = lambda request: Reply()) -> Iterator[HttpServer]:
+    """A server on loopback that answers every request by this function, each connection in a thread of its own."""
+    requests: list[Request] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def __getattr__(self, name: str) -> Callable[[], None]:
+            if name.startswith("do_"):
+                return self._reply
+            raise AttributeError(name)
+
+        def _reply(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            request = Request(self.command, self.path, dict(self.headers), body)
+            requests.append(request)
+            reply = answer(request)
+            self.send_response(reply.status)
+            for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(reply.body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """A client that has gone is no fault."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield HttpServer(server.server_address[1], requests)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def tcp_server(serve: Callable[[socket.socket], object] | None = None, *, backlog: int | None = None) -> Iterator[int]:
+    """The port of a listener on loopback. `serve`: what a thread does with each connection, one after the other, which it then
+    closes; None: nobody accepts."""
+    with socket.create_server(("127.0.0.1", 0), backlog=backlog) as listener:
+        if serve is not None:
+            threading.Thread(target=_accept, args=(listener, serve), daemon=True).start()
+        yield listener.getsockname()[1]
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listener: socket.socket, serve: Callable[[socket.socket], object]) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                serve(connection)
