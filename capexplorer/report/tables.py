@@ -1,11 +1,13 @@
-"""The conditions under which a session was recorded: the header's facts as lines for a table."""
+"""Tables of texts that every format has: the conditions of a session, the findings of its verdicts, its levels of offered rates.
+Also the Markdown of any table.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import wording
 from ..model.events import Header, HostFacts, Target, Verdict, clients_of
@@ -19,6 +21,21 @@ from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateOb
 from ..wording import numbers, quantities
 from ..wording.numbers import significant
 from ..wording.quantities import latency_in_column, latency_title, size
+
+
+class Table(NamedTuple):
+    """Texts that are not escaped yet, except for Markdown."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Collection[int] = ()
+    """Indices of the columns that have words, which are aligned to the left."""
+
+    def markdown(self, numbers: str = "--:", words: str = ":--") -> str:
+        """The table in Markdown, in which each cell is escaped. `numbers`, `words`: the marks of their columns."""
+        marks = [words if index in self.words else numbers for index in range(len(self.titles))]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (self.titles, marks, *self.rows))
+
 
 # -- environment ---------------------------------------------------------------------------------------------------------------
 # The conditions under which a session was recorded: the header's facts as lines for a table.
@@ -139,17 +156,16 @@ def _value(value: Any) -> str:
 # The table of knees, capacities and objectives: the findings of each epoch's verdict with their intervals, as plain text.
 
 
-TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
-"""Titles of the columns, of which the first and the last two have words."""
+_KNEE_TITLES = ("found", "users", "90% interval", "goodput /s", "limit", "confidence")
 
 
-def knee_lines(timeline: Timeline) -> list[tuple[str, ...]]:
-    """One line per finding, epoch by epoch; empty if no detector has run."""
+def knees(timeline: Timeline) -> Table:
+    """One row per finding, epoch by epoch; none if no detector has run."""
     found: list[tuple[str, ...]] = []
     for epoch, verdict in wording.reported(timeline).items():
         epoch_name = wording.epoch_name(timeline, epoch)
         found += [(f"{name}, {epoch_name}" if epoch_name else name, *cells) for name, *cells in _knee_rows(verdict)]
-    return found
+    return Table(_KNEE_TITLES, found, words=(0, 4, 5))
 
 
 def _knee_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
@@ -247,13 +263,8 @@ ABOUT = (
 )
 
 
-def titles() -> tuple[str, ...]:
-    """Titles of the columns, which count iterations; the last one has words."""
-    return *_ITERATIONS, *map(latency_title, _LATENCIES), "state"
-
-
-def rate_lines(timeline: Timeline) -> list[tuple[str, ...]]:
-    """One line for each rate level or bin of a ramp, in the order of the session; empty without such levels."""
+def rates(timeline: Timeline) -> Table:
+    """One row for each rate level or bin of a ramp, in the order of the session; none without such levels."""
     found: list[tuple[str, ...]] = []
     verdicts = wording.reported(timeline)
     for level in timeline.levels:
@@ -263,7 +274,8 @@ def rate_lines(timeline: Timeline) -> list[tuple[str, ...]]:
         judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
         state = next((each for each in judged if each.level == level.opened.index), None)
         found += _rate_rows(level, state)
-    return found
+    titles = (*_ITERATIONS, *map(latency_title, _LATENCIES), "state")
+    return Table(titles, found, words=(len(titles) - 1,))
 
 
 def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
@@ -275,7 +287,7 @@ def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, 
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return quantities.load_in_column(0, per_s), *[numbers.MISSING] * (len(titles()) - 2), words
+        return quantities.load_in_column(0, per_s), *[numbers.MISSING] * (len(_ITERATIONS) + len(_LATENCIES) - 1), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (

@@ -13,7 +13,7 @@ from capexplorer.model.events import Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.sentences import knee, noise
-from capexplorer.report.tables import knee_lines
+from capexplorer.report.tables import knees
 from capexplorer.session.reader import open_session
 from capexplorer.tui.screens.help import MEANINGS
 from capexplorer.wording import CONVENTIONS, INTERVALS
@@ -65,7 +65,7 @@ def test_a_plus_minus_is_196_standard_errors() -> None:
     assert verdict.capacity.curve is not None
     assert verdict.capacity.curve.capacity_se_rps is not None
     expected = pytest.approx(1.96 * verdict.capacity.curve.capacity_se_rps, rel=0.05)
-    knee_row = next(row for row in knee_lines(timeline) if row[0] == "knee")
+    knee_row = next(row for row in knees(timeline).rows if row[0] == "knee")
     (curve, _) = compare([Session(timeline), Session(timeline)]).curves
     assert half_width(knee_row[3]) == expected, "the table of knees"
     assert half_width(knee(curve)) == expected, "a comparison"

@@ -19,7 +19,7 @@ from capexplorer.report.compare.page import render as page
 from capexplorer.report.formats import html, markdown
 from capexplorer.report.formats.csv import levels as csv_levels
 from capexplorer.report.statements import marked_s
-from capexplorer.report.tables import knee_lines
+from capexplorer.report.tables import knees
 
 from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark
@@ -174,7 +174,7 @@ def test_the_picture_is_the_same_every_time() -> None:
 
 
 def test_the_table_of_knees_has_interval_capacity_limit_and_confidence() -> None:
-    assert knee_lines(with_verdict()) == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
+    assert knees(with_verdict()).rows == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
     text = markdown.render(with_verdict()).decode()
     assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
     assert "<td>26–35</td>" in html.render(with_verdict()).decode()
@@ -187,7 +187,7 @@ def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
         SloVerdict(name="p95_ms", limit=300, state="crossed", users=22, users_low=20, users_high=25, goodput_rps=80.0, thin=True),
         SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
     )
-    found = knee_lines(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo))
+    found = knees(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo)).rows
     assert [line[0] for line in found[:4]] == ["knee", "peak", "latency climbs", "p95 ≤ 300 ms"]
     assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
     assert found[2][1:3] == ("20", "–")  # its bounds are the levels beside it, no 90% interval
@@ -196,10 +196,10 @@ def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
 
 
 def test_the_table_has_a_row_if_there_is_no_knee() -> None:
-    found = knee_lines(
+    found = knees(
         with_verdict(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None)))
     )
-    assert found == [("knee", "none up to 50", "–", "–", "–", "–")]
+    assert found.rows == [("knee", "none up to 50", "–", "–", "–", "–")]
 
 
 def test_levels_of_recovery_are_marked_in_tables_and_remain_in_the_csv() -> None:

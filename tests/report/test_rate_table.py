@@ -24,11 +24,12 @@ from .simulated_rates import session, timeline
 
 
 def test_each_rate_level_has_a_row_that_ends_with_its_state() -> None:
-    rows = tables.rate_lines(timeline(100))
+    table = tables.rates(timeline(100))
+    rows = table.rows
     assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
     assert rows[0][-1] == "served in full"
     assert rows[-1][-1].startswith("not stationary: the queue grows by ")
-    assert {len(row) for row in rows} == {len(tables.titles())}
+    assert {len(row) for row in rows} == {len(table.titles)}
 
 
 def test_markdown_and_html_have_the_table_of_rates_and_the_capacity() -> None:

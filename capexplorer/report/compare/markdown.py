@@ -1,14 +1,69 @@
-"""`compare --format md`: for a pull request or a ticket, and readable as plain text. Text from sessions is escaped."""
+"""The tables of a comparison, and `compare --format md`, which consists of them: for a pull request or a ticket, and readable as
+plain text. Text from sessions is escaped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ..escaping import markdown as escaped
+from ..tables import Table
 from . import sentences
 from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import Difference
-from .environment import Differing
+
+SESSION_TITLES = ("", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked")
+
+
+def session(curve: Curve) -> list[str]:
+    """The row of a curve in the table of sessions."""
+    counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
+    unsettled = ", ".join(map(str, curve.unsettled))
+    cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.overheads(curve), sentences.knee(curve)]
+    return [*cells, counts or sentences.MISSING, unsettled or sentences.MISSING, sentences.marked(curve)]
+
+
+def conditions(comparison: Comparison) -> list[tuple[str, list[list[str]]]]:
+    """(title, rows) of the conditions that differ, and of those that are compared; without tables that would be empty."""
+    both = (("Conditions that differ", comparison.conditions), ("What is compared", comparison.subject))
+    return [(title, [[row.name, *row.values] for row in rows]) for title, rows in both if rows]
+
+
+VALUE_TITLES = ("change", "%", "noise")
+
+
+class Row(NamedTuple):
+    """One figure of a pair."""
+
+    load: str
+    """Empty except in the first row of a load, and for a capacity."""
+    figure: str
+    values: list[str]
+    """Before, after, and those of VALUE_TITLES."""
+    judgement: str
+    kind: str
+    """`better`, `worse` or empty for a significant difference, else `quiet`."""
+
+
+def of_loads(loads: Iterable[MatchedLevel | MatchedRate]) -> Iterator[Row]:
+    """The figures of loads that both have, without those that neither has."""
+    for each in loads:
+        shown = each.load
+        for one in each.differences:
+            if one.before.value is not None or one.after.value is not None:
+                yield of_figure(one, shown)
+                shown = ""
+
+
+def of_figure(one: Difference, load: str = "") -> Row:
+    """The row of one figure."""
+    kind = {True: "better", False: "worse", None: ""}[one.better] if one.counts else "quiet"
+    values = [sentences.before(one), sentences.after(one), sentences.change(one), sentences.ratio(one), sentences.noise(one)]
+    return Row(load, sentences.heading(one), values, sentences.judgement(one), kind)
+
+
+# -- page ----------------------------------------------------------------------------------------------------------------------
 
 
 def render(comparison: Comparison) -> bytes:
@@ -16,92 +71,33 @@ def render(comparison: Comparison) -> bytes:
     lines = ["# Comparison", "", f"**{escaped(sentences.verdict(comparison))}**", ""]
     for warning in sentences.warnings(comparison):
         lines += [f"> **Warning:** {escaped(warning)}", ""]
-    lines += _conditions(comparison)
-    lines += ["## Sessions", "", *_sessions(comparison), ""]
+    letters = [curve.letter for curve in comparison.curves]
+    for title, rows in conditions(comparison):
+        lines += [f"## {title}", "", _table(["", *letters], rows), ""]
+    lines += ["## Sessions", "", _table(SESSION_TITLES, map(session, comparison.curves)), ""]
+    lines += [*(f"- {curve.letter}: {escaped(curve.judged.sentence)}" for curve in comparison.curves), ""]
     for pair in comparison.pairs:
         lines += _pair(pair)
     lines += [escaped(sentences.NOISE), ""]
     return "\n".join(lines).encode()
 
 
-def _conditions(comparison: Comparison) -> list[str]:
-    lines = []
-    for title, rows in (
-        ("## Conditions that differ", comparison.conditions),
-        ("## What is compared", comparison.subject),
-    ):
-        if rows:
-            lines += [title, "", *_differing(rows, comparison.curves), ""]
-    return lines
-
-
-def _differing(rows: Sequence[Differing], curves: Sequence[Curve]) -> list[str]:
-    head = ["", *(curve.letter for curve in curves)]
-    return [*_header(head, left=1 + len(curves)), *(_row([row.name, *row.values]) for row in rows)]
-
-
-def _sessions(comparison: Comparison) -> list[str]:
-    lines = _header(["", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked"], left=8)
-    for curve in comparison.curves:
-        counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
-        cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.overheads(curve), sentences.knee(curve)]
-        lines.append(_row([*cells, counts or sentences.MISSING, _counts(curve.unsettled), sentences.marked(curve)]))
-    lines += ["", *(f"- {curve.letter}: {escaped(curve.judged.sentence)}" for curve in comparison.curves)]
-    return lines
-
-
-def _pair(pair: Pair) -> list[str]:
-    before, after = pair.before.letter, pair.after.letter
-    lines = [f"## {escaped(pair.after.named)} against {escaped(pair.before.named)}", ""]
+def _pair(pair: Pair) -> Iterator[str]:
+    yield from (f"## {escaped(pair.after.named)} against {escaped(pair.before.named)}", "")
+    titles = (pair.before.letter, pair.after.letter, *VALUE_TITLES, "judgement")
     if pair.loads:
-        lines += _header(["load", "figure", before, after, "change", "%", "noise", "judgement"], left=2, last_left=True)
-        lines += [_row(cells) for level in pair.loads for cells in _level(level)]
-        lines.append("")
+        rows = ([row.load, row.figure, *row.values, row.judgement] for row in of_loads(pair.loads))
+        yield from (_table(("load", "figure", *titles), rows, numbers=range(2, 7)), "")
     if sentences.overall(pair):
-        lines += [escaped(sentences.overall(pair)), ""]
+        yield from (escaped(sentences.overall(pair)), "")
     if pair.capacities:
-        lines += _header(["", before, after, "change", "%", "noise", "judgement"], left=1, last_left=True)
-        lines += [_row([_title(one), *_cells(one)]) for one in pair.capacities]
-        lines.append("")
+        rows = ([row.figure, *row.values, row.judgement] for row in map(of_figure, pair.capacities))
+        yield from (_table(("", *titles), rows, numbers=range(1, 6)), "")
     for letter, loads in pair.unmatched:
-        lines += [f"Settled only in {letter}: {loads}.", ""]
-    return lines
+        yield from (f"Settled only in {letter}: {loads}.", "")
 
 
-def _level(level: MatchedLevel | MatchedRate) -> Iterable[list[str]]:
-    shown = level.load
-    for one in level.differences:
-        if one.judgement == "not_measured" and one.before.value is None and one.after.value is None:
-            continue
-        yield [shown, _title(one), *_cells(one)]
-        shown = ""
-
-
-def _title(one: Difference) -> str:
-    return sentences.heading(one)
-
-
-def _cells(one: Difference) -> list[str]:
-    return [
-        sentences.before(one),
-        sentences.after(one),
-        sentences.change(one),
-        sentences.ratio(one),
-        sentences.noise(one),
-        sentences.judgement(one),
-    ]
-
-
-def _counts(counts: Sequence[int]) -> str:
-    return ", ".join(map(str, counts)) or sentences.MISSING
-
-
-def _header(titles: Sequence[str], *, left: int, last_left: bool = False) -> list[str]:
-    """The head of a table, whose first `left` columns, and with `last_left` the last one, are aligned to the left."""
-    last = len(titles) - 1
-    marks = ["---" if index < left or (last_left and index == last) else "---:" for index in range(len(titles))]
-    return [_row(titles), "| " + " | ".join(marks) + " |"]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(escaped(cell) for cell in cells) + " |"
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], numbers: Collection[int] = ()) -> str:
+    """`numbers`: indices of the columns that are aligned to the right."""
+    words = [index for index in range(len(titles)) if index not in numbers]
+    return Table(titles, [list(map(escaped, row)) for row in rows], words).markdown("---:", "---")

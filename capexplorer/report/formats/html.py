@@ -240,10 +240,8 @@ def render(timeline: Timeline) -> bytes:
         style=Markup(_resource("page.css") + rules(PAGE)),
         title=_title(timeline),
         marks=_rows_of_marks(timeline),
-        knee_titles=[(title, "") for title in tables.TITLES],
         levels=levels(timeline),
-        rates=tables.rate_lines(timeline),
-        rate_titles=[(title, "") for title in tables.titles()],
+        rates=tables.rates(timeline),
         about_rates=tables.ABOUT,
         level_titles=in_units(LEVEL_TITLES),
         charts=len(timeline) > 0,
@@ -321,7 +319,7 @@ def _title(timeline: Timeline) -> _Title | None:
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    knees: list[tuple[str, ...]]
+    knees: tables.Table
     findings: list[ListedFinding]
     reanalysed: str
     changes: list[str]
@@ -332,7 +330,7 @@ def _rows_of_marks(timeline: Timeline) -> _Marks | None:
     if not found and not timeline.verdicts and event is None:
         return None
     reanalysed = wording.reanalysed(event) if event is not None else ""
-    return _Marks(tables.knee_lines(timeline), found, reanalysed, [wording.change(each) for each in changes(timeline)])
+    return _Marks(tables.knees(timeline), found, reanalysed, [wording.change(each) for each in changes(timeline)])
 
 
 # -- charts --------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ The picture is a file in the same folder; on a clipboard or a pipe there is none
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from urllib.parse import quote
 
 from ... import wording
@@ -18,7 +17,7 @@ from ..capacity import picture
 from ..escaping import code, markdown, markdown_spans
 from ..rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
 from ..statements import changes, findings, notes, opening
-from ..tables import environment
+from ..tables import Table, environment
 from . import Format
 
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
@@ -87,8 +86,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     several = len(epochs(rows)) > 1
     titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
     titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
-    lines = [_line(["epoch"] * several + titles), _line(["--:"] * (len(titles) + several))]
-    lines += [_line([str(row.opened.epoch)] * several + _cells(row)) for row in rows]
+    table = Table(["epoch"] * several + titles, [[str(row.opened.epoch)] * several + _cells(row) for row in rows])
     sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [_RAMP] if any(row.kind == "ramp" for row in rows) else []
     sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
@@ -96,15 +94,12 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     sentence += [_DISTURBED] if any(row.kind == "disturbed" for row in rows) else []
     sentence += [_OTHER_SERVICE] if any(row.kind == "other_service" for row in rows) else []
     sentence += [_CHANGED] if any(row.kind == "changed" for row in rows) else []
-    return ["## Levels", "\n".join(lines), *([" ".join(sentence)] if sentence else [])]
+    return ["## Levels", table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
 def _rates(timeline: Timeline) -> list[str]:
-    rows = tables.rate_lines(timeline)
-    if not rows:
-        return []
-    head = [_line(tables.titles()), _line([*["--:"] * (len(tables.titles()) - 1), ":--"])]
-    return ["## Offered rates", "\n".join([*head, *(_line(row) for row in rows)]), tables.ABOUT]
+    table = tables.rates(timeline)
+    return [] if not table.rows else ["## Offered rates", table.markdown(), tables.ABOUT]
 
 
 def _cells(row: ReportedLevel) -> list[str]:
@@ -143,15 +138,14 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
         return []
     several = len({row.level.opened.epoch for row in rows}) > 1
     titles = ["users", "requests", "goodput /s", *map(latency_title, ("mean", "p50", "p95", "p99")), "failures"]
-    lines = [_line(["endpoint", *["epoch"] * several, *titles]), _line([":--", *["--:"] * (len(titles) + several)])]
-    for own in endpoints[:_ENDPOINTS_MOST]:
-        lines += [_line(_endpoint_cells(row, several)) for row in own]
+    shown = [_endpoint_cells(row, several) for own in endpoints[:_ENDPOINTS_MOST] for row in own]
+    table = Table(["endpoint", *["epoch"] * several, *titles], shown, words=(0,))
     sentence = [_DEGRADES] if any(row.degrades_first for row in rows) else [_NONE_DEGRADES]
     marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
     sentence += [note for kind, note in (("recovery", _RECOVERY), ("disturbed", _DISTURBED)) if kind in marked]
     if len(endpoints) > _ENDPOINTS_MOST:
         sentence.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
-    return ["## Endpoints by level", "\n".join(lines), " ".join(sentence)]
+    return ["## Endpoints by level", table.markdown(), " ".join(sentence)]
 
 
 def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
@@ -180,17 +174,9 @@ def _marks(timeline: Timeline) -> list[str]:
         example = f"\n  E.g. {code(each.example)}" if each.example else ""
         advice = f"\n  Advice: {markdown_spans(each.advice)}" if each.advice else ""
         lines.append(f"- {where}**{markdown(each.sentence)}**{evidence}{example}{advice}")
-    shown = [*_knees(timeline), *(["\n".join(lines)] if lines else [])]
+    knees = tables.knees(timeline)
+    shown = [*([knees.markdown()] if knees.rows else []), *(["\n".join(lines)] if lines else [])]
     return [*(["## Marks", *shown] if shown else []), *_reanalysed(timeline)]
-
-
-def _knees(timeline: Timeline) -> list[str]:
-    """The table of knees; empty without a verdict."""
-    rows = tables.knee_lines(timeline)
-    if not rows:
-        return []
-    head = [_line(tables.TITLES), _line([":--", "--:", "--:", "--:", ":--", ":--"])]
-    return ["\n".join([*head, *(_line(row) for row in rows)])]
 
 
 def _reanalysed(timeline: Timeline) -> list[str]:
@@ -210,13 +196,8 @@ def _environment(timeline: Timeline) -> list[str]:
     facts = environment(timeline)
     if not facts:
         return []
-    lines = [_line(["", "environment"]), _line([":--", ":--"])]
-    lines += [_line([markdown(fact.name), code(fact.value) if fact.foreign else markdown(fact.value)]) for fact in facts]
-    return ["## Environment", "\n".join(lines)]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = [[markdown(fact.name), code(fact.value) if fact.foreign else markdown(fact.value)] for fact in facts]
+    return ["## Environment", Table(["", "environment"], rows, words=(0, 1)).markdown()]
 
 
 FORMAT = Format(
