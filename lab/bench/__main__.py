@@ -23,7 +23,7 @@ from lab.kit.record import Conditions
 from . import comparison
 
 MODULES = {
-    "app": "p99 saturation paint keys screen views shelf keep_alive",
+    "app": "p99 saturation paint keys screen shelf keep_alive",
     "costs": "probe_cost look client_hook_cost kept_requests",
     "day": "day",
     "rates": "rate rate_queues rate_p99",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,7 +25,7 @@ from capexplorer.session.catalog import NAME
 from capexplorer.session.files import write_whole
 from capexplorer.tui.picker_app import PickerApp
 from lab.kit.runs import PROGRAM, Ran, events_of, headless
-from lab.kit.servers import fast_server, free_port, listening
+from lab.kit.servers import fast_server
 from lab.kit.tables import mean, percentile
 from lab.kit.terminal import OnTerminal, command_on_terminal, on_terminal
 
@@ -237,46 +235,6 @@ def screen(seconds: float = 60.0) -> None:
             rates = f"steady {steady / 1e3:.1f} KB/s, a step every 5 s {stepping / 1e3:.1f} KB/s"
             print(f"  first screen {first_bytes / 1e3:.1f} KB, {rates}")
             print(f"  screen's thread {threads[0]:.1f}% of a core, the pump's {threads[1]:.1f}%", flush=True)
-
-
-def views(users: int = 10, seconds: float = 10.0) -> None:
-    """Latency of one service as measured by the app, by the service itself, and by wrk at the same concurrency (and so the same
-    rate)."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-
-    def figures() -> list[float]:
-        with urllib.request.urlopen(f"{url}/figures", timeout=10) as response:
-            found: list[float] = json.load(response)
-        return found
-
-    def row(name: str, rps: float, p50_ms: float, p99_ms: float) -> None:
-        server_ms = figures()
-        s50, s99 = percentile(server_ms, 0.50), percentile(server_ms, 0.99)
-        print(f"{name:14} {rps:7.0f} {p50_ms:8.2f} {p99_ms:8.2f} {s50:11.2f} {s99:8.2f} {p50_ms - s50:+16.2f}", flush=True)
-
-    with listening([sys.executable, "-m", "lab.bench.servers", "timed", str(port)], port):
-        print(f"a server that waits 5 ms; {users} connections without think time, {seconds:.0f} s each")
-        print(f"{'client':14} {'rps':>7} {'p50 ms':>8} {'p99 ms':>8} {'server p50':>11} {'p99 ms':>8} {'client adds p50':>16}")
-        for client in ("fast", "requests"):
-            figures()
-            ran = app(url, users=users, wait_s=0, seconds=seconds, client=client)
-            row(f"app, {client}", ran.rate_rps(), *p50_and_p99_ms(ran))
-        if not shutil.which("wrk"):
-            print("wrk            is not installed")
-            return
-        figures()
-        command = ["wrk", "-t1", f"-c{users}", f"-d{seconds:.0f}s", "--latency", f"{url}/"]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
-        assert rate is not None, text
-        row("wrk", float(rate[1]), *wrk_latency_ms(text))
-
-
-def wrk_latency_ms(text: str) -> tuple[float, float]:
-    factors = {"us": 1e-3, "ms": 1.0, "s": 1e3}
-    found = {share: float(value) * factors[unit] for share, value, unit in re.findall(r"(50|99)%\s+([\d.]+)(us|ms|s)\b", text)}
-    return found["50"], found["99"]
 
 
 def shelf(sessions: int = 5_000) -> None:

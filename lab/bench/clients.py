@@ -30,7 +30,7 @@ from lab.kit.runs import ROOT, Ran, wait_until
 from lab.kit.servers import fast_server
 from lab.kit.tables import filled, percentile, table
 
-from .app import BIN, LOCUSTFILE, profile_of, wrk_latency_ms
+from .app import BIN, LOCUSTFILE, profile_of
 
 USERS = 50
 RATE = 500
@@ -130,7 +130,9 @@ def _wrk(folder: Path, url: str, seconds: float, at_rate: bool) -> Sequence[str]
 
 
 def _wrk_latency(_: Path, output: str) -> Latency:
-    return wrk_latency_ms(output)
+    factors = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+    found = {share: float(value) * factors[unit] for share, value, unit in re.findall(r"(50|99)%\s+([\d.]+)(us|ms|s)\b", output)}
+    return found["50"], found["99"]
 
 
 TOOLS = (

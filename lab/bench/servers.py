@@ -1,7 +1,5 @@
-"""Real servers of known latency: `python -m lab.bench.servers timed|stalling|queue PORT [KIND CAPACITY]`.
+"""Real servers of known latency: `python -m lab.bench.servers stalling|queue PORT [KIND CAPACITY]`.
 
-- `timed` waits 5 ms for each request and reports its own latencies: from reading a request to writing its reply. One thread per
-  connection; GET /figures returns the latencies since the last call.
 - `stalling` replies after 20 ms, except during stalls of 200 ms every 2 s.
 - `queue` is an M/M/1, M/D/1 or M/M/4 queue (`M/M/4 200`): requests wait for one of its virtual servers, first come, first
   served. A service time is drawn at each arrival, and the reply is sent when the virtual server has finished, so the capacity
@@ -14,46 +12,18 @@ import asyncio
 import heapq
 import json
 import random
-import signal
-import socket
 import sys
-import threading
-import time
 from collections.abc import Callable
 from typing import cast
 
 HEAD = "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n"
 REPLY = HEAD.format(2).encode() + b"ok"
-DELAY_S = 0.005
 SERVICE_S = 0.020
 STALL_S, EVERY_S = 0.2, 2.0
 SEED = 11
 
 Answer = Callable[[bytes, float], tuple[float, bytes]]
 """When the reply to a request is sent, and the reply; its arguments are the request and the loop's time."""
-
-
-def timed(port: int) -> None:
-    latencies_ms: list[float] = []
-
-    def serve(connection: socket.socket) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection:
-            while data := connection.recv(65_536):
-                if data.startswith(b"GET /figures"):
-                    body = json.dumps(latencies_ms)
-                    connection.sendall((HEAD.format(len(body)) + body).encode())
-                    latencies_ms.clear()
-                    continue
-                began_s = time.perf_counter()
-                time.sleep(DELAY_S)
-                connection.sendall(REPLY)
-                latencies_ms.append((time.perf_counter() - began_s) * 1000)
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    listener = socket.create_server(("127.0.0.1", port), backlog=128)
-    while True:
-        threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 
 
 def expected_ms(quantile: float) -> float:
@@ -111,6 +81,4 @@ async def serve(port: int, answer: Answer) -> None:
 
 if __name__ == "__main__":
     name, port = sys.argv[1], int(sys.argv[2])
-    if name == "timed":
-        timed(port)
     asyncio.run(serve(port, stalling if name == "stalling" else Queue(sys.argv[3], float(sys.argv[4])).answer))

@@ -8,30 +8,6 @@ import shutil
 import sys
 from pathlib import Path
 
-CONFIGURATION = """\
-{user}daemon off;
-pid {folder}/nginx.pid;
-error_log stderr crit;
-worker_processes 1;
-events {{ worker_connections 2000; }}
-http {{
-    access_log off;
-    keepalive_requests 1000000000;
-    limit_req_zone $binary_remote_addr zone=all:1m rate={rate}r/s;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port} backlog=4096;
-        root {folder}/www;
-        location = /health {{ return 200; }}
-        location = /work {{ limit_req zone=all burst={burst}{beyond}; }}
-    }}
-}}
-"""
-
 
 def main() -> None:
     options = _options()
@@ -43,7 +19,10 @@ def main() -> None:
     (folder / "www" / "work").write_text("{}")
     configuration = folder / "nginx.conf"
     configuration.write_text(
-        CONFIGURATION.format(
+        Path(__file__)
+        .with_name("nginx.template")
+        .read_text()
+        .format(
             user="user root;\n" if os.geteuid() == 0 else "",  # else its worker becomes `nobody`, who may not read the folder
             folder=folder,
             port=options.port,

@@ -13,49 +13,10 @@ import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
-SLEEPERS = Path(__file__).resolve().parents[3] / "targets" / "sleepers" / "serve.py"
+HERE = Path(__file__).resolve().parent
+SLEEPERS = HERE.parents[2] / "targets" / "sleepers" / "serve.py"
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
 
-NGINX = """\
-{user}daemon off;
-pid {folder}/nginx.pid;
-error_log stderr crit;
-worker_processes 1;
-events {{ worker_connections 4000; }}
-http {{
-    access_log off;
-    keepalive_requests 1000000000;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    limit_req_zone $server_port zone=all:1m rate={rate}r/s;
-    server {{
-        listen 127.0.0.1:{port} backlog=2048;
-        root {folder}/www;
-        location = /work {{ limit_req zone=all burst=4000; }}
-    }}
-}}
-"""
-
-HAPROXY = """\
-global
-    maxconn 4000
-defaults
-    mode http
-    timeout connect {connect_s}s
-    timeout client 120s
-    timeout server 120s
-    timeout queue 120s
-    retries 1
-    option http-keep-alive
-frontend front
-    bind 127.0.0.1:{port}
-    default_backend back
-backend back
-    {servers}
-"""
 BALANCED = """balance leastconn
     option httpchk GET /health
     default-server inter 1s fall 2 rise 2
@@ -70,7 +31,9 @@ def nginx(options: argparse.Namespace) -> None:
         (folder / "www" / name).write_text("ok\n")
     user = "user root;\n" if os.geteuid() == 0 else ""
     rate = round(options.workers / (options.sleep_ms / 1000))
-    (folder / "nginx.conf").write_text(NGINX.format(user=user, folder=folder, port=options.port, rate=rate))
+    (folder / "nginx.conf").write_text(
+        (HERE / "nginx.template").read_text().format(user=user, folder=folder, port=options.port, rate=rate)
+    )
     os.environ["PATH"] = PATH
     os.execvp("nginx", ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")])
 
@@ -105,6 +68,8 @@ def _sleepers(workers: int, sleep_ms: float) -> tuple[int, subprocess.Popen[byte
 
 def _haproxy(options: argparse.Namespace, servers: str, connect_s: int) -> list[str]:
     configuration = options.folder.resolve() / "haproxy.cfg"
-    configuration.write_text(HAPROXY.format(port=options.port, servers=servers, connect_s=connect_s))
+    configuration.write_text(
+        (HERE / "haproxy.template").read_text().format(port=options.port, servers=servers, connect_s=connect_s)
+    )
     os.environ["PATH"] = PATH
     return ["haproxy", "-db", "-f", str(configuration)]

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from capexplorer.commands.compare import opened
-from capexplorer.report.compare import Session, compare, sentences
+from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.comparison import Pair
 from capexplorer.report.compare.fail_if import judge, parse
 from lab.kit.runs import headless
@@ -30,8 +30,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """One row of a comparison's table: a figure at a user count (0: of the whole curve)."""
 
     figure: str
-    users: int
-    ratio: float | None
     counts: bool
     """Whether the comparison calls the difference significant."""
     saturated: bool
@@ -55,7 +53,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `--fail-if "p95>5%"` or `"goodput<-5%"` ends with exit code 3."""
     disturbed_levels: tuple[bool, ...]
     """For each user count that both sessions have: whether other processes used the machine."""
-    sentence: str
     detectable: float | None
     """Smallest relative change of service time that the comparison would have found, as it reports."""
 
@@ -84,7 +81,6 @@ def outcome(before: Session, after: Session) -> Outcome:
         knee=_largest(knee),
         failed=failed,
         disturbed_levels=tuple(level.disturbed for level in compared_pair.levels),
-        sentence=sentences.verdict(comparison),
         detectable=next((one.detectable for one in compared_pair.overall if one.figure == "service_time"), None),
     )
 
@@ -97,8 +93,6 @@ def _claims(compared_pair: Pair) -> list[Claim]:
     return [
         Claim(
             figure=one.figure,
-            users=users,
-            ratio=one.ratio,
             counts=one.counts,
             saturated=users >= least,
             disturbed=disturbed,

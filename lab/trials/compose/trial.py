@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -28,9 +29,7 @@ from lab.kit import programs
 from lab.kit.runs import Run, events_of, session_path, started_run, wait_until
 from lab.trial import Judged, Trial
 
-# -- stack ---------------------------------------------------------------------------------------------------------------------
-# The image, the Compose file and the profile of a trial; what is left of a project in docker.
-
+# -- the services --------------------------------------------------------------------------------------------------------------
 
 IMAGE = "capexplorer-trial"
 PASSWORD = "correct-horse-battery"
@@ -38,56 +37,6 @@ OTHER_PROJECT = "trial-of-somebody-else"
 """A Compose project that a user started from the same file: no session may touch it."""
 
 _HERE = Path(__file__).resolve().parent
-
-_FILE = """\
-services:
-  web:
-    image: {image}
-    command: [serve, "127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}", "http://127.0.0.1:${{STORE_PORT}}/"]
-    network_mode: host
-    depends_on:
-      store: {{condition: service_started}}
-    healthcheck:
-      {{test: ["CMD", "/service", "check", "http://127.0.0.1:${{CAPEXPLORER_PORT:-{own_port}}}/"], interval: 1s, retries: 5}}
-  store:
-    image: {image}
-    command: {command}
-    network_mode: host
-    environment: {{STORE_PASSWORD: {password}}}
-    volumes: ["data:/data", "/anonymous"]
-    healthcheck: {{test: ["CMD", "/service", "check", "http://127.0.0.1:{checked}/"], interval: 1s, retries: 3}}
-volumes:
-  data: {{}}
-"""
-
-_ON_A_BRIDGE = """\
-version: "3.8"
-services:
-  web:
-    image: {image}
-    command: [serve, ":8000", "http://store:8000/"]
-    ports: ["127.0.0.1:${{CAPEXPLORER_PORT}}:8000"]
-    depends_on: [store]
-  store:
-    image: {image}
-    command: [serve, ":8000"]
-    environment: {{ROUNDS: 5000}}
-    deploy: {{resources: {{limits: {{cpus: "0.3"}}}}}}
-"""
-"""Each answer of the store computes checksums of 5 MB, so that the 40 users of the row need more than 0.3 of a core."""
-
-_PROFILE = """\
-ready = "/"
-
-[target]
-compose = "compose.yaml"
-
-[users]
-wait_s = 0.1
-
-[[users.task]]
-name = "/"
-"""
 
 
 def why_not() -> str:
@@ -120,20 +69,19 @@ def image(folder: Path) -> Iterator[None]:
 def write(folder: Path, *, store: str = "serves") -> dict[str, str]:
     """Write the Compose file and the profile. `store` ("serves", "exits" or "is unhealthy") is what that service does. Returns
     the environment variables that the file needs."""
-    port = str(free_port())
     command = '[leave, "3"]' if store == "exits" else '[serve, "127.0.0.1:${STORE_PORT}"]'
     checked = "1" if store == "is unhealthy" else "${STORE_PORT}"
-    text = _FILE.format(image=IMAGE, command=command, checked=checked, password=PASSWORD, own_port=free_port())
+    _copy("host-network.yaml", folder, command=command, checked=checked, password=PASSWORD, own_port=str(free_port()))
+    return {"STORE_PORT": str(free_port())}
+
+
+def _copy(compose_file: str, folder: Path, **values: str) -> None:
+    """Copy the profile and a Compose file, with these values in place of their names."""
+    text = (_HERE / compose_file).read_text(encoding="utf-8")
+    for name, value in {"image": IMAGE, **values}.items():
+        text = text.replace(f"@{name}@", value)
     (folder / "compose.yaml").write_text(text, encoding="utf-8")
-    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
-    return {"STORE_PORT": port}
-
-
-def write_on_a_bridge(folder: Path) -> None:
-    """Write a Compose file whose services have addresses of their own, with a published port, and one of which has a CPU quota;
-    and the profile."""
-    (folder / "compose.yaml").write_text(_ON_A_BRIDGE.format(image=IMAGE), encoding="utf-8")
-    (folder / "shop.toml").write_text(_PROFILE, encoding="utf-8")
+    shutil.copy(_HERE / "shop.toml", folder)
 
 
 def has_bridge() -> bool:
@@ -313,7 +261,7 @@ def beside_others(folder: Path) -> Problems:
 def throttled_on_a_bridge(folder: Path) -> Problems:
     """Services with addresses of their own behind a published port: the CPU quota of the store limits, and is named for no other
     service."""
-    write_on_a_bridge(folder)
+    _copy("bridge.yaml", folder)
     with started_run(folder, "shop.toml", "--headless", "--plan", "2:8s,10:12s,20:12s,40:15s", cwd=folder) as run:
         code = run.process.wait(2 * WITHIN_S)
     found = [each.finding for each in events_of(run.events(), Mark) if isinstance(each.finding, Bottleneck)]

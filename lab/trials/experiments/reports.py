@@ -197,13 +197,12 @@ def around(levels: Sequence[dict[str, Any]]) -> Around | None:
 def mistakes(found: Around | None, *, has_cause: bool) -> list[str]:
     """Problems of a run. `has_cause`: a cause that counts failures was marked at twice the knee."""
     if found is None:
-        return ["no level at twice the knee, followed by the low level"]
+        return ["not_reached"]
     _, during, after = found
-    failures = during["failures"] + during["failures_while_unsettled"]
     problems = {
-        f"{failures} failures at twice the knee without a cause": failures and not has_cause,
-        "nothing finished afterwards": not after["goodput_rps"],
-        f"{after['failures']} failures afterwards": after["failures"],
+        "failures_without_cause": (during["failures"] + during["failures_while_unsettled"]) and not has_cause,
+        "nothing_finished_afterwards": not after["goodput_rps"],
+        "failures_afterwards": after["failures"],
     }
     return [problem for problem, is_one in problems.items() if is_one]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from lab.kit.record import RESULTS
@@ -21,49 +20,22 @@ PICTURE = ROOT / "docs" / "pictures" / "benchmark-knees.svg"
 NEAR = 0.15
 
 
-@dataclass(frozen=True, slots=True)
 class Totals:
-    finder: str
-    services: int
-    """Number of still services with a knee."""
-    error_median: float | None
-    """Median of |users / N* - 1| over the knees that were found."""
-    near_ratio: float | None
-    """Share of these services whose knee was found within 15%; a knee that was not found counts as missed."""
-    intervals: int
-    """Number of intervals that were given."""
-    covered_ratio: float | None
-    """Share of intervals that contain N*."""
-    seconds_median: float | None
-    overload_median_s: float | None
-    """Median of the seconds with more than 1.25 N* users."""
-    most_median: float | None
-    """Median of the highest number of users, as a multiple of N*."""
-    false_still: tuple[int, int]
-    """(false knees, explorations) of still services without a knee."""
-    false_moving: tuple[int, int]
-    """(false knees, explorations) of services that change."""
+    """Totals of one finder. Still services with a knee count for all but the last two, pairs of false knees and explorations."""
 
-
-def totals(finder: str, rows: Sequence[Exploration]) -> Totals:
-    still = [row for row in rows if "," not in row.service and row.knees]
-    linear = [row for row in rows if "," not in row.service and not row.knees]
-    moving = [row for row in rows if "," in row.service]
-    errors = [row.error for row in still if row.error is not None]
-    covered = [row.covered for row in still if row.covered is not None]
-    return Totals(
-        finder=finder,
-        services=len(still),
-        error_median=_median(errors),
-        near_ratio=sum(error <= NEAR for error in errors) / len(still) if still else None,
-        intervals=len(covered),
-        covered_ratio=sum(covered) / len(covered) if covered else None,
-        seconds_median=_median([row.seconds for row in still]),
-        overload_median_s=_median([row.overload_s for row in still]),
-        most_median=_median([row.most_users / max(row.knees) for row in still]),
-        false_still=_false(linear),
-        false_moving=_false(moving),
-    )
+    def __init__(self, finder: str, rows: Sequence[Exploration]) -> None:
+        still = [row for row in rows if "," not in row.service and row.knees]
+        errors = [row.error for row in still if row.error is not None]
+        covered = [row.covered for row in still if row.covered is not None]
+        self.finder, self.intervals = finder, len(covered)
+        self.error_median = _median(errors)
+        self.near_ratio = sum(error <= NEAR for error in errors) / len(still) if still else None  # none found: missed
+        self.covered_ratio = sum(covered) / len(covered) if covered else None
+        self.seconds_median = _median([row.seconds for row in still])
+        self.overload_median_s = _median([row.overload_s for row in still])
+        self.most_median = _median([row.most_users / max(row.knees) for row in still])
+        self.false_still = _false([row for row in rows if "," not in row.service and not row.knees])
+        self.false_moving = _false([row for row in rows if "," in row.service])
 
 
 def false_by_service(rows: Sequence[Exploration]) -> dict[str, tuple[int, int]]:
@@ -102,7 +74,7 @@ def pages(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> tupl
 
 
 def _all(rows: Sequence[Exploration]) -> list[Totals]:
-    return [totals(name, [row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)]
+    return [Totals(name, [row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)]
 
 
 def _made(name: str) -> str:

@@ -121,26 +121,6 @@ LOG_LINE_BYTES = 128
 """Length of a line of nginx's access log in rows with a slow log."""
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
-_NGINX = """
-daemon off;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx.log;
-{open_files}
-events {{ worker_connections {connections}; }}
-http {{
-    log_format line escape=none '$time_iso8601 {padding}';
-    access_log off;
-    keepalive_requests 1000000;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    proxy_buffers 8 128k;
-    {compressed}
-    server {{ listen {address}:{port} backlog=256; location / {{ proxy_pass http://{web}:{web_port}; }} {log} }}
-    server {{ listen {address}:{status_port}; location / {{ stub_status; }} }}
-}}
-"""
-
 
 @contextmanager
 def shop(row: Row, testbed: Testbed, folder: Path) -> Iterator[dict[Part, int]]:
@@ -248,18 +228,24 @@ def _nginx(stack: ExitStack, row: Row, testbed: Testbed, folder: Path) -> int:
     log = folder / "access"
     if row.slow_log_ms:
         stack.enter_context(_slow_log(log, row.slow_log_ms / 1000))
-    text = _NGINX.format(
-        log=f"access_log {log} line;" if row.slow_log_ms else "",
-        padding="." * (LOG_LINE_BYTES - len("2026-01-01T00:00:00+00:00 \n")),
-        folder=folder,
-        open_files=f"worker_rlimit_nofile {limit};" if limit else "",
-        connections=row.worker_connections,
-        compressed="gzip on; gzip_comp_level 9; gzip_types text/plain; gzip_proxied any; gzip_http_version 1.0;" * row.compressed,
-        address=part_host.address,
-        port=PORTS["proxy"],
-        status_port=STATUS_PORT,
-        web=testbed.hosts["web"].address,
-        web_port=PORTS["web"],
+    text = (
+        Path(__file__)
+        .with_name("nginx.template")
+        .read_text()
+        .format(
+            log=f"access_log {log} line;" if row.slow_log_ms else "",
+            padding="." * (LOG_LINE_BYTES - len("2026-01-01T00:00:00+00:00 \n")),
+            folder=folder,
+            open_files=f"worker_rlimit_nofile {limit};" if limit else "",
+            connections=row.worker_connections,
+            compressed="gzip on; gzip_comp_level 9; gzip_types text/plain; gzip_proxied any; gzip_http_version 1.0;"
+            * row.compressed,
+            address=part_host.address,
+            port=PORTS["proxy"],
+            status_port=STATUS_PORT,
+            web=testbed.hosts["web"].address,
+            web_port=PORTS["web"],
+        )
     )
     (folder / "nginx.conf").write_text(text)
     command = [*_prefix(row, testbed, "proxy"), str(find("nginx")), "-c", str(folder / "nginx.conf")]
