@@ -10,11 +10,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from capexplorer import cli
-from capexplorer.model.events import Event, Sample, Target
+from capexplorer.model.events import Ended, Event, Sample, Target
 from capexplorer.target.ready import answer
 from lab.kit import runs, terminal
 from lab.kit.runs import PROGRAM, ROOT, TIMEOUT_S, MarkedEnvironment, Run, events_in, events_of, session_path, wait_until
@@ -22,8 +25,9 @@ from lab.kit.terminal import OnTerminal, modes_left_on
 
 __all__ = (
     "E2E_FOLDER", "PROGRAM", "ROOT", "TIMEOUT_S", "MarkedEnvironment", "OnTerminal", "Run", "actor_service",
-    "command_on_terminal", "events_in", "events_of", "export", "modes_left_on", "on_terminal", "run_command", "run_in_process",
-    "run_to_end", "run_to_end_unsuspended", "session_path", "started_run", "target_states", "wait_until",
+    "assert_no_gap_between_samples", "command_on_terminal", "ended", "events_in", "events_of", "export", "modes_left_on",
+    "on_terminal", "run_command", "run_in_process", "run_to_end", "run_to_end_unsuspended", "session_path", "started_run",
+    "target_states", "wait_until",
 )  # fmt: skip
 
 E2E_FOLDER = Path(__file__).resolve().parent
@@ -72,6 +76,17 @@ def export(sessions: Path) -> dict[str, Any]:
         assert cli.run(["export", "last", "--format", "json", "-o", str(path), "--sessions-dir", str(sessions)]) == 0
         exported: dict[str, Any] = json.loads(path.read_bytes())
     return exported
+
+
+def ended(events: Sequence[Event]) -> Ended:
+    """The last event of a complete session."""
+    assert isinstance(events[-1], Ended), events[-1]
+    return events[-1]
+
+
+def assert_no_gap_between_samples(events: Sequence[Event]) -> None:
+    for before, after in pairwise(events_of(events, Sample)):
+        assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01)
 
 
 def target_states(events: Sequence[Event]) -> list[str]:

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from capexplorer.commands.run.arguments import RunArguments
-from capexplorer.commands.run.profile import target_of
 from capexplorer.commands.run.resolving import resolve
 from capexplorer.model.events import Header, Sample
-from capexplorer.profile import READY_TIMEOUT_S
 from capexplorer.target.place import free_port
 
-from .rig import Run, actor_service, events_of, export, run_command, run_in_process, run_to_end, started_run, target_states
+from .rig import Run, actor_service, events_of, export, run_command, run_to_end, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -76,37 +74,6 @@ def test_the_process_to_watch_is_found_by_port_of() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert resolve(RunArguments(host="http://127.0.0.1:7", requests=("/",), port_of=port)).watched_pid == os.getpid()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--target-cmd", "serve"), "expected {port} in the command, or --ready URL"),
-        (("--target-cmd", "serve {prot} {port}"), "unknown placeholder `{prot}`"),
-        (("--target-cmd", "serve '{port}"), "no closing quotation"),
-        (("--target-cmd", "serve {port}", "--ready", "http://192.0.2.7:{port}/"), "--ready: expected /PATH or http://127.0.0.1:{port}/PATH"),
-        (("--target-cmd", "serve {port}", "--ready", "http://127.0.0.1:80/"), "--ready: expected {port} for the port"),
-        (("--target-cmd", "serve {port}", "--host", "http://127.0.0.1:80"), "cannot be combined with --host"),
-        (("--ready", "/"), "needs --target-cmd"),
-        (("--ready-timeout", "5"), "--ready-timeout: needs --target-cmd"),
-        (("--pid", "1"), "need --host"),
-        (("--host", "http://127.0.0.1:1", "--pid", "4194305"), "no process 4194305 runs here"),
-        (("--host", "http://127.0.0.1:1", "--port-of", "1"), "no process listens on port 1 on this machine"),
-        (("--host", "http://127.0.0.1:1", "--port-of", "1", "--pid", "1"), "cannot be combined with --port-of"),
-    ],
-)  # fmt: skip
-def test_invalid_target_options_are_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = run_in_process("run", "actor", *arguments, *HEADLESS_PLAN, "--sessions-dir", str(tmp_path / "sessions"))
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert message in done.stderr
-
-
-def test_a_command_has_two_minutes_until_it_must_be_ready() -> None:
-    """`go run` may compile for so long."""
-    spec, _ = target_of("go run . {port}", None)
-    assert spec.ready.timeout_s == READY_TIMEOUT_S >= 120
 
 
 ECHO = """

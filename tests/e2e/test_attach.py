@@ -6,15 +6,13 @@ import os
 import re
 import signal
 import socket
-import sys
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Command, Ended, Event, LevelOpened, Log, Sample
+from capexplorer.model.events import Command, Event, LevelOpened, Log, Sample
 from capexplorer.replay import Replay
 
 from .rig import (
@@ -22,7 +20,9 @@ from .rig import (
     PROGRAM,
     MarkedEnvironment,
     OnTerminal,
+    assert_no_gap_between_samples,
     command_on_terminal,
+    ended,
     events_in,
     events_of,
     modes_left_on,
@@ -50,31 +50,17 @@ def runtime_folder() -> Iterator[Path]:
 
 def assert_undisturbed(events: list[Event]) -> None:
     """The samples have no gap between them, and no request failed."""
-    samples = events_of(events, Sample)
-    for before, after in pairwise(samples):
-        assert after.t_s - after.duration_s == pytest.approx(before.t_s, abs=0.01), "a gap between two samples"
-    assert not [sample for sample in samples if sample.failures], "failed requests"
-
-
-def last_event(events: list[Event]) -> Ended:
-    """The last event of a complete session."""
-    assert isinstance(events[-1], Ended), events[-1]
-    return events[-1]
+    assert_no_gap_between_samples(events)
+    assert not [sample for sample in events_of(events, Sample) if sample.failures], "failed requests"
 
 
 def wait_for_samples(run: OnTerminal, count: int) -> list[Sample]:
-    run.wait_for(lambda: len(events_of(run.events(), Sample)) >= count, f"{count} samples")
-    return events_of(run.events(), Sample)
+    return run.wait_for_events(Sample, count=count)
 
 
 def level_label(run: OnTerminal, users: int) -> str:
     """The latest level with a number of users, as the status line shows it; waits until it is opened."""
-
-    def indices() -> list[int]:
-        return [level.index for level in events_of(run.events(), LevelOpened) if level.users == users]
-
-    run.wait_for(indices, f"a level of {users} users")
-    return f"level {indices()[-1]}"
+    return f"level {run.wait_for_events(LevelOpened, lambda level: level.users == users)[-1].index}"
 
 
 def holders_of_controls(events: list[Event]) -> list[str | None]:
@@ -102,7 +88,7 @@ def test_a_run_by_hand_continues_after_a_hang_up_until_unattended_s_has_passed(t
     samples = events_of(events, Sample)
     assert samples[-1].t_s - samples[samples_before - 1].t_s >= 3.0, "unattended_s of the profile is 3"
     assert {level.users for level in events_of(events, LevelOpened)} == {2}
-    assert last_event(events).reason == "no screen had the controls for 3 s ([guards] unattended_s)"
+    assert ended(events).exit_code == 0
     assert events_of(events, Command)[-1].args == {"holder": None}, "no screen has the controls"
 
 
@@ -114,9 +100,7 @@ def test_a_plan_runs_to_its_end_without_its_terminal(tmp_path: Path) -> None:
         assert modes_left_on(run.written) == []
         assert run.exit_code() == 0
     assert_undisturbed(run.events())
-    ended = last_event(run.events())
-    assert ended.reason == "plan finished"
-    assert ended.signal is None
+    assert (ended(run.events()).exit_code, ended(run.events()).signal) == (0, None)
 
 
 def share_with_two_screens(run: OnTerminal, folder: Path) -> None:
@@ -196,7 +180,7 @@ def test_only_the_screen_with_the_controls_can_step(events_of_shared_run: list[E
 
 
 def test_an_attached_screen_ends_a_run_whose_terminal_is_gone(events_of_shared_run: list[Event]) -> None:
-    assert last_event(events_of_shared_run).reason == "ended by the user"
+    assert ended(events_of_shared_run).reason == "ended by the user"
 
 
 def test_attaching_and_detaching_screens_disturbs_no_request(events_of_shared_run: list[Event]) -> None:
@@ -221,7 +205,7 @@ def test_a_run_left_by_a_key_goes_on_as_a_job_of_its_shell_until_an_attached_scr
         screen.wait_for_text("verdict: ", "saved: ", "prompt>")
         screen.assert_shell_terminal_restored()
     assert_undisturbed(screen.events())
-    assert last_event(screen.events()).reason == "ended by the user"
+    assert ended(screen.events()).reason == "ended by the user"
 
 
 def test_a_detached_run_is_ready_when_its_command_returns_and_is_stopped_by_stop(tmp_path: Path) -> None:
@@ -236,7 +220,7 @@ def test_a_detached_run_is_ready_when_its_command_returns_and_is_stopped_by_stop
     stopped = run_command("stop", session)
     assert stopped.returncode == 0, stopped.stderr
     assert stopped.stdout == f"{sessions / session}.jsonl\n"
-    assert last_event(events_in(sessions)).exit_code == 0
+    assert ended(events_in(sessions)).exit_code == 0
     assert_undisturbed(events_in(sessions))
     assert "running" not in run_command("sessions", "--sessions-dir", str(sessions)).stdout
 
@@ -247,28 +231,6 @@ def test_a_detached_run_that_cannot_start_reports_the_reason_and_exits_with_4(tm
     assert failed.returncode == 4
     assert failed.stdout == ""
     assert failed.stderr.startswith("capexplorer: false: ended before it was ready (exit code 1)")
-
-
-def test_a_detached_run_prints_what_a_slow_start_waits_for(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m http.server {{port}} --bind 127.0.0.1"
-    words = ("--target-cmd", command, "--ready", "/nope", "--ready-timeout", "5", "--sessions-dir", str(tmp_path / "sessions"))
-    failed = run_command("run", "actor", *words, "--detach")
-    assert (failed.returncode, failed.stdout) == (4, "")
-    assert failed.stderr.startswith("target starting: GET /nope: ")
-
-
-def test_stop_of_a_session_that_does_not_run_is_refused_in_one_line() -> None:
-    refused = run_command("stop", "nothing")
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("capexplorer: session `nothing` is not running")
-    assert refused.stderr.count("\n") == 1
-
-
-def test_attach_to_a_session_that_does_not_run_is_refused_in_one_line(tmp_path: Path) -> None:
-    with command_on_terminal(tmp_path, "attach", "nothing") as refused:
-        assert refused.exit_code() == 2
-        assert refused.written.startswith("capexplorer: session `nothing` is not running")
-        assert refused.written.count("\n") == 1
 
 
 def test_invalid_bytes_at_the_socket_are_logged_and_quitting_restores_the_terminal(tmp_path: Path, runtime_folder: Path) -> None:
@@ -288,9 +250,7 @@ def test_invalid_bytes_at_the_socket_are_logged_and_quitting_restores_the_termin
         assert run.settings() == before
         run.assert_terminal_restored()
     assert_undisturbed(run.events())
-    ended = last_event(run.events())
-    assert ended.signal is None
-    assert ended.exit_code == 0
+    assert (ended(run.events()).exit_code, ended(run.events()).signal) == (0, None)
 
 
 @needs_root

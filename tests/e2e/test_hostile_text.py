@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Ended, Log, Sample
+from capexplorer.model.events import Log, Sample
 
-from .rig import E2E_FOLDER, events_of, on_terminal
+from .rig import E2E_FOLDER, ended, events_of, on_terminal
 from .tmux_rig import needs_tmux, on_screen
 
 pytestmark = pytest.mark.slow
 
 HOSTILE_LOCUSTFILE = str(E2E_FOLDER / "locustfiles" / "hostile.py")
 ARGS = ("actor", "-f", HOSTILE_LOCUSTFILE, "--set", "act=prints_hostile")
+SEQUENCES = ("\x1b[2J", "\x1b[H", "\x1b[31m", "\x1b]0;", "\x07", "\x9b")
 SHOWN_TEXT = "␛[2J␛[H␛[31mHOSTILE␛[0m␛]0;title␇ <9B>2J [bold red]markup[/bold red]"
 
 
@@ -37,10 +38,7 @@ def test_hostile_text_is_shown_as_plain_text_on_the_screen(tmp_path: Path) -> No
         styled = [line for line in screen.text_with_styles().split("\n") if "HOSTILE" in line]
         assert styled
         assert not any("[31mHOSTILE" in line.replace("␛[31m", "") for line in styled), "the text coloured itself red"
-        screen.press("q")
-        screen.wait_for_text("Quit?")
-        screen.press("y")
-        assert screen.exit_code() == 4  # no request succeeded
+        assert screen.quit() == 4  # no request succeeded
 
 
 def _without_line_breaks(text: str) -> str:
@@ -52,13 +50,9 @@ def test_a_headless_run_writes_no_escape_sequences_of_the_target_to_its_terminal
     with on_terminal(tmp_path, *ARGS, "--headless", "--plan", "2:4s") as run:
         assert run.exit_code() == 4  # no request succeeded; the message has the error of one
         written = run.written
-    for sequence in ("\x1b[2J", "\x1b[H", "\x1b]0;", "\x07", "\x9b"):
-        assert sequence not in written
+    assert not [each for each in SEQUENCES if each in written]
     events = run.events()
-    last = events[-1]
-    assert isinstance(last, Ended)
-    assert last.exit_code == 4
-    assert last.reason.startswith("no request succeeded")
+    assert ended(events).exit_code == 4
     assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "target")  # kept as it was
     assert any("\x1b[31mHOSTILE" in log.text for log in events_of(events, Log) if log.source == "stdout")
     assert written.count("HOSTILE") == written.count("\\x1b[31mHOSTILE") > 0
@@ -66,3 +60,11 @@ def test_a_headless_run_writes_no_escape_sequences_of_the_target_to_its_terminal
     assert "\x1b[#J\x1b[H\x1b[#mHOSTILE" in signature.text  # errors that differ only in numbers have one signature
     (example,) = {failure.example for sample in events_of(events, Sample) for failure in sample.failures if failure.example}
     assert "\x1b[2J\x1b[H\x1b[31mHOSTILE" in example
+
+
+def test_escape_sequences_in_the_output_of_a_dead_target_are_shown_as_text(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor", "--set", "act=dies_hostile", "--headless", "--plan", "2:3s") as run:
+        assert run.exit_code() == 4
+        written = run.written
+    assert written.count("\\x1b[2J\\x1b[H\\x1b[31mHOSTILE\\x1b[0m") == 2  # the error, and the output below it
+    assert not [each for each in SEQUENCES if each in written]

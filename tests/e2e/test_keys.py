@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from capexplorer.model.events import Command, Ended, Event, LevelOpened, Note, Sample, Target
+from capexplorer.model.events import Command, Ended, LevelOpened, Note, Sample, Target
 from capexplorer.model.timeline import Timeline
 
 from .rig import events_of, export, wait_until
@@ -40,7 +40,6 @@ def users_of_levels(screen: Screen) -> list[int]:
 
 
 def settled_s(text: str) -> int:
-    """For how many seconds the level has been settled, as the status line shows it; 0 before it settles."""
     found = re.search(r"settled (\d+) s", text)
     return int(found[1]) if found else 0
 
@@ -87,17 +86,12 @@ def commands(screen: Screen) -> list[tuple[str, str, dict[str, object]]]:
     return [(command.name, command.by, dict(command.args)) for command in events_of(screen.events(), Command)]
 
 
-def test_keys_pressed_during_start_up_have_their_effect_later(screen_driven_by_keys: Screen) -> None:
-    assert commands(screen_driven_by_keys)[:4] == [
+def test_each_key_is_a_command_in_the_session_also_those_pressed_during_start_up(screen_driven_by_keys: Screen) -> None:
+    assert commands(screen_driven_by_keys) == [
         ("users", "user", {"users": 3, "before": 2}),
         ("users", "user", {"users": 4, "before": 3}),
         ("step", "user", {"step": 2}),
         ("users", "user", {"users": 6, "before": 4}),
-    ]
-
-
-def test_each_key_is_a_command_in_the_session(screen_driven_by_keys: Screen) -> None:
-    assert commands(screen_driven_by_keys)[4:] == [
         ("users", "user", {"users": 4, "before": 6}),
         ("step", "user", {"step": 1}),
         ("users", "user", {"users": 3, "before": 4}),
@@ -108,26 +102,12 @@ def test_each_key_is_a_command_in_the_session(screen_driven_by_keys: Screen) -> 
     ]
     assert users_of_levels(screen_driven_by_keys)[-5:] == [6, 4, 3, 60, 0]
     assert isinstance(screen_driven_by_keys.events()[-1], Ended)
-
-
-def test_a_note_is_in_the_session_and_in_its_export(screen_driven_by_keys: Screen) -> None:
     assert [note.text for note in events_of(screen_driven_by_keys.events(), Note)] == [NOTE]
     assert export(screen_driven_by_keys.sessions)["notes"][0]["text"] == NOTE
 
 
-def seconds_of(clock: str) -> int:
-    """Of a clock as MM:SS."""
-    minutes, seconds = clock.split(":")
-    return 60 * int(minutes) + int(seconds)
-
-
 def number(text: str) -> float:
     return float(text.replace(",", ""))
-
-
-def timeline_after_each_sample(events: list[Event]) -> list[Timeline]:
-    """The timeline of the session, as it was after each sample."""
-    return [Timeline(events[: count + 1]) for count, event in enumerate(events) if isinstance(event, Sample)]
 
 
 def rounds_to(shown: str, value: float) -> bool:
@@ -224,7 +204,8 @@ def screen_with_captures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scre
 
 def test_figures_on_the_screen_agree_with_the_log(screen_with_captures: tuple[Screen, list[str]]) -> None:
     screen, captured = screen_with_captures
-    timelines = timeline_after_each_sample(screen.events())
+    events = screen.events()
+    timelines = [Timeline(events[: count + 1]) for count, event in enumerate(events) if isinstance(event, Sample)]
     assert len(captured) == 3
     for text in captured:
         assert CHART_LEGEND.search(text) or ENDPOINT_ROW.search(text), f"no figures in {text}"
@@ -232,7 +213,8 @@ def test_figures_on_the_screen_agree_with_the_log(screen_with_captures: tuple[Sc
         assert status, f"no status line in {text}"
         assert (status["profile"], status["target"], status["users"]) == ("actor", "ready", "2")
         # A capture may have panes of one second and the status line of the next.
-        clock_s = seconds_of(status["clock"])
+        minutes, seconds = map(int, status["clock"].split(":"))
+        clock_s = 60 * minutes + seconds
         near = [timeline for timeline in timelines if timeline.last and abs(int(timeline.last.t_s) - clock_s) <= 1]
         assert any(agrees_with(text, timeline) for timeline in near), f"figures differ from the log: {text}"
 

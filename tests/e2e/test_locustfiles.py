@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from capexplorer.model.events import Event, Header, LevelOpened, Log, Sample
+from capexplorer.model.events import Event, Header, Log, Sample
+from capexplorer.model.timeline import Timeline
+from lab.kit.servers import fast_server
 
-from .rig import E2E_FOLDER, Run, events_of, export, run_in_process, run_to_end, session_path, started_run, target_states
+from .rig import E2E_FOLDER, Run, events_of, export, run_in_process, run_to_end, session_path
 
 pytestmark = pytest.mark.slow
 
 FULL_LOCUSTFILE = str(E2E_FOLDER / "locustfiles" / "full.py")
-SHAPED_LOCUSTFILE = str(E2E_FOLDER / "locustfiles" / "shaped.py")
 PLAN = ("--headless", "--plan", "6:4s")
 
 
@@ -32,21 +32,6 @@ def exported(full: tuple[Run, int]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def events(full: tuple[Run, int]) -> list[Event]:
     return full[0].events()
-
-
-def test_a_run_of_a_locustfile_succeeds_and_stdout_has_only_the_path_of_its_session(full: tuple[Run, int]) -> None:
-    run, code = full
-    assert code == 0, run.stderr
-    assert run.stdout == f"{session_path(run.sessions)}\n"
-
-
-def test_requests_of_both_clients_and_custom_request_events_are_counted(exported: dict[str, Any]) -> None:
-    seen = {(each["method"], each["name"]) for each in exported["endpoints"]}
-    assert seen >= {("GET", "/look"), ("GET", "/strict"), ("POST", "/basket"), ("GET", "/feed"), ("QUEUE", "publish")}
-
-
-def test_the_overhead_of_both_client_classes_is_measured(exported: dict[str, Any]) -> None:
-    assert set(exported["session"]["client_floor_ms"]) == {"HttpUser", "FastHttpUser"}
 
 
 def test_the_session_names_both_client_classes(full: tuple[Run, int], events: list[Event]) -> None:
@@ -72,51 +57,73 @@ def test_requests_in_on_start_are_not_in_the_figures(exported: dict[str, Any], e
     assert not [each for each in exported["endpoints"] if each["name"] == "/login" and each["requests"]]
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
+def test_requests_of_both_clients_and_custom_request_events_are_counted(full: tuple[Run, int], exported: dict[str, Any]) -> None:
+    run, code = full
+    assert (code, run.stdout) == (0, f"{session_path(run.sessions)}\n"), run.stderr
+    seen = {(each["method"], each["name"]) for each in exported["endpoints"]}
+    assert seen >= {("GET", "/look"), ("GET", "/strict"), ("POST", "/basket"), ("GET", "/feed"), ("QUEUE", "publish")}
+    assert set(exported["session"]["client_floor_ms"]) == {"HttpUser", "FastHttpUser"}
+
+
+def test_what_a_locustfile_prints_and_logs_is_in_the_session_and_not_printed_by_the_run(
+    events: list[Event], full: tuple[Run, int]
+) -> None:
+    logs = events_of(events, Log)
+    for source, text in (
         ("stdout", "init: currency EUR"),
         ("stdout", "test_start: host http://127.0.0.1:"),
         ("stdout", "test_stop listener"),
         ("stderr", "quitting listener"),
         ("stdout", "a customer logs in"),
         ("stderr", "a customer on stderr"),
-    ],
-)
-def test_lines_that_a_locustfile_prints_are_in_the_session(
-    events: list[Event], full: tuple[Run, int], source: str, text: str
-) -> None:
-    assert any(log.source == source and text in log.text for log in events_of(events, Log)), events_of(events, Log)
-    assert text not in full[0].stdout + full[0].stderr
+    ):
+        assert any(log.source == source and text in log.text for log in logs), text
+        assert text not in full[0].stdout + full[0].stderr
+    assert any((log.level, log.text) == ("warning", "the shop is open") for log in logs)
+    assert sum(log.repeated for log in logs if "test_start: host" in log.text) == 1, "a listener is called once"
 
 
-def test_lines_that_a_locustfile_logs_keep_their_level(events: list[Event]) -> None:
-    assert any((log.level, log.text) == ("warning", "the shop is open") for log in events_of(events, Log))
+CLIMB = """
+import itertools
+from locust import FastHttpUser, LoadTestShape, constant, task
+numbers = itertools.count()
+class Visitor(FastHttpUser):
+    wait_time = constant(0.05)
+    @task
+    def visit(self):
+        self.client.get(f"/item/{next(numbers)}")
+class Climb(LoadTestShape):
+    users = itertools.chain(range(1, 13, 2), [None])
+    def tick(self):  # by its calls, not by the clock: on a busy machine they are late, and seconds would be left out
+        users = next(self.users)
+        return users and (users, 100)
+"""
 
 
-def test_a_test_start_listener_is_called_once(events: list[Event]) -> None:
-    lines = [log for log in events_of(events, Log) if "test_start: host" in log.text]
-    assert sum(log.repeated for log in lines) == 1
+@pytest.fixture(scope="module")
+def shaped(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A locustfile whose shape changes the users each second, and whose paths are all different."""
+    folder = tmp_path_factory.mktemp("shaped")
+    (folder / "climb.py").write_text(CLIMB)
+    with fast_server() as (_, url):
+        run, code = run_to_end(folder, "-f", str(folder / "climb.py"), "--host", url, "--headless")
+    assert code == 0, run.stderr
+    return run
 
 
-def test_a_shape_sets_the_users_of_a_headless_run_and_ends_it(tmp_path: Path) -> None:
-    users_file = tmp_path / "users"
-    users_file.write_text("2")
-    with started_run(tmp_path, "actor", "-f", SHAPED_LOCUSTFILE, "--headless", before=("env", f"USERS_FILE={users_file}")) as run:
-        run.wait_for_events(Sample, lambda sample: sample.users == 2 and sample.settled)
-        replace_text(users_file, "5")
-        run.wait_for_events(Sample, lambda sample: sample.users == 5 and sample.settled)
-        replace_text(users_file, "end")
-        assert run.exit_code() == 0, run.stderr
-    opened = [(level.users, level.by) for level in events_of(run.events(), LevelOpened)]
-    assert list(dict.fromkeys(opened)) == [(2, "plan"), (5, "plan"), (0, "plan")]  # a busy machine may split a level
-    assert target_states(run.events()) == ["starting", "ready", "stopping", "stopped"]
-    settled = [level for level in export(run.sessions)["levels"] if level["settled"]]
-    assert {level["users"] for level in settled} == {2, 5}
-    assert settled[-1]["throughput_rps"] > settled[0]["throughput_rps"] > 0
+def test_users_that_change_each_second_make_one_ramp_level_with_a_bin_for_each_count(shaped: Run) -> None:
+    timeline = Timeline(shaped.events())
+    [ramp] = [level for level in timeline.levels if level.opened.ramp]
+    assert {level.opened.by for level in timeline.levels} == {"plan"}
+    assert ramp.figures.goodput_rps is None
+    users = [each.users for each in ramp.bins]
+    assert users == sorted(users) and len(users) >= 3 and users[-1] > 5
+    entries = [each for each in export(shaped.sessions)["levels"] if each["kind"] == "ramp"]
+    assert len(entries) == len(users)
+    assert entries[0]["throughput_rps"] < entries[-1]["throughput_rps"]
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Replace a file's text at once: another process reads either the old text or the new one."""
-    path.with_suffix(".new").write_text(text)
-    path.with_suffix(".new").replace(path)
+def test_more_than_200_endpoint_names_are_grouped_and_logged(shaped: Run) -> None:
+    busy = [sample for sample in events_of(shaped.events(), Sample) if sample.endpoints]
+    assert [each.name for each in busy[-1].endpoints] == ["/item/{id}"]
+    assert [log for log in events_of(shaped.events(), Log) if log.source == "capexplorer" and "200" in log.text]

@@ -37,10 +37,7 @@ def autopilot_levels(screen: Screen) -> int:
 
 
 def quit_run(screen: Screen) -> None:
-    screen.press("q")
-    screen.wait_for_text("Quit?")
-    screen.press("y")
-    screen.exit_code()
+    screen.quit("y")
 
 
 @pytest.fixture(scope="module")

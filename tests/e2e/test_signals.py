@@ -1,4 +1,4 @@
-"""A run that a signal ends has a complete session, leaves no process and restores the terminal. SIGKILL: test_kills_short.py."""
+"""A run that a signal ends has a complete session, leaves no process, restores the terminal. SIGKILL: tests/lab/test_kills.py."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Literal
 import pytest
 
 from capexplorer.commands.terminal import SIGNALS
-from capexplorer.model.events import Ended, Event, LevelClosed, Sample
+from capexplorer.model.events import Event, LevelClosed, Sample
 
-from .rig import E2E_FOLDER, events_of, on_terminal, session_path, started_run, target_states
+from .rig import E2E_FOLDER, ended, events_of, on_terminal, session_path, started_run, target_states
 
 pytestmark = pytest.mark.slow
 
@@ -26,15 +26,12 @@ TARGET_IN_SH = f"sh -c '{sys.executable} {E2E_FOLDER}/targets/actor/actor.py {{p
 
 def assert_complete(events: list[Event], number: signal.Signals) -> None:
     """The session of a run that this signal ended has all of its last events."""
-    ended = events[-1]
-    assert isinstance(ended, Ended)
-    assert ended.signal == number.name
-    assert ended.exit_code == 128 + number
-    assert ended.reason == f"ended by {number.name}"
+    last = ended(events)
+    assert (last.signal, last.exit_code) == (number.name, 128 + number)
     assert target_states(events) == ["starting", "ready", "stopping", "stopped"]
-    assert len(events_of(events, LevelClosed)) == ended.levels >= 1
+    assert len(events_of(events, LevelClosed)) == last.levels >= 1
     ticks = [tick for sample in events_of(events, Sample) for tick in sample.endpoints]
-    assert ended.requests == sum(tick.requests + tick.warmup_requests for tick in ticks) > 0
+    assert last.requests == sum(tick.requests + tick.warmup_requests for tick in ticks) > 0
 
 
 def signals_in_mask(pid: int, mask_name: Literal["SigIgn", "SigCgt"]) -> set[int]:
@@ -62,25 +59,22 @@ def test_a_signal_during_start_up_ends_the_run(tmp_path: Path) -> None:
         assert run.exit_code() in (128 + signal.SIGTERM, -signal.SIGTERM)  # negative before it has handlers of signals
 
 
-# SIGHUP: the test below; SIGTERM: test_idle_signal.py; quitting by a key: test_attach.py.
-def test_a_signal_ends_the_live_screen_and_restores_the_terminal(tmp_path: Path) -> None:
+# SIGTERM: test_idle_signal.py; quitting by a key: test_attach.py.
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGHUP])
+def test_a_signal_or_a_hang_up_ends_the_live_screen_with_a_complete_session(tmp_path: Path, number: signal.Signals) -> None:
     with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
         before = run.settings()
-        run.wait_for(lambda: [sample for sample in events_of(run.events(), Sample) if sample.endpoints], "a second with requests")
+        run.wait_for_events(Sample, lambda sample: sample.endpoints)
         assert run.settings() != before
-        os.kill(run.process.pid, signal.SIGQUIT)
-        assert run.exit_code() == 128 + signal.SIGQUIT
-        assert run.settings() == before
-        run.assert_terminal_restored()
-    assert_complete(run.events(), signal.SIGQUIT)
-
-
-def test_a_hang_up_of_the_terminal_ends_the_run_with_a_complete_session(tmp_path: Path) -> None:
-    with on_terminal(tmp_path, ENDS_WITH_TERMINAL) as run:
-        run.wait_for(lambda: [sample for sample in events_of(run.events(), Sample) if sample.endpoints], "a second with requests")
-        run.hang_up()
-        assert run.exit_code() == 128 + signal.SIGHUP
-    assert_complete(run.events(), signal.SIGHUP)
+        if number == signal.SIGHUP:
+            run.hang_up()
+        else:
+            os.kill(run.process.pid, number)
+        assert run.exit_code() == 128 + number
+        if number != signal.SIGHUP:
+            assert run.settings() == before
+            run.assert_terminal_restored()
+    assert_complete(run.events(), number)
 
 
 IGNORED_SIGNALS = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.events import Ended, LevelOpened, Mark
+from capexplorer.model.events import LevelOpened, Mark
 from capexplorer.model.timeline import Timeline
-from capexplorer.report.summary import summarise
-from capexplorer.session.reader import read
+
+from .rig import ended, events_of, run_to_end
 
 pytestmark = pytest.mark.slow
 
 PROFILE_WITH_A_STOP_RULE = """
-title = "Twice as slow as allowed"
 target = "sleepers"
 params = { workers = 2, sleep_ms = 50 }
 [users]
@@ -31,25 +27,12 @@ p95_ms = 200
 
 
 def test_a_stop_rule_ends_a_headless_run_with_exit_code_3_and_is_reported(tmp_path: Path) -> None:
-    profile = tmp_path / "slow.toml"
-    profile.write_text(PROFILE_WITH_A_STOP_RULE)
-    command = [sys.executable, "-m", "capexplorer", "run", str(profile), "--headless", "--sessions-dir", str(tmp_path / "s")]
-    run = subprocess.run([*command, "--plan", "3:5s,30:2m,60:30s"], capture_output=True, text=True, check=False)
-    assert run.returncode == 3, run.stderr
-    assert "stop rule: p95 " in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr
-    (path,) = run.stdout.split()
-    events = list(read(Path(path)))
-    (mark,) = [event for event in events if isinstance(event, Mark) and event.kind == "stop_rule"]
-    assert mark.finding.figures()["rule"] == "p95_ms"
-    assert mark.finding.figures()["ended"] == "plan"
-    assert mark.users == 30
-    ended = events[-1]
-    assert isinstance(ended, Ended)
-    assert ended.exit_code == 3
-    assert "p95" in ended.reason
-    levels = dict.fromkeys(event.users for event in events if isinstance(event, LevelOpened))
+    (profile := tmp_path / "slow.toml").write_text(PROFILE_WITH_A_STOP_RULE)
+    run, code = run_to_end(tmp_path, str(profile), "--headless", "--plan", "3:5s,30:2m,60:30s")
+    events = run.events()
+    assert code == ended(events).exit_code == 3, run.stderr
+    [mark] = [mark for mark in events_of(events, Mark) if mark.kind == "stop_rule"]
+    assert (mark.finding.figures()["rule"], mark.finding.figures()["ended"], mark.users) == ("p95_ms", "plan", 30)
+    levels = dict.fromkeys(event.users for event in events_of(events, LevelOpened))
     assert list(levels) == [3, 30, 0], "a busy machine may open a level again"
     assert reanalyse(Timeline(events)).changes == ()
-    document = json.dumps(summarise(Timeline(events)))
-    assert "p95_ms" in document

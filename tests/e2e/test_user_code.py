@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import signal
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from load.servers import server
 
-from capexplorer import wording
-from capexplorer.model.events import Command, Ended, Header, LevelClosed, LevelOpened, Log, Mark, Sample
+from capexplorer.model.events import Command, Header, LevelClosed, LevelOpened, Log, Mark, Sample
 from capexplorer.model.findings import Cause
-from capexplorer.model.timeline import Timeline
 
-from .rig import ROOT, Run, events_of, run_in_process, run_to_end, started_run
-from .tmux_rig import needs_tmux, on_screen
+from .rig import ROOT, Run, ended, events_of, run_to_end, started_run
 
 pytestmark = pytest.mark.slow
 
@@ -51,21 +45,9 @@ def run_with(folder: Path, task: str, plan: str = "2:3s", *args: str) -> tuple[R
     return run_to_end(folder, "actor", "-f", str(path), "--headless", "--plan", plan, *args)
 
 
-def last_event(run: Run) -> Ended:
-    """The last event of a complete session."""
-    event = run.events()[-1]
-    assert isinstance(event, Ended), event
-    return event
-
-
 def examples(run: Run, cause: str) -> set[str]:
     """The example that each mark of a cause gives as its evidence."""
     return {str(mark.finding.figures()["example"]) for mark in events_of(run.events(), Mark) if mark.id == cause}
-
-
-def verdict_of(run: Run) -> str:
-    """The sentence of the verdict that its log gives."""
-    return wording.verdict(Timeline(run.events()))
 
 
 def settled_goodput(run: Run) -> list[float | None]:
@@ -80,7 +62,6 @@ def test_levels_of_users_that_stop_after_one_flow_settle_and_the_place_is_named(
     assert examples(run, "users_stopped") == {"StopUser (visits.py:17 in visit)"}
     assert examples(run, "user_code_error") == set()
     assert examples(run, "connection_churn") == set()
-    assert "StopUser (visits.py:17 in visit)" in verdict_of(run)
 
 
 def test_users_that_stop_in_on_start_are_named_with_their_place(tmp_path: Path) -> None:
@@ -88,17 +69,6 @@ def test_users_that_stop_in_on_start_are_named_with_their_place(tmp_path: Path) 
     run, _ = run_with(tmp_path, "pass\n    def on_start(self): raise StopUser", "2:4s")
     assert settled_goodput(run) == [None]
     assert examples(run, "users_stopped") == {"StopUser (visits.py:18 in on_start)"}
-
-
-FIRES = 'events.request.fire(request_type="{}", name="x", response_time={}, response_length=0, exception=None, context={{}})'
-
-
-def test_an_event_without_a_request_of_its_own_is_named_and_one_of_a_client_of_the_users_own_is_not(tmp_path: Path) -> None:
-    task = "; ".join((FIRES.format("METRIC", 2000), "gevent.sleep(0.05)", FIRES.format("SQL", 40)))
-    run, _ = run_with(tmp_path, task)
-    assert examples(run, "custom_events") == {"METRIC x (visits.py:17 in visit)"}
-    found = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_events"]
-    assert {name for each in found if isinstance(each, Cause) for name in each.endpoints} == {"METRIC x"}
 
 
 FIGURES_AND_REQUESTS = """
@@ -182,7 +152,6 @@ def test_sys_exit_in_a_task_ends_one_user_only(run_with_exits: tuple[Run, int]) 
     """Before, it ended the load thread, without a mark, and the plan never ended. Other exceptions: tests/load."""
     run, code = run_with_exits
     assert code == 0, run.stderr
-    assert last_event(run).reason == "plan finished"
     assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:17 in visit)"}
     samples = events_of(run.events(), Sample)
     assert samples[-1].users == 3
@@ -195,45 +164,6 @@ def test_tasks_can_start_child_processes_and_wait_for_them(run_with_exits: tuple
     results_of_children = {log.text for log in events_of(run.events(), Log) if log.source == "stdout"}
     assert results_of_children == {"hi ['through', 0] 5 6 3"}
     assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:17 in visit)"}
-
-
-def assert_clients_are_named(run: Run, classes: tuple[str, ...], client_name: str, locustfile: str) -> None:
-    """In the header of the log, and in the Markdown export."""
-    (header,) = events_of(run.events(), Header)
-    assert header.clients == classes
-    assert "client" not in header.profile["users"], "the profile's key `client` has no effect on locustfiles"
-    markdown = run_in_process("export", "last", "--format", "md", "--sessions-dir", str(run.sessions)).stdout
-    assert f"| client | `{client_name}` |" in markdown
-    assert f"| locustfile | `{locustfile}` |" in markdown
-
-
-def test_the_session_names_the_client_class_of_the_users(run_with_exits: tuple[Run, int]) -> None:
-    """Several classes: test_locustfiles.py. The class that a profile sets: test_headless.py."""
-    assert_clients_are_named(run_with_exits[0], ("HttpUser",), "requests (HttpUser)", "visits.py")
-
-
-def test_a_task_that_never_yields_ends_the_run_with_exit_code_4_and_its_line(tmp_path: Path) -> None:
-    """Before, the plan never continued, and the process crashed at its end (exit code 139).
-
-    Every 50th iteration of the task computes, and the others wait without gevent, so that the test needs little CPU.
-    """
-    endless = "while self.visits > 3: sum(range(10_000)) if next(calls) % 50 == 0 else pause_without_gevent(0.01)"
-    run, code = run_with(tmp_path, endless, "2:4s,4:4s")
-    assert code == 4, run.stderr
-    assert examples(run, "load_thread_blocked") == {"visits.py:17 in visit"}
-    assert last_event(run).exit_code == 4
-    text = "the load thread has not run for 15 s: user code computes or blocks without gevent in visits.py:17 in visit"
-    assert last_event(run).reason == text
-    assert f"capexplorer: {text}" in run.stderr
-    assert "Limited by user code that blocks the load thread" in run.stderr
-
-
-def test_a_load_thread_that_ends_ends_the_run_with_exit_code_4(tmp_path: Path) -> None:
-    run, code = run_with(tmp_path, "if self.visits > 20: gevent.get_hub().destroy(destroy_loop=True)", "2:60s")
-    assert code == 4, run.stderr
-    assert len(examples(run, "load_thread_ended")) == 1
-    assert "the load thread has ended, and with it all users" in last_event(run).reason
-    assert events_of(run.events(), Sample)[-1].users == 0
 
 
 LISTENERS = """
@@ -260,38 +190,44 @@ def test_a_locustfile_ends_the_run_by_the_runner_and_sets_its_exit_code(
     task = f"if self.visits > 10: {set_by_task}self.environment.runner.{call}()\n{listeners}"
     run, exit_code = run_with(tmp_path, task, "3:60s")
     assert exit_code == code, run.stderr
-    assert last_event(run).reason == f"the locustfile ended the load: runner.{call}()"
-    assert last_event(run).exit_code == code
-    assert f"capexplorer: the locustfile ended the load: runner.{call}()" in run.stderr
+    assert ended(run.events()).exit_code == code
+    assert f"capexplorer: {ended(run.events()).reason}" in run.stderr
     printed = [log.text for log in events_of(run.events(), Log) if log.source == "stdout"]
     assert printed == ["test_stop", "quitting", f"quit with {code}"]
-    (ended,) = [command for command in events_of(run.events(), Command) if command.name == "runner"]
-    assert ended.args == {"call": call}
+    (by_runner,) = [command for command in events_of(run.events(), Command) if command.name == "runner"]
+    assert by_runner.args == {"call": call}
     assert events_of(run.events(), LevelOpened)[-1].by == "guard", "the level of 0 users is no step of the plan"
 
 
-@needs_tmux
-def test_the_screen_shows_that_the_locustfile_ended_the_load_and_steps_again_by_key(tmp_path: Path) -> None:
-    path = tmp_path / "visits.py"
-    path.write_text(
-        f"{LOCUSTFILE_START}        if self.visits == 10 and next(calls) == 0: self.environment.runner.stop()\n", encoding="utf-8"
-    )
-    with on_screen(tmp_path, "actor", "-f", str(path), size=(120, 40)) as screen:
-        screen.wait_for_text("the locustfile ended the load: runner.stop()", "users 0")
-        screen.press("+")
-        screen.wait_for_text("users 1")
-        screen.press("q")
-        screen.wait_for_text("Quit?")
-        screen.press("Enter")
-        screen.exit_code()
-        assert "capexplorer: the locustfile" not in screen.text()
+ENDLESS = "while self.visits > 3: sum(range(10_000)) if next(calls) % 50 == 0 else pause_without_gevent(0.01)"
+"""Every 50th iteration computes, and the others wait without gevent, so that the test needs little CPU."""
+
+
+@pytest.mark.parametrize(
+    ("task", "plan", "cause", "users"),
+    [
+        (ENDLESS, "2:4s,4:4s", "load_thread_blocked", 4),
+        ("if self.visits > 20: gevent.get_hub().destroy(destroy_loop=True)", "2:60s", "load_thread_ended", 0),
+    ],
+)
+def test_a_load_thread_that_does_not_go_on_ends_the_run_with_exit_code_4_and_its_line(
+    tmp_path: Path, task: str, plan: str, cause: str, users: int
+) -> None:
+    """Before, the plan never continued, and the process crashed at its end (exit code 139)."""
+    run, code = run_with(tmp_path, task, plan)
+    assert code == ended(run.events()).exit_code == 4, run.stderr
+    assert len(examples(run, cause)) == 1
+    assert f"capexplorer: {ended(run.events()).reason}" in run.stderr
+    if cause == "load_thread_blocked":
+        assert examples(run, cause) == {"visits.py:17 in visit"}
+    else:
+        assert events_of(run.events(), Sample)[-1].users == users
 
 
 PROFILE_WITH_LARGE_REPLIES = """
-title = "Large replies"
 url = "{url}"
 [users]
-client = "{client}"
+client = "requests"
 start = 2
 max_body_mb = 8
 wait_s = 0.1
@@ -304,141 +240,51 @@ name = "/endless"
 
 def test_replies_beyond_max_body_mb_are_a_cause_and_are_not_kept_in_memory(tmp_path: Path) -> None:
     """With one client; the limit of each client: tests/load/test_bodies.py."""
+    path = tmp_path / "large.toml"
     with server() as running:
-        path = tmp_path / "large.toml"
-        path.write_text(PROFILE_WITH_LARGE_REPLIES.format(url=running.url, client="requests"), encoding="utf-8")
+        path.write_text(PROFILE_WITH_LARGE_REPLIES.format(url=running.url), encoding="utf-8")
         with started_run(tmp_path, str(path), "--headless", "--plan", "2:60s") as run:
             run.wait_for_events(Mark, lambda mark: mark.id == "body_too_large")
             run.process.send_signal(signal.SIGINT)
-            code = run.exit_code()
-    events = run.events()
-    assert {mark.id for mark in events_of(events, Mark) if mark.kind == "cause"} >= {"body_too_large"}, (code, run.stderr)
-    assert "Request less, or raise `max_body_mb`" in run.stderr
-    assert {failure.example for sample in events_of(events, Sample) for failure in sample.failures} >= {"body larger than 8 MB"}
-    rss_bytes = [
-        sample.generator.rss_bytes for sample in events_of(events, Sample) if sample.generator and sample.generator.rss_bytes
-    ]
+            run.exit_code()
+    samples = events_of(run.events(), Sample)
+    assert {failure.example for sample in samples for failure in sample.failures} >= {"body larger than 8 MB"}
+    rss_bytes = [each.rss_bytes for sample in samples if (each := sample.generator) and each.rss_bytes]
     assert max(rss_bytes) - min(rss_bytes) < 100_000_000, f"memory of the generator: {rss_bytes}"
 
 
-@contextmanager
-def tcp_service() -> Iterator[int]:
-    """A service that sends `pong` over TCP to each client; gives its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    connection, _ = listener.accept()
-                    with connection:
-                        connection.sendall(b"pong")
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
-
-
-TCP_LOCUSTFILE = """
-import socket, time
-from locust import User, constant, task
-class TcpUser(User):
-    wait_time = constant(0.1)
-    @task
-    def ping(self):
-        host, port = self.host.split(":")
-        started = time.perf_counter()
-        with socket.create_connection((host, int(port))) as connection:
-            reply = connection.recv(4)
-        took_ms = (time.perf_counter() - started) * 1000
-        self.environment.events.request.fire(request_type="TCP", name="ping", response_time=took_ms, response_length=len(reply))
-"""
-
-HOST_LOCUSTFILE = """
+TENANT_LOCUSTFILE = """
 from locust import User, constant, events, task
-
 class Named(User):
     wait_time = constant(0.2)
-
     @task
     def name(self):
-        self.environment.events.request.fire(request_type="WS", name=self.host, response_time=1, response_length=0)
-"""
-TENANT_LOCUSTFILE = (
-    HOST_LOCUSTFILE.replace("self.host", 'f"{self.host} {self.environment.parsed_options.tenant}"')
-    + """
+        name = f"{self.host} {self.environment.parsed_options.tenant}"
+        self.environment.events.request.fire(request_type="WS", name=name, response_time=1, response_length=0)
 @events.init_command_line_parser.add_listener
 def add(parser):
     parser.add_argument("--tenant", required=True)
 """
-)
-
-
-@pytest.fixture(scope="module")
-def run_over_tcp(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, int]:
-    """The run of a locustfile whose users open sockets themselves, and its exit code."""
-    folder = tmp_path_factory.mktemp("tcp")
-    path = folder / "tcp.py"
-    path.write_text(TCP_LOCUSTFILE, encoding="utf-8")
-    with tcp_service() as port:
-        return run_to_end(folder, "-f", str(path), "--host", f"localhost:{port}", "--headless", "--plan", "2:6s")
-
-
-def test_users_without_an_http_client_accept_a_host_and_port_instead_of_a_url(run_over_tcp: tuple[Run, int]) -> None:
-    run, code = run_over_tcp
-    assert code == 0, run.stderr
-    samples = events_of(run.events(), Sample)
-    assert sum(tick.requests for sample in samples for tick in sample.endpoints if tick.name == "ping") > 0
-    assert not examples(run, "user_code_error")
-
-
-def test_the_session_names_users_without_an_http_client(run_over_tcp: tuple[Run, int]) -> None:
-    assert_clients_are_named(run_over_tcp[0], ("User",), "other (User)", "tcp.py")
 
 
 @pytest.mark.parametrize(
     ("host", "workers"),
-    [("ws://127.0.0.1:{port}/feed", ()), ("redis://127.0.0.1:{port}", ("--workers", "1"))],
-    ids=["in_process", "in_workers"],
+    [
+        ("localhost:{port}", ()),
+        ("ws://127.0.0.1:{port}/feed", ()),
+        ("redis://127.0.0.1:{port}", ("--workers", "1")),
+    ],
+    ids=["no scheme", "in_process", "in_workers"],
 )
-def test_users_get_a_url_of_any_scheme_as_it_was_given_and_arguments_after_two_dashes(
+def test_users_without_an_http_client_get_any_host_as_it_was_given_and_arguments_after_two_dashes(
     tmp_path: Path, host: str, workers: tuple[str, ...]
 ) -> None:
-    path = tmp_path / "tenants.py"
-    path.write_text(TENANT_LOCUSTFILE, encoding="utf-8")
-    with tcp_service() as port:
-        url = host.format(port=port)
+    (path := tmp_path / "tenants.py").write_text(TENANT_LOCUSTFILE, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as service:
+        url = host.format(port=service.getsockname()[1])
         given = ("-f", str(path), "--host", url, "--headless", "--plan", "2:5s", *workers, "--", "--tenant", "blue")
         run, code = run_to_end(tmp_path, *given)
     assert code == 0, run.stderr
+    assert events_of(run.events(), Header)[0].clients == ("User",)
     assert {tick.name for sample in events_of(run.events(), Sample) for tick in sample.endpoints} == {f"{url} blue"}
-
-
-@pytest.mark.parametrize(
-    ("host", "message"),
-    [
-        ("ws://192.0.2.1:1", "load to 192.0.2.1 is not allowed"),
-        ("ws:/127.0.0.1:1", "--host: expected a URL such as http://HOST[:PORT], or HOST:PORT, got 'ws:/127.0.0.1:1'"),
-        ("ws://127.0.0.1:99999", "--host: expected a URL such as"),
-    ],
-)
-def test_a_url_that_is_none_or_is_not_allowed_is_refused_for_any_users(tmp_path: Path, host: str, message: str) -> None:
-    (tmp_path / "hosted.py").write_text(HOST_LOCUSTFILE, encoding="utf-8")
-    run, code = run_to_end(tmp_path, "-f", str(tmp_path / "hosted.py"), "--host", host, "--headless", "--plan", "2:6s")
-    assert code == 2
-    assert message in run.stderr
-
-
-def test_a_locustfile_that_ends_the_program_in_its_init_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "ending.py"
-    path.write_text(f"{HOST_LOCUSTFILE}\n@events.init.add_listener\ndef end(**_):\n    raise SystemExit('no licence')\n")
-    run, code = run_to_end(tmp_path, "-f", str(path), "--headless", "--plan", "2:6s")
-    assert (code, run.stderr) == (2, "capexplorer: the locustfile ended the program in a listener of `init`: no licence\n")
-
-
-def test_http_users_refuse_a_host_and_port_instead_of_a_url(tmp_path: Path) -> None:
-    path = tmp_path / "visits.py"
-    path.write_text(f"{LOCUSTFILE_START}        pass\n", encoding="utf-8")
-    run, code = run_to_end(tmp_path, "-f", str(path), "--host", "localhost:8080", "--headless", "--plan", "2:7s")
-    assert code == 2
-    assert run.stderr == (
-        f"capexplorer: --host: Visitor of {path} speaks HTTP: expected http://localhost:8080, got localhost:8080\n"
-    )
+    assert not examples(run, "user_code_error")

@@ -1,8 +1,7 @@
-"""Verification of a knee on a real service: by the word `verify` of a plan, and by the key `v`, which a person can interrupt."""
+"""Verification of a knee on a real service by the word `verify` of a plan. By a key: tests/run/test_verification_driver.py."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ import pytest
 from capexplorer.model.events import Command, LevelOpened, Mark, Sample
 from capexplorer.model.findings import Knee
 
-from .rig import events_of, export, started_run, wait_until
-from .tmux_rig import needs_tmux, on_screen
+from .rig import events_of, export, started_run
 
 pytestmark = pytest.mark.slow
 
@@ -43,32 +41,3 @@ def test_a_plan_with_verify_verifies_the_knee(tmp_path: Path) -> None:
     document = export(run.sessions)
     assert [knee["evidence"]["verification"] for knee in document["knees"] if knee["kind"] == "knee"] == ["verified"]
     assert "; verified" in document["verdict"]
-
-
-@needs_tmux
-def test_the_key_v_starts_a_verification_that_ends_when_a_person_steps(tmp_path: Path) -> None:
-    with on_screen(tmp_path, "sleepers", "--plan", PLAN_BEYOND_KNEE, size=(80, 24)) as screen:
-        screen.wait_for_text(", settled")
-        screen.press("v")
-        screen.wait_for_text("no knee to verify yet")
-        screen.wait_for_text("PLAN ENDED")
-        screen.wait_for_text("Enter: soak")
-        screen.press("v")
-        screen.wait_for(
-            lambda text: re.search(r"verifying: soak at \d+ users, [1-9]\d* s of 20 s", text), "the progress of the soak"
-        )
-        screen.press("+")
-        screen.wait_for(lambda text: "AUTOPILOT" not in text, "the end of the autopilot")
-        wait_until(
-            lambda: [each for each in events_of(screen.events(), Command) if each.args.get("why") == "taken_over"], "the end"
-        )
-        screen.press("q")
-        screen.wait_for_text("Quit?")
-        screen.press("y")
-        assert screen.exit_code() == 0
-    commands = [
-        (each.by, each.args["on"])
-        for each in events_of(screen.events(), Command)
-        if each.name == "autopilot" and each.args.get("task") == "verify"
-    ]
-    assert commands == [("user", True), ("autopilot", False)]

@@ -108,6 +108,13 @@ class Screen:
         wait_until(lambda: not self.remaining_processes(), "the end of all processes", 60.0)
         return int(text.partition(_EXIT_CODE_LABEL)[2].split()[0])
 
+    def quit(self, answer: str = "y") -> int:
+        """Quit under load, by a key and the answer to the question; returns the exit code."""
+        self.press("q")
+        self.wait_for_text("Quit?")
+        self.press(answer)
+        return self.exit_code()
+
     def remaining_processes(self) -> dict[int, str]:
         """Process id and command of all processes in the window, without tmux and the shell and sleep of `open`."""
         ours = ("tmux ", "sh -c ", f"sleep {_WINDOW_STAYS_S}")

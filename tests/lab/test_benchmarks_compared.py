@@ -19,29 +19,28 @@ def compared(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[str]:
     return lines[2:]
 
 
-def test_figures_stand_in_columns_with_their_ratio() -> None:
-    assert compared({"look": ["an analysis: 1,000 ms, p99 5.0"]}, {"look": ["an analysis: 500 ms, p99 5.0"]}) == [
-        "\n== look",
-        "an analysis: 500 ms, p99 5.0",
-        "    old     1,000  5.0",
-        "    new       500  5.0",
-        "    new/old  0.50    =",
-    ]
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        (
+            ["an analysis: 1,000 ms, p99 5.0"],
+            ["an analysis: 500 ms, p99 5.0"],
+            ["an analysis: 500 ms, p99 5.0", "    old     1,000  5.0", "    new       500  5.0", "    new/old  0.50    ="],
+        ),
+        (["24 levels: 3 ms"], ["24 levels: 3 ms"], ["24 levels: 3 ms"]),
+        (
+            ["flat 1", "flat 2", "gone 3"],
+            ["flat 1", "flat 2", "flat 3"],
+            ["flat 1", "flat 2", "flat 3\n    only in new", "gone 3\n    only in old"],
+        ),
+    ],
+    ids=["figures in columns with their ratio", "unchanged", "rows match in their order, those of one run are listed"],
+)
+def test_lines_of_two_runs_are_compared(old: list[str], new: list[str], lines: list[str]) -> None:
+    assert compared({"look": old}, {"look": new}) == ["\n== look", *lines]
 
 
-def test_an_unchanged_figure_is_printed_once() -> None:
-    assert compared({"look": ["24 levels: 3 ms"]}, {"look": ["24 levels: 3 ms"]}) == ["\n== look", "24 levels: 3 ms"]
-
-
-def test_rows_of_a_table_match_in_their_order_and_rows_of_one_run_alone_are_listed() -> None:
-    old, new = ["flat 1", "flat 2", "gone 3"], ["flat 1", "flat 2", "flat 3"]
-    assert compared({"leaks": old}, {"leaks": new}) == [
-        "\n== leaks",
-        "flat 1",
-        "flat 2",
-        "flat 3\n    only in new",
-        "gone 3\n    only in old",
-    ]
+def test_a_benchmark_of_one_run_alone_is_listed() -> None:
     assert compared({"a": ["x"]}, {"b": ["x"]}) == ["\n== b", "only in new", "\n== a\nonly in old"]
 
 

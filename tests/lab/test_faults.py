@@ -9,7 +9,7 @@ from marked import marked
 
 from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Mark
-from lab.trials.faults.trial import ALL, BURST_S, FAMILIES, HERE, NOT_INJECTED, Row, busiest, judge
+from lab.trials.faults.trial import ALL, BURST_S, FAMILIES, NOT_INJECTED, Row, busiest, judge
 
 MOST_SHORT_RUNS = 8
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,22 +33,12 @@ def test_each_family_has_a_short_row_for_make_test_except_healthy_and_moving() -
     assert len(short) <= MOST_SHORT_RUNS
 
 
-def test_rows_run_with_all_client_classes_except_these_five() -> None:
-    not_for_all = {row.name for row in ALL.values() if len(row.clients) < 3}
-    assert not_for_all == {"retries-amplify", "generator-leaks", "healthy-webdav", "healthy-taskqueue", "lost-updates-go"}
-
-
 @pytest.mark.parametrize("target", sorted(path.parent.name for path in ROOT.glob("targets/*/target.toml")))
 def test_every_target_has_a_page_a_profile_and_a_healthy_row(target: str) -> None:
     healthy = {row.profile for row in ALL.values() if row.family == "healthy"}
     of_target = {path.stem for path in ROOT.glob("profiles/*.toml") if f'target = "{target}"' in path.read_text("utf-8")}
     assert (ROOT / "targets" / target / "README.md").is_file()
     assert of_target & healthy
-
-
-def test_the_users_of_each_row_are_a_class_of_the_locustfile() -> None:
-    text = (HERE / "locustfile.py").read_text()
-    assert [row.users for row in ALL.values() if row.users and f"\nclass {row.users}:" not in text] == []
 
 
 ROW = Row(name="row", family="http", fault="", expected=("server_error",), also_true={"connection_reset": "so it is"})

@@ -47,11 +47,6 @@ def test_imports_of_all_forms_are_read(tmp_path: Path, monkeypatch: pytest.Monke
     assert set(imported_names(module)) == expected
 
 
-def test_every_test_of_this_file_is_near_this_file() -> None:
-    files = [*(ROOT / "lab").glob("*.py"), *(ROOT / "tests" / "lab").glob("*.py")]
-    assert near_tests([ROOT / "lab" / "near.py"], {path: set(imported_names(path)) for path in files})[0] == Path(__file__)
-
-
 def test_without_a_change_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.near.changed_files", lambda base: [])
     monkeypatch.setattr(pytest, "main", lambda *_, **__: pytest.fail("tests ran"))

@@ -38,14 +38,6 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
         require("go", "ip")
 
 
-def test_installed_programs_are_not_reported_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "go").write_text("")
-    (tmp_path / "go").chmod(0o755)
-    monkeypatch.setattr(programs, "PATH", str(tmp_path))
-    assert programs.missing("go") == ""
-    assert programs.find("go") == str(tmp_path / "go")
-
-
 def test_programs_of_targets_and_fault_rows_have_a_package() -> None:
     targets = [program for path in (ROOT / "targets").glob("*/target.toml") for program in load_spec(path.parent).needs]
     rows = [program for row in ALL.values() for program in row.programs]

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md: its table of packages agrees with the packages, their imports, and the contracts of pyproject.toml.
+"""ARCHITECTURE.md: its table of packages agrees with the packages and their imports.
 
 "Package" here means a package or a module directly under capexplorer/.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +16,6 @@ from .page_tables import ROOT, table_rows
 
 SOURCE = ROOT / "capexplorer"
 NOT_PACKAGES = ("__init__", "__main__", "__pycache__", "shipped")
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-CONTRACTS: list[dict[str, Any]] = PROJECT["tool"]["importlinter"]["contracts"]
 
 
 def packages() -> set[str]:
@@ -62,20 +58,6 @@ def imports_of_file(path: Path) -> Iterator[str]:
                 yield from (full[1],) if len(full) > 1 else (name.name for name in node.names)
 
 
-def layers() -> list[set[str]]:
-    """Packages of the layers contract in pyproject.toml, from the top down."""
-    lines = next(contract["layers"] for contract in CONTRACTS if contract["type"] == "layers")
-    return [{name.strip().removeprefix("capexplorer.") for name in line.split("|")} for line in lines]
-
-
-def forbidden_imports() -> Iterator[tuple[str, str]]:
-    """(package, package that it must not import) of the contracts in pyproject.toml that forbid whole packages."""
-    for contract in CONTRACTS:
-        names = [name.removeprefix("capexplorer.") for name in contract.get("forbidden_modules", ())]
-        for source in contract.get("source_modules", ()):
-            yield from ((source.removeprefix("capexplorer."), name) for name in names if name in packages())
-
-
 def test_the_table_has_one_row_for_every_package_and_no_other() -> None:
     assert set(allowed_imports()) == packages()
 
@@ -83,24 +65,3 @@ def test_the_table_has_one_row_for_every_package_and_no_other() -> None:
 @pytest.mark.parametrize("package", sorted(packages()))
 def test_a_package_imports_only_what_its_row_allows(package: str) -> None:
     assert actual_imports(package) <= allowed_imports()[package]
-
-
-def test_the_layers_contract_names_every_package_once() -> None:
-    assert sorted(package for layer in layers() for package in layer) == sorted(packages())
-
-
-def test_a_row_allows_only_packages_of_lower_layers() -> None:
-    layer_index = {package: index for index, layer in enumerate(layers()) for package in layer}
-    wrong = [
-        f"{package} may import {other}"
-        for package, others in allowed_imports().items()
-        for other in others
-        if package in layer_index and other in layer_index and layer_index[other] <= layer_index[package]
-    ]
-    assert wrong == []
-
-
-def test_a_row_allows_no_import_that_a_contract_forbids() -> None:
-    allowed = allowed_imports()
-    wrong = [f"{package} may import {other}" for package, other in forbidden_imports() if other in allowed.get(package, ())]
-    assert wrong == []

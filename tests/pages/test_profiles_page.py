@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec import inspect as shape
 
 from capexplorer import toml
 from capexplorer.profile import Profile
@@ -34,19 +33,3 @@ def test_a_profile_with_the_example_of_a_key_is_valid(table: str, key: str) -> N
         table_of_key.update({"name": "x", "over": 1})  # its required keys
     table_of_key[key] = profiles.example_of(EXAMPLES, table)[key]
     toml.convert(profile, Profile, "docs/profiles.toml")
-
-
-def test_a_key_without_an_example_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no example of users\.start"):
-        profiles.page({**EXAMPLES, "users": {key: value for key, value in EXAMPLES["users"].items() if key != "start"}})
-
-
-def test_an_example_of_an_unknown_key_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"an example of an unknown key: guards\.most"):
-        profiles.page({**EXAMPLES, "guards": {**EXAMPLES["guards"], "most": 1}})
-
-
-def test_a_key_without_a_docstring_is_refused() -> None:
-    field = shape.Field(name="odd", encode_name="odd", type=shape.BoolType(), required=False, default=False)
-    with pytest.raises(ValueError, match=r"users\.odd has no docstring"):
-        profiles.row(profiles.Table("users", Profile, (field,)), field, {"odd": True})
