@@ -55,7 +55,7 @@ def unpacked(body: bytes, encodings: str, most_bytes: int) -> bytes:
 
     `encodings`: separated by commas, in the order in which the service applied them, in lower case.
     """
-    for encoding in reversed(encodings.split(",")):
+    for encoding in reversed(encodings.split(",")) if encodings else ():
         body = _unpacked(body, encoding.strip(), most_bytes) if body else body
     return body
 

@@ -56,16 +56,21 @@ def uncounted() -> Iterator[None]:
         closes.by_service, closes.by_users = before.by_service, before.by_users
 
 
+_Poll = get_original("select", "poll")
+"""Found once: looking it up takes longer than the call."""
+
+
 def is_quiet(descriptor: int) -> bool:
     """Whether an idle connection is still usable: it has received neither its end nor unsolicited bytes."""
-    poll = get_original("select", "poll")()
+    poll = _Poll()
     poll.register(descriptor, select.POLLIN)
     return not poll.poll(0)
 
 
 # -- what a connection had carried
 
-_FAST_CODE: CodeType = HTTPClient.request.__code__
+FAST_CODE: CodeType = HTTPClient.request.__code__
+"""Of FastHttpUser's function that sends a request and reads the head of its reply."""
 _REQUESTS_CODE: CodeType = urllib3.connectionpool.HTTPConnectionPool._make_request.__code__
 
 fresh: set[int] = set()
@@ -138,7 +143,7 @@ def past(has_answered: bool | None, latest_status: int | None) -> Past:
 
 def _past(traceback: TracebackType) -> Past | None:
     code, within = traceback.tb_frame.f_code, traceback.tb_next
-    if code is _FAST_CODE:
+    if code is FAST_CODE:
         # Where `get_socket`, which is hooked, fails there is no connection yet: `sock` is that of the attempt before.
         if within is not None and within.tb_frame.f_code is ConnectionPool.get_socket.__code__:
             return None

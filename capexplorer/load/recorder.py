@@ -10,7 +10,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from ..model import outside
 from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
@@ -48,8 +50,8 @@ SUMMED = tuple(name for name in number_fields(RecordedTick) if name not in _OF_O
 """Counts and sums: in a tick of several processes they are the sums of theirs, and None if one of these is."""
 
 
-class _Request(NamedTuple):
-    """One request, on its way between the threads."""
+class _Request(msgspec.Struct, frozen=True, gc=False):
+    """One request, on its way between the threads. It is made in half the time of a NamedTuple, and no collection looks at it."""
 
     method: str
     name: str
@@ -126,14 +128,14 @@ class Recorder:
     ) -> None:
         """Listener of Locust's request event. User code may fire it with any value; an invalid one counts as a user error."""
         try:
-            response_ms, length = outside.number(float(response_time or 0.0)), int(response_length or 0)
+            response_ms, length = float(response_time or 0.0), int(response_length or 0)
             method, named = (
                 outside.text(str(request_type or ""), outside.NAME_MOST),
                 outside.text(str(name or ""), outside.NAME_MOST),
             )
         except Exception:  # user code may fire it with objects of its own
-            response_ms, length = None, 0
-        if response_ms is None or not 0 <= length < outside.GREATEST:
+            response_ms, length = math.inf, 0
+        if not (abs(response_ms) < outside.GREATEST and 0 <= length < outside.GREATEST):  # NaN is not less either
             took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
             self.on_invalid_event(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
@@ -142,7 +144,7 @@ class Recorder:
             iteration.failed = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)
-        for custom in user_activity.fired(f"{method} {named}", response_ms, start_time):
+        for custom in user_activity.fired(method, named, response_ms, start_time):
             self.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))

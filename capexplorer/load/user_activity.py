@@ -72,10 +72,11 @@ class RequestEvents:
 
     def of_client(self, began_s: float, ended_s: float, turn: int) -> list[str]:
         """A client's request has ended: the events that user code fired during it."""
-        within = [name for name, fired_s in self._custom.items() if fired_s > began_s]
         self.reads(ended_s, turn)
-        self._custom.clear()
-        return within
+        if not self._custom:
+            return []
+        custom, self._custom = self._custom, {}
+        return [name for name, fired_s in custom.items() if fired_s > began_s]
 
     def of_user_code(self, name: str, began_s: float, fired_s: float, turn: int) -> list[str]:
         """User code fires an event: its name if it is no request, as far as it is known until now."""
@@ -131,7 +132,7 @@ def turn() -> int:
     return int(getattr(get_hub().loop, "iteration", 0))
 
 
-def fired(name: str, response_ms: float, start_time: object) -> list[str]:
+def fired(method: str, name: str, response_ms: float, start_time: object) -> list[str]:
     """Names of events of this user that are no requests, as far as they are known now. To be called in a listener of Locust's
     request event itself. `start_time`: as it was passed to the event (`time.time`); None: it was not.
     """
@@ -139,7 +140,7 @@ def fired(name: str, response_ms: float, start_time: object) -> list[str]:
     began_s = start_time if isinstance(start_time, float) else now_s - response_ms / 1000
     if _is_of_client(sys._getframe(1)):
         return of_this_user().of_client(began_s, now_s, turn())
-    return of_this_user().of_user_code(name, began_s if response_ms else now_s, now_s, turn())
+    return of_this_user().of_user_code(f"{method} {name}", began_s if response_ms else now_s, now_s, turn())
 
 
 def _is_of_client(listener: FrameType) -> bool:
@@ -306,7 +307,7 @@ class UserActivity:
 
     def on_request(self, response_ms: float) -> bool:
         """A request ends. Returns whether it counts in figures; False: it is a new user's warm-up."""
-        cycle = self._cycle()
+        cycle = getcurrent().__dict__.get("user_cycle") or self._cycle()
         if cycle is None or (cycle.is_warm and not cycle.slept_s):
             return True
         now_s, response_s = time.monotonic(), response_ms / 1000

@@ -247,7 +247,7 @@ class WaitTimeError(UserCodeFault):
 
 def seconds_of(wait: object, user: str) -> float:
     """What the `wait_time` of this user class returned, in seconds. Raises WaitTimeError: no finite number from 0 up."""
-    if isinstance(wait, Real) and 0 <= (seconds := float(wait)) < math.inf:
+    if isinstance(wait, (float, int, Real)) and 0 <= (seconds := float(wait)) < math.inf:  # `Real` asks slowly
         return seconds
     raise WaitTimeError(f"wait_time of {user} returned {wait!r:.60}: expected seconds, a number from 0 up")
 

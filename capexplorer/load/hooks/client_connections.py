@@ -17,11 +17,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from geventhttpclient.connectionpool import ConnectionPool
 
-from ..connections import CLOSED, ERROR_LEAST, ConnectTimedOut, after_error, closes, fresh, is_quiet, timed
+from ..connections import CLOSED, ERROR_LEAST, FAST_CODE, ConnectTimedOut, after_error, closes, fresh, is_quiet, timed
 
 _release: Callable[[Any, Any], None] = ConnectionPool.release_socket
 """The pool's own, which counts nothing."""
@@ -55,25 +56,18 @@ def naming_timeouts(connect: Callable[[Any, Any, Any], Any]) -> Callable[[Any, A
     return naming
 
 
-def marking_return(give_back: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """FastHttpUser: a socket has had its reply."""
-
-    def marking(pool: Any, sock: Any) -> None:
-        fresh.discard(id(sock))
-        give_back(pool, sock)
-
-    return marking
-
-
-def noting_status(release: Callable[[Any], None]) -> Callable[[Any], None]:
-    """FastHttpUser: the status of a reply whose socket is released."""
+def noting_reply(release: Callable[[Any], None]) -> Callable[[Any], None]:
+    """FastHttpUser: a socket, which is released, has had its reply, of this status."""
 
     def noting(reply: Any) -> None:
-        status = reply.get_code()  # 0 if the connection broke in place of a reply
-        if status >= ERROR_LEAST:
-            after_error[id(reply._sock)] = status
-        elif status and after_error:
-            after_error.pop(id(reply._sock), None)
+        if reply._sock is not None:
+            socket_id, status = id(reply._sock), reply.get_code()  # 0 if the connection broke in place of a reply
+            if reply.message_complete:
+                fresh.discard(socket_id)
+            if status >= ERROR_LEAST:
+                after_error[socket_id] = status
+            elif status and after_error:
+                after_error.pop(socket_id, None)
         release(reply)
 
     return noting
@@ -120,9 +114,10 @@ def polled_socket(_: object) -> Callable[[Any, Any], bool]:
     """Whether a socket of the pool is still usable."""
 
     def is_alive(_: Any, sock: Any) -> bool:
-        if sock is None or sock.fileno() < 0:
+        descriptor = -1 if sock is None else sock.fileno()
+        if descriptor < 0:
             return False
-        alive = is_quiet(sock.fileno())
+        alive = is_quiet(descriptor)
         closes.by_service += not alive
         return alive
 
@@ -134,21 +129,20 @@ def counting_release(release: Callable[[Any, Any], None]) -> Callable[[Any, Any]
 
     def counting(self: Any, sock: Any) -> None:
         error = sys.exc_info()[1]  # None: the reply is whole, and announced the end of the connection
-        closes.add(by_service=not self.asks_to_close if error is None else isinstance(error, CLOSED))
+        closes.add(by_service=not _asked_to_close(sys._getframe(1)) if error is None else isinstance(error, CLOSED))
         release(self, sock)
 
     return counting
 
 
-def noting_build(build: Callable[..., str]) -> Callable[..., str]:
-    """Notes whether a request asks to close its connection."""
-
-    def noting(self: Any, *args: Any, **kwargs: Any) -> str:
-        request = build(self, *args, **kwargs)
-        self._connection_pool.asks_to_close = "lose" in request and _ASKS_TO_CLOSE.search(request) is not None
-        return request
-
-    return noting
+def _asked_to_close(release: FrameType) -> bool:
+    """Whether the request asked to close its connection, which this call of its reply's `release` gives back. A short reply is
+    given back while it is being made: it does not have its request yet, which is a variable of the client.
+    """
+    request, frame = release.f_locals["self"]._sent_request, release.f_back
+    while request is None and frame is not None:
+        request, frame = frame.f_locals["request"] if frame.f_code is FAST_CODE else None, frame.f_back
+    return request is not None and _ASKS_TO_CLOSE.search(request) is not None
 
 
 def counting_pool_close(close: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -27,25 +27,16 @@ from ..request_counts import drop, note_attempt, request_counts
 from ..signature import signature_of
 
 _CALL = "capexplorer_call"
-"""Attribute of a greenlet: the client's call that it is in."""
-
-
-class _Call:
-    """One call of a client by user code."""
-
-    __slots__ = ("has_started",)
-
-    def __init__(self) -> None:
-        self.has_started = False
+"""Attribute of a greenlet: whether the request of the client's call that it is in has started; None: it is in none."""
 
 
 def noting_start(connect: Callable[..., Any]) -> Callable[..., Any]:
     """A request starts where its client first asks for a connection."""
 
     def noting(*args: Any, **options: Any) -> Any:
-        call: _Call | None = getattr(getcurrent(), _CALL, None)
-        if call is not None and not call.has_started:
-            call.has_started = True
+        of_greenlet = getcurrent().__dict__
+        if of_greenlet.get(_CALL) is False:
+            of_greenlet[_CALL] = True
             request_counts.started += 1
         return connect(*args, **options)
 
@@ -56,17 +47,17 @@ def observed_call(call_client: Callable[..., Any]) -> Callable[..., Any]:
     """A call of a client by user code."""
 
     def request(*args: Any, **options: Any) -> Any:
-        greenlet, call = getcurrent(), _Call()
-        outer = getattr(greenlet, _CALL, None)  # a listener of the request event may send a request itself
-        setattr(greenlet, _CALL, call)
+        of_greenlet = getcurrent().__dict__
+        outer = of_greenlet.get(_CALL)  # a listener of the request event may send a request itself
+        of_greenlet[_CALL] = False
         try:
             response = call_client(*args, **options)
         except BaseException:  # the user is stopped, or its code made a mistake
-            request_counts.abandoned += call.has_started
+            request_counts.abandoned += of_greenlet[_CALL]
             raise
         finally:
-            setattr(greenlet, _CALL, outer)
-        request_counts.started += not call.has_started  # the client reports what it refuses to send, too
+            has_started, of_greenlet[_CALL] = of_greenlet[_CALL], outer
+        request_counts.started += not has_started  # the client reports what it refuses to send, too
         request_counts.reported += not hasattr(response, "is_decided")
         return response
 
@@ -165,8 +156,7 @@ def requests_failures(send: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _has_started() -> bool:
-    call: _Call | None = getattr(getcurrent(), _CALL, None)
-    return call is not None and call.has_started
+    return bool(getcurrent().__dict__.get(_CALL))
 
 
 def whole_headers(read_headers: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
@@ -254,8 +244,10 @@ def _joined(response: Any, most_bytes: int) -> bytes:
     return bytes(body)
 
 
-def bounded_head(feed: Callable[[Any, bytes], None]) -> Callable[[Any, bytes], None]:
-    """FastHttpUser: bound the head. It joins a header's parts one by one: one of 10 MB would keep the load thread for 8 s."""
+def bounded_feed(feed: Callable[[Any, bytes], None]) -> Callable[[Any, bytes], None]:
+    """FastHttpUser: bound the head, whose parts it joins one by one: one of 10 MB would keep the load thread for 8 s; and the
+    buffer of bytes of a body that were not read yet, which reading in parts empties.
+    """
 
     def bounded(response: Any, data: bytes) -> None:
         feed(response, data)
@@ -263,16 +255,7 @@ def bounded_head(feed: Callable[[Any, bytes], None]) -> Callable[[Any, bytes], N
             response.head_bytes = getattr(response, "head_bytes", 0) + len(data)
             if response.head_bytes > HEAD_MOST_BYTES:
                 raise HTTPParseError(f"head larger than {HEAD_MOST_BYTES} bytes")
-
-    return bounded
-
-
-def bounded_buffer(take: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """FastHttpUser: bound the buffer of bytes that have arrived and were not read yet, which reading in parts empties."""
-
-    def bounded(response: Any, part: Any) -> None:
-        take(response, part)
-        if len(response._body_buffer) > body_limit.most_bytes:
+        elif len(response._body_buffer) > body_limit.most_bytes:
             del response._body_buffer[:]
             raise BodyTooLarge(body_limit.most_bytes)
 

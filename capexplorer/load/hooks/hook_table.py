@@ -44,12 +44,10 @@ AFTER_LOCUST = (
     # Connections: fresh or used before, time to connect, which side closed them.
     Hook(ConnectionPool, "_create_socket", client_connections.marking_create, "marks fresh sockets, and times their connect"),
     Hook(ConnectionPool, "_connect_socket", client_connections.naming_timeouts, "its timeout would look like that of a read"),
-    Hook(ConnectionPool, "return_socket", client_connections.marking_return, "a socket that had its reply is not fresh"),
     Hook(ConnectionPool, "_is_socket_alive", client_connections.polled_socket, _POLLS),
     Hook(ConnectionPool, "release_socket", client_connections.counting_release, "counts closes by side"),
     Hook(ConnectionPool, "close", client_connections.counting_pool_close, "counts closes by users"),
-    Hook(HTTPClient, "_build_request", client_connections.noting_build, "a request may ask to close its connection"),
-    Hook(HTTPSocketPoolResponse, "release", client_connections.noting_status, "some services close after an error"),
+    Hook(HTTPSocketPoolResponse, "release", client_connections.noting_reply, "a socket that had its reply is not fresh"),
     Hook(HTTPSocketPoolResponse, "__del__", client_connections.counting_abandoned, "counts streams not read to their end"),
     Hook(_Connection, "_new_conn", client_connections.marking_new, "marks fresh connections"),
     Hook(_Connection, "getresponse", client_connections.marking_reply, "a connection that had its reply is not fresh"),
@@ -83,8 +81,7 @@ AFTER_LOCUST = (
     ),
     # Bodies: how much of a reply is kept in memory.
     Hook(requests.models.Response, "content", client_results.bounded_content, "joins all parts of a body"),
-    Hook(HTTPResponse, "feed", client_results.bounded_head, "joins all parts of a head"),
-    Hook(HTTPResponse, "_on_body", client_results.bounded_buffer, "keeps each part that arrives"),
+    Hook(HTTPResponse, "feed", client_results.bounded_feed, "keeps all parts of a head, and each part of a body that arrives"),
     Hook(CompatResponse, "_content", client_results.bounded_unpacking, "decompresses a body"),
     Hook(UserAgent, "_conversation_str", client_results.read_without_text, "decodes the body of each error as UTF-8, and raises"),
     # What user code does with a client and with time.
