@@ -39,9 +39,7 @@ def _format_help() -> str:
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file, or write into a folder that is not empty.")
 @click.option(
-    "--redact",
-    is_flag=True,
-    help="Remove host names, addresses and file paths (and secrets, which older logs may contain).",
+    "--redact", is_flag=True, help="Remove host names, addresses and file paths (and secrets, which older logs may contain)."
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, and list the changes.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")

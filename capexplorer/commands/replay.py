@@ -28,9 +28,7 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
 @click.command()
 @click.argument("session", shell_complete=shared_options.sessions)
 @click.option(
-    "--speed",
-    type=click.Choice(_SPEEDS),
-    help="Play from the beginning at this speed: seconds of the session per second.",
+    "--speed", type=click.Choice(_SPEEDS), help="Play from the beginning at this speed: seconds of the session per second."
 )
 @click.option("--follow", is_flag=True, help="Follow a session that another process is recording.")
 @click.option(

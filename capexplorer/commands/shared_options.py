@@ -1,4 +1,7 @@
-"""What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails."""
+"""What several commands have: what a shell completes, options that name local files, `--reanalyse`.
+
+Completion reads only names of files, and never fails.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,6 @@ from ..session.files import SUFFIX
 from ..session.reader import open_session
 from ..session.writer import SessionWriter
 from .terminal import print_error
-
-# -- completing ----------------------------------------------------------------------------------------------------------------
-# What a shell completes for arguments: names of profiles and sessions. Reads only names of files, and never fails.
-
 
 SESSIONS_MOST = 200
 """Newest sessions that are offered."""

@@ -1,4 +1,4 @@
-"""Prints an error on stderr: one line, followed by the last output lines, if any."""
+"""The terminal of a command: lines and errors, signals, questions, and whether it can show a screen."""
 
 from __future__ import annotations
 
@@ -20,10 +20,6 @@ from ..session import redact
 
 if TYPE_CHECKING:
     from ..tui.terminal import Terminal
-
-
-# -- error output --------------------------------------------------------------------------------------------------------------
-# Prints an error on stderr: one line, followed by the last output lines, if any.
 
 
 _SPACE, _HYPHEN = "\N{NO-BREAK SPACE}", "\N{NON-BREAKING HYPHEN}"

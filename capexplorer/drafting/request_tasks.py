@@ -1,4 +1,4 @@
-"""A request as someone described it, before it is a task of a profile."""
+"""A request as someone described it, and as a task of a profile, with `${NAME}` in place of each secret. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ from ..errors import InputError
 from ..profile import METHODS, PLACEHOLDER, Task
 from ..session import redact
 from ..toml import nearest, shown
-
-# -- request -------------------------------------------------------------------------------------------------------------------
-# A request as someone described it, before it is a task of a profile.
-
 
 _HEADERS_OF_ONE_CLIENT = frozenset(
     "accept-encoding cache-control connection content-length dnt if-modified-since if-none-match pragma priority proxy-connection"

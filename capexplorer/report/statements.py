@@ -1,5 +1,4 @@
-"""The sentences with which a report begins, beside the verdict: what a user is, how the objectives were met, and at which load to
-operate."""
+"""What a report says beside its tables: what a user is, how objectives were met, at which load to operate; then the findings."""
 
 from __future__ import annotations
 
@@ -15,11 +14,6 @@ from ..model.timeline import Timeline
 from ..model.verdicts import SEVERITIES, RateObjective, RateVerdict, SloVerdict
 from ..wording import numbers, quantities
 from .rows import user_rows
-
-# -- opening -------------------------------------------------------------------------------------------------------------------
-# The sentences with which a report begins, beside the verdict: what a user is, how the objectives were met, and at which load to
-# operate.
-
 
 OPERATING_SHARE = 0.8
 """Share of the lower end of the interval of the knee, or of the capacity as a rate, that is proposed as the operating load: waits

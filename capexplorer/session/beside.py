@@ -1,9 +1,9 @@
-"""The digest of a session: facts for lists that only the whole log shows, such as best goodput, marks, damaged lines and
-verdict.
+"""Files beside the log of a session: its digest, and the requests that a run keeps whole.
 
-Goodput and marks are in few lines; only these are decoded, and of all others only the checksums are tested. A `Judge` returns
-the verdict. The digest is cached in the folder of the log (`ID.digest`), and is valid as long as size and modification time of
-the log do not change. The cache may be deleted, and failures to write it are ignored.
+The digest has facts that only the whole log shows: best goodput, marks, damaged lines, verdict. Goodput and marks are in
+few lines; only these are decoded, and of all others only the checksums are tested. A `Judge` returns the verdict. The digest is
+cached in the folder of the log (`ID.digest`), and is valid as long as size and modification time of the log do not change. The
+cache may be deleted, and failures to write it are ignored.
 """
 
 from __future__ import annotations
@@ -20,15 +20,6 @@ from ..errors import SessionError
 from ..model.kept_request import EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, KeptRequest, RequestBrief
 from .codec import Numbering, SealError, has_seal, number_of
 from .files import SUFFIX, Lines, open_regular, read_small, write_whole
-
-# -- digest --------------------------------------------------------------------------------------------------------------------
-# The digest of a session: facts for lists that only the whole log shows, such as best goodput, marks, damaged lines and
-# verdict.
-#
-# Goodput and marks are in few lines; only these are decoded, and of all others only the checksums are tested. A `Judge` returns
-# the verdict. The digest is cached in the folder of the log (`ID.digest`), and is valid as long as size and modification time of
-# the log do not change. The cache may be deleted, and failures to write it are ignored.
-
 
 DIGEST_SUFFIX = ".digest"
 _VERSION = 3

@@ -28,10 +28,6 @@ from . import given_requests, new_service
 from .given_requests import Requests
 from .new_service import NewService
 
-# -- init ----------------------------------------------------------------------------------------------------------------------
-# `capexplorer init`: a profile for a service of one's own, by a few questions or by options.
-
-
 _HOST = re.compile(r"HOST(:\d+)?")
 
 NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd COMMAND, and --request or -f"

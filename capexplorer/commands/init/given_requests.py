@@ -20,10 +20,6 @@ from ...session import redact
 from ...wording.quantities import latency
 from ..terminal import ask, print_error, printable
 
-# -- init requests -------------------------------------------------------------------------------------------------------------
-# The requests of a new profile: asked for or given, each sent once and shown with its answer.
-
-
 _SHOWN_CHARACTERS = 160
 """Characters of a body that are shown."""
 LEFT_OUT_SHOWN = 10

@@ -33,10 +33,6 @@ from ..run.resolving import check_url
 from ..terminal import ask, print_error
 from .given_requests import line_of, show, succeeded
 
-# -- init service --------------------------------------------------------------------------------------------------------------
-# The service of a new profile: asked for or given, started or reached, with a readiness path that was seen to answer.
-
-
 # -- trial start ---------------------------------------------------------------------------------------------------------------
 # Starts a service from its command, to see that it starts, where it listens and what it answers; ends it afterwards.
 

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from ...run.live import LiveRun
 
 
-# -- assembly ------------------------------------------------------------------------------------------------------------------
-# Sets up and shuts down a run: supervisor, patched load thread, captured output, the socket for attached screens.
-
-
 @dataclass(frozen=True, slots=True)
 class AssembledRun:
     """A run with what belongs to its process."""

@@ -40,10 +40,6 @@ from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 from .on_screen import HANG_UP, release_input
 
-# -- exploring -----------------------------------------------------------------------------------------------------------------
-# What `run` does: on the live screen, without one, or in the background.
-
-
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
 # figures and how far the plan is, or what is done now.
@@ -86,11 +82,7 @@ class Progress:
     """
 
     def __init__(
-        self,
-        stderr: IO[str] | None,
-        steps: Sequence[Step] = (),
-        stdout: IO[str] | None = None,
-        timeline: Timeline | None = None,
+        self, stderr: IO[str] | None, steps: Sequence[Step] = (), stdout: IO[str] | None = None, timeline: Timeline | None = None
     ) -> None:
         self._console = Console(file=stderr, highlight=False, soft_wrap=True)
         self._steps, self._timeline = steps, Timeline() if timeline is None else timeline

@@ -15,10 +15,6 @@ from ..terminal import give_terminal_back, name_of_terminal, signals_to
 from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 
-# -- on screen -----------------------------------------------------------------------------------------------------------------
-# A run on the live screen. When its terminal ends, only the screen ends; the run goes on in the same process.
-
-
 HANG_UP = "SIGHUP"
 
 

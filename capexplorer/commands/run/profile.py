@@ -1,5 +1,6 @@
-"""Services without a target.toml: a command that starts a target (`--target-cmd`, or a profile's `command`), a Compose file
-(`--compose`, or `[target] compose`), or a running process that is watched."""
+"""The profile of a run and the service that it explores: as the command line names them, or made of a command, a Compose file,
+requests, a locustfile.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +33,6 @@ from ...target.spec import ParamSpec, Ready, TargetSpec
 from ...toml import convert, shown
 from ..terminal import ask
 from .arguments import RunArguments
-
-# -- adhoc ---------------------------------------------------------------------------------------------------------------------
-# Services without a target.toml: a command that starts a target (`--target-cmd`, or a profile's `command`), a Compose file
-# (`--compose`, or `[target] compose`), or a running process that is watched.
-
 
 PORT = "{port}"
 COMPOSE_PORT = f"${{{compose.PORT}}}"

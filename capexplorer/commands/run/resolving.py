@@ -32,10 +32,6 @@ from .arguments import RunArguments
 from .profile import profile_of, with_service_and_users
 from .worker_setup import workers_wanted
 
-# -- resolving -----------------------------------------------------------------------------------------------------------------
-# Turns the command line into RunOptions: looks up every name and checks every value before anything starts.
-
-
 # -- run target ----------------------------------------------------------------------------------------------------------------
 # The target that a run starts: of the command line, else of the profile; none if the service runs already.
 

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from ...run.load_workers import LoadWorkers
 
 
-# -- worker setup --------------------------------------------------------------------------------------------------------------
-# From `--workers`, `--bind` and a profile's `[users] workers` to the workers of a run, and how its processes find each other.
-
-
 DEFAULT_WORKERS_MOST = 8
 """Workers that a run may start on any machine, if the profile has no guards.max_workers; more on one with more cores."""
 

@@ -227,10 +227,7 @@ class Pair:
                 (self.before, self.only_before, self.rates_only_before),
                 (self.after, self.only_after, self.rates_only_after),
             )
-            for words in (
-                f"{', '.join(map(str, users))} users" if users else "",
-                ", ".join(map(offered_rate, rates)),
-            )
+            for words in (f"{', '.join(map(str, users))} users" if users else "", ", ".join(map(offered_rate, rates)))
             if words
         )
 

@@ -1,7 +1,6 @@
-"""The rate levels of one session or epoch, and the comparison of those with the same rate. They are never compared with levels
-of users.
+"""The curve of a session or of one of its epochs, for a comparison: levels of users, and apart from them those of offered rates.
 
-Goodput is that of iterations, and latencies are times from plan.
+Rate levels are never compared with levels of users: their goodput is that of iterations, their latencies are times from plan.
 """
 
 from __future__ import annotations
@@ -28,13 +27,6 @@ from .comparison import Curve, CurvePoint, MatchedRate, RatePoint, Session
 from .difference import LEAST_RATIO, LEVEL_FIGURES, Difference, difference
 from .environment import RunConditions
 from .estimates import Estimate, SecondLatencies, level_estimates, parts, percentile_estimates, pooled
-
-# -- rates ---------------------------------------------------------------------------------------------------------------------
-# The rate levels of one session or epoch, and the comparison of those with the same rate. They are never compared with levels
-# of users.
-#
-# Goodput is that of iterations, and latencies are times from plan.
-
 
 NOT_STATIONARY = ("queue_grows", "dropped")
 """States of levels whose queue grew: their percentiles depend on how long they lasted."""

@@ -442,8 +442,5 @@ def compare(sessions: Sequence[Session]) -> Comparison:
     differing, compared = conditions(runs), subject(runs)
     curves = tuple(replace(each, distinction=distinction((*compared, *differing), at)) for at, each in enumerate(found))
     return Comparison(
-        curves=curves,
-        pairs=tuple(pair_of(curves[0], after) for after in curves[1:]),
-        conditions=differing,
-        subject=compared,
+        curves=curves, pairs=tuple(pair_of(curves[0], after) for after in curves[1:]), conditions=differing, subject=compared
     )

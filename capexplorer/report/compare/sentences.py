@@ -16,10 +16,6 @@ from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
 from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, Difference
 from .environment import Differing
 
-# -- cells ---------------------------------------------------------------------------------------------------------------------
-# The texts of a comparison's table cells, and the note on noise below the table.
-
-
 MISSING = "–"
 
 NOISE = (
