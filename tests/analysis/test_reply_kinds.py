@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis import reply_kinds
-from capexplorer.model.events import Event, LevelClosed, LevelOpened
-from capexplorer.model.figures import LevelEndpoint, LevelFigures
+from capexplorer.model.figures import LevelEndpoint
 from capexplorer.model.findings import RepliesChanged
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.intervals import Latency
@@ -34,18 +36,11 @@ def endpoint(*kinds: tuple[int, float, float], failures: int = 0, name: str = "/
 
 def session(*endpoints: LevelEndpoint, rates: bool = False) -> Timeline:
     """Levels of 1, 2, 4, ... users (or offered requests a second), each with one endpoint."""
-    events: list[Event] = []
+    scenario = Scenario()
     for index, each in enumerate(endpoints):
-        load = 2**index
-        named = {"users": 0, "offered_per_s": float(load)} if rates else {"users": load}
-        events.append(LevelOpened(t_s=10.0 * index, index=index, spawn_rate=1.0, by="user", **named))
-        events.append(
-            LevelClosed(
-                t_s=10.0 * index + 10, index=index, started_s=10.0 * index, figures=LevelFigures(settled=True),
-                endpoints=(each,), **named,
-            )
-        )  # fmt: skip
-    return Timeline(events)
+        load: dict[str, Any] = {"offered_per_s": 2.0**index} if rates else {"users": 2**index}
+        scenario.measured(endpoints=(each,), **load)
+    return scenario.timeline
 
 
 SERVED = (30, 100.0, 620.0)

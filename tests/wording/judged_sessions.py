@@ -5,26 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from kit.scenario import Scenario, header, second
 from marked import marked
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
 from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import (
-    EndpointTick,
     Event,
-    Header,
-    HostFacts,
     LevelClosed,
-    LevelOpened,
     Mark,
-    Sample,
-    TargetFacts,
     Verdict,
 )
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import MarkKind
-from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Limit
 
 STARTED_AT = "2026-01-01T12:00:00.000+01:00"
@@ -38,18 +32,12 @@ LEAKS = ("memory_leak", "fd_leak")
 
 def levels(*users: int, epoch: int = 0, since_s: float = 0.0) -> list[Event]:
     """Levels of a minute each, whose first 10 s are not settled. Users think for 1 s and make 0.996 requests a second each."""
-    events: list[Event] = []
-    for index, count in enumerate(users):
-        begin_s = since_s + LEVEL_S * index
-        figures = LevelFigures(
-            settled=True, throughput_rps=0.996 * count, goodput_rps=0.996 * count, wait_s=1.0, users_mean=float(count)
-        )
-        events.append(LevelOpened(t_s=begin_s, index=index, users=count, spawn_rate=10.0, by="plan", epoch=epoch))
-        closed = LevelClosed(
-            t_s=begin_s + LEVEL_S, index=index, users=count, started_s=begin_s, settled_s=begin_s + 10.0, figures=figures
-        )
-        events.append(closed)
-    return events
+    scenario = Scenario(None, at_s=since_s)
+    for count in users:
+        rate = 0.996 * count
+        figures = LevelFigures(settled=True, throughput_rps=rate, goodput_rps=rate, wait_s=1.0, users_mean=float(count))
+        scenario.measured(count, figures, epoch=epoch, settled_s=scenario.t_s + 10.0)
+    return scenario.events
 
 
 def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open", epoch: int = 0, **changes: Any) -> Mark:
@@ -94,24 +82,12 @@ def knee_verdict(
 
 def verdict_sentence(*events: Event, started_at: str = STARTED_AT) -> str:
     """The verdict line of a session with these events."""
-    header = Header(
-        t_s=0.0,
-        schema=1,
-        id="x",
-        started_at=started_at,
-        target=TargetFacts(name="x", url="http://127.0.0.1:1"),
-        host=HostFacts(cpus=2),
-    )
-    return wording.verdict(Timeline([header, *events]))
+    return wording.verdict(Scenario(header(started_at=started_at), *events).timeline)
 
 
 def samples(count: int, *, users: int = 10, requests: int = 20) -> list[Event]:
     """The samples of so many seconds from the begin of the session, with this number of requests in each."""
-    tick = EndpointTick(name="/", requests=requests)
-    return [
-        Sample(t_s=t_s, duration_s=1.0, level=0, users=users, wanted=users, phase="settled", settled=True, endpoints=(tick,))
-        for t_s in map(float, range(1, count + 1))
-    ]
+    return [second(float(t_s), users=users, rps=requests, work=None) for t_s in range(1, count + 1)]
 
 
 def failing_levels(*users_and_ratios: tuple[int, float], requests: int = 0) -> list[Event]:

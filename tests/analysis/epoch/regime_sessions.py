@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from kit.scenario import HEADER
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.epoch import Epoch, epoch_of
-from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample, Verdict
+from capexplorer.model.events import EndpointTick, FailureSignature, Verdict
 from capexplorer.model.timeline import Timeline
 
 WAIT_S = 0.2
@@ -27,32 +28,28 @@ def session(
     """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles.
     `endpoints`: each has these requests; the failures are of the first. `status`: of the failures; None: it is not known.
     """
-    events: list[Event] = [HEADER]
-    t_s = 1.0
-    for index, (users, settled) in enumerate(levels):
-        events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=10.0, by="plan"))
-        before = settling if index == len(levels) - 1 else ()
-        for second, (requests, failures) in enumerate([*before, *settled]):
-            t_s += 1.0
-            is_settled = second >= len(before)
-            ticks = tuple(
-                EndpointTick(
-                    name=name, requests=requests, failures=failed_here, latency_sum_ms=response_ms * (requests - failed_here),
-                    failure_latency_sum_ms=failed_after_ms * failed_here,
-                )
-                for name, failed_here in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
-            )  # fmt: skip
-            total, signature = requests * len(endpoints), FailureSignature(types=("HTTPError",), status=status)
-            failed = (FailureTick(name=endpoints[0], method="GET", signature=signature, count=failures),) if failures else ()
-            events.append(
-                Sample(
-                    t_s=t_s, duration_s=1.0, level=index, users=users, wanted=users, settled=is_settled,
-                    phase="settled" if is_settled else "settling", failures=failed if status else (),
-                    endpoints=ticks, work=float(total - failures), waits=total, wait_sum_s=WAIT_S * total,
-                )
-            )  # fmt: skip
-        events.append(Timeline(events).levels[-1].ending(t_s))
-    return Timeline(events)
+    scenario = Scenario()
+    signature = None if status is None else FailureSignature(types=("HTTPError",), status=status)
+
+    def fields(requests: int, failures: int) -> dict[str, Any]:
+        ticks = [
+            EndpointTick(
+                name=name, requests=requests, failures=failed, latency_sum_ms=response_ms * (requests - failed),
+                failure_latency_sum_ms=failed_after_ms * failed,
+            )
+            for name, failed in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
+        ]  # fmt: skip
+        total = requests * len(endpoints)
+        return {
+            "rps": total, "failed": failures, "signature": signature, "name": endpoints[0], "endpoints": tuple(ticks),
+            "waits": total, "wait_sum_s": WAIT_S * total,
+        }  # fmt: skip
+
+    for index, (users, settled) in enumerate(levels, 1):
+        before = settling if index == len(levels) else ()
+        scenario.open(users).seconds([fields(*each) for each in before], settled=False)
+        scenario.seconds([fields(*each) for each in settled]).close()
+    return scenario.timeline
 
 
 def clean(rate: int, seconds: int = 9) -> Seconds:

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.level_seconds import replied_shares
-from capexplorer.model.events import EndpointTick, Event, FailureSignature, FailureTick, LevelOpened, Sample
-from capexplorer.model.timeline import Timeline
+from capexplorer.model.events import FailureSignature, FailureTick
 
 
-def session(*statuses: int | None) -> Timeline:
-    """One level of ten seconds; each of the first seconds has one failure with the given status."""
-    events: list[Event] = [LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=5.0, by="user")]
-    for second in range(10):
-        status = statuses[second] if second < len(statuses) else None
-        signature = FailureSignature(types=("X",), status=status)
-        failed = (FailureTick(name="/", method="GET", signature=signature, count=1),) if second < len(statuses) else ()
-        events.append(settled(second + 1.0, 0, failed))
-    return Timeline(events)
-
-
-def settled(at_s: float, level: int, failed: tuple[FailureTick, ...]) -> Sample:
-    """A settled second, in which only these requests ended."""
-    count = sum(each.count for each in failed)
-    return Sample(
-        t_s=at_s, duration_s=1.0, level=level, users=5, wanted=5, phase="settled", settled=True, failures=failed,
-        endpoints=(EndpointTick(name="/", requests=count, failures=count),),
-    )  # fmt: skip
-
-
-def two_levels(*counts: tuple[int, int]) -> Timeline:
-    """Two levels of five settled seconds each; in each second of a level so many requests fail with (status 503, no reply)."""
-    events: list[Event] = []
-    for index, failures in enumerate(counts):
-        events.append(LevelOpened(t_s=5.0 * index, index=index, users=5, spawn_rate=5.0, by="user"))
-        failed = tuple(
-            FailureTick(name="/", method="GET", signature=FailureSignature(types=("X",), status=status), count=count)
-            for status, count in zip((503, None), failures, strict=True)
-            if count
-        )
-        for second in range(5):
-            events.append(settled(5.0 * index + second + 1.0, index, failed))
-    return Timeline(events)
+def failing(*counts: tuple[int | None, int]) -> dict[str, Any]:
+    """A second in which only failed requests end, so many of each status; None: no reply."""
+    ticks = [
+        FailureTick(name="/", method="GET", signature=FailureSignature(types=("X",), status=status), count=count)
+        for status, count in counts
+    ]
+    failed = sum(count for _, count in counts)
+    return {"rps": failed, "failed": failed, "failures": tuple(ticks)}
 
 
 @pytest.mark.parametrize(
@@ -58,10 +35,15 @@ def two_levels(*counts: tuple[int, int]) -> Timeline:
 def test_shares_of_failures_with_any_reply_and_with_a_refusal(
     statuses: tuple[int | None, ...], shares: tuple[float, float] | None
 ) -> None:
-    timeline = session(*statuses)
+    seconds = [failing((status, 1)) for status in statuses]
+    timeline = Scenario().level(5, [*seconds, {"rps": 0}]).timeline
     assert replied_shares(timeline, timeline.levels[0]) == shares
 
 
 def test_failures_of_other_levels_with_the_same_status_do_not_count() -> None:
-    timeline = two_levels((1_000, 0), (1, 20), (10, 0))
+    levels = [[failing((503, 1_000))], [failing((503, 1), (None, 20))], [failing((503, 10))]]
+    scenario = Scenario()
+    for seconds in levels:
+        scenario.level(5, 5 * seconds)
+    timeline = scenario.timeline
     assert replied_shares(timeline, timeline.levels[1]) == pytest.approx((1 / 21, 1 / 21))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kit.scenario import HEADER
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.level_seconds import part_figures
-from capexplorer.model.events import Event, LevelOpened, Sample
 from capexplorer.model.load import Drops, OfferedTick
 from capexplorer.model.timeline import Timeline
 
@@ -14,13 +13,8 @@ STARTING, WAITING = Drops(starting=2), Drops(target=4, stopped=1)
 
 def session(*drops: Drops) -> Timeline:
     """Seconds in which 100 iterations are due, and those that are not dropped finish."""
-    events: list[Event] = [HEADER, LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="plan", offered_per_s=100.0)]
-    for second, dropped in enumerate(drops):
-        tick = OfferedTick(offered_per_s=100.0, planned=100, finished=100 - dropped.total, dropped=dropped)
-        events.append(
-            Sample(t_s=second + 1.0, duration_s=1.0, level=0, users=9, wanted=9, phase="settled", settled=True, offered=tick)
-        )
-    return Timeline(events)
+    ticks = [OfferedTick(offered_per_s=100.0, planned=100, finished=100 - each.total, dropped=each) for each in drops]
+    return Scenario().level(offered_per_s=100.0, seconds=[{"offered": tick} for tick in ticks], is_closed=False).timeline
 
 
 def test_a_part_of_a_level_has_the_drops_of_its_own_seconds() -> None:

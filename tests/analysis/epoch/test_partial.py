@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kit.scenario import HEADER
+from kit.scenario import HEADER, Scenario
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of, is_partial
 from capexplorer.analysis.reanalysis import reanalyse_events, reanalysed_events
-from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, Sample
+from capexplorer.model.events import EndpointTick, LevelOpened
 from capexplorer.model.level_use import counted_ratio
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
@@ -21,27 +21,12 @@ SECONDS = 12
 
 def session(*levels: tuple[int, float], warm_users: int | None = None) -> Timeline:
     """Levels of (users, share of their 100 requests/s that were counted); the others are of users in their first task."""
-    events: list[Event] = [HEADER]
-    for index, (users, counted) in enumerate(levels):
-        begin_s = 20.0 * index
-        events.append(LevelOpened(t_s=begin_s, index=index, users=users, spawn_rate=10.0, by="plan"))
-        requests = round(100 * counted)
-        tick = EndpointTick(name="/a", requests=requests, latency_sum_ms=10.0 * requests, warmup_requests=100 - requests)
-        events += [
-            Sample(
-                t_s=begin_s + second, duration_s=1.0, level=index, users=users, wanted=users, phase="settled", settled=True,
-                endpoints=(tick,), work=float(requests), warm_users=warm_users,
-            )
-            for second in range(1, SECONDS + 1)
-        ]  # fmt: skip
-        timeline = Timeline(events)
-        figures = timeline.levels[-1].figures
-        events.append(
-            LevelClosed(
-                t_s=begin_s + SECONDS + 0.5, index=index, users=users, started_s=begin_s, settled_s=begin_s, figures=figures
-            )
-        )
-    return Timeline(events)
+    scenario = Scenario()
+    for users, counted in levels:
+        rps = round(100 * counted)
+        tick = EndpointTick(name="/a", requests=rps, latency_sum_ms=10.0 * rps, warmup_requests=100 - rps)
+        scenario.level(users, rps=rps, endpoints=(tick,), warm_users=warm_users)
+    return scenario.timeline
 
 
 @pytest.mark.parametrize(("counted", "partial"), [(0.0, True), (0.6, True), (0.89, True), (0.9, False), (1.0, False)])

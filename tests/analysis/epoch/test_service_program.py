@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from kit.scenario import Scenario, header
 
 from capexplorer.analysis.epoch.neighbours import is_one_python_process, program_of
-from capexplorer.model.events import Event, Header, HostFacts, Target, TargetFacts
+from capexplorer.model.events import Event, Target
 from capexplorer.model.timeline import Timeline, pid_of
 
 
 def session(*events: Event, command: tuple[str, ...] = ()) -> Timeline:
-    target = TargetFacts(name="x", url="http://127.0.0.1:1", command=command)
-    return Timeline([Header(t_s=0, schema=2, id="a", started_at="", target=target, host=HostFacts()), *events])
+    return Scenario(header(target={"command": command}), *events).timeline
 
 
 def ready(epoch: int, pid: int, program: str | None = None) -> Target:
