@@ -14,13 +14,16 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from . import procfs
-from .machine import NO_LIMIT_BYTES, cgroup_folders
 from .procfs import Growth, KeptFile, OpenFile, TextFile, per_second, read_once
 
-QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us")
+_NO_LIMIT_BYTES = 1 << 60
+"""From here on a limit means none: version 1 of cgroups shows "no limit" as a number near 2**63."""
+
+_QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us")
 """The file of version 2 and that of version 1; so are the next two."""
-MEMORY_LIMIT_FILES = ("memory.max", "memory.limit_in_bytes")
-OOM_KILL_FILES = ("memory.events", "memory.oom_control")
+_PERIOD_FILE = "cpu.cfs_period_us"
+_MEMORY_LIMIT_FILES = ("memory.max", "memory.limit_in_bytes")
+_OOM_KILL_FILES = ("memory.events", "memory.oom_control")
 
 
 class Cgroup:
@@ -28,8 +31,8 @@ class Cgroup:
 
     def __init__(self, cpu: Sequence[str], memory: Sequence[str], open_file: OpenFile = KeptFile) -> None:
         self._quotas = [quota for folder in cpu if (quota := _Quota(folder, open_file)).exists]
-        self._limits = _opened(open_file, (f"{folder}/{name}" for folder in memory for name in MEMORY_LIMIT_FILES))
-        self._kills = _first_with_kills(open_file, (f"{folder}/{name}" for folder in memory for name in OOM_KILL_FILES))
+        self._limits = _opened(open_file, (f"{folder}/{name}" for folder in memory for name in _MEMORY_LIMIT_FILES))
+        self._kills = _first_with_kills(open_file, (f"{folder}/{name}" for folder in memory for name in _OOM_KILL_FILES))
         self._pressures = {name: _opened(open_file, (f"{folder}/{name}.pressure" for folder in folders[:1]))
                            for name, folders in (("cpu", cpu), ("memory", memory))}  # fmt: skip
         self._growth = Growth()
@@ -45,10 +48,14 @@ class Cgroup:
         """Processes killed for lack of memory since the last call."""
         return self._growth("oom_kill", procfs.spaced_table(self._kills.read()).get("oom_kill"))
 
+    def cpus(self) -> float | None:
+        """The lowest quota of all levels, in cores; None without a quota."""
+        return min((cpus for quota in self._quotas if (cpus := quota.cpus()) is not None), default=None)
+
     def memory_limit_bytes(self) -> int | None:
         """The lowest limit of all levels; None without a limit."""
         limits = [int(text) for file in self._limits if (text := (file.read() or "").strip()).isdigit()]
-        return min((limit for limit in limits if limit < NO_LIMIT_BYTES), default=None)
+        return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
 
     def pressure_ratio(self, name: Literal["cpu", "memory"], elapsed_s: float) -> float | None:
         """Share of the tick in which a task of its own group waited (PSI "some"); None in version 1, and at the first call."""
@@ -76,13 +83,23 @@ class _Quota:
     """One level's limit on CPU time."""
 
     def __init__(self, folder: str, open_file: OpenFile) -> None:
-        self._files = _opened(open_file, (f"{folder}/{name}" for name in QUOTA_FILES))
+        self._folder, self._open_file = folder, open_file
+        self._files = _opened(open_file, (f"{folder}/{name}" for name in _QUOTA_FILES))
         self._stat = open_file(f"{folder}/cpu.stat") if self._files else None
 
     @property
     def exists(self) -> bool:
         """Whether this level can have a quota: the root of version 2 cannot."""
         return bool(self._files)
+
+    def cpus(self) -> float | None:
+        """In cores; None while there is none."""
+        words = (self._files[0].read() or "").split()
+        if len(words) == 1:  # version 1 has the period in a file of its own
+            period = self._open_file(f"{self._folder}/{_PERIOD_FILE}")
+            words += (period.read() or "").split()
+            period.close()
+        return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
     def throttled_us(self) -> int | None:
         """Total time for which it has throttled processes; None while there is no quota."""
@@ -99,10 +116,36 @@ class _Quota:
                 file.close()
 
 
+def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu") -> list[str]:
+    """Folders of a process's control groups for a controller, its own first, then all above it. From /proc/PID/cgroup."""
+    folders = []
+    for line in (proc_cgroup or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        roots = {"": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]}.get(controllers, [])
+        if controller in controllers.split(","):
+            roots = [f"/sys/fs/cgroup/{controllers}", f"/sys/fs/cgroup/{controller}"]
+        parts = [part for part in path.split("/") if part]
+        folders += ["/".join([root, *parts[:depth]]) for root in roots for depth in range(len(parts), -1, -1)]
+    return folders
+
+
+def _folders(proc_cgroup: str | None) -> tuple[list[str], list[str]]:
+    """(those of CPU, those of memory) that /proc/PID/cgroup names, each once."""
+    cpu, memory = (list(dict.fromkeys(cgroup_folders(proc_cgroup, controller))) for controller in ("cpu", "memory"))
+    return cpu, memory
+
+
+def files_of(proc_cgroup: str | None) -> list[str]:
+    """The files that are read of the control groups that /proc/PID/cgroup names, and of those above them."""
+    cpu, memory = _folders(proc_cgroup)
+    names = [f"{folder}/{name}" for folder in cpu for name in (*_QUOTA_FILES, _PERIOD_FILE, "cpu.stat")]
+    names += [f"{folder}/{name}" for folder in memory for name in (*_MEMORY_LIMIT_FILES, *_OOM_KILL_FILES)]
+    return names + [f"{folders[0]}/{name}.pressure" for folders, name in ((cpu, "cpu"), (memory, "memory")) if folders]
+
+
 def cgroup_in(proc_cgroup: str | None, open_file: OpenFile = KeptFile) -> Cgroup:
     """The control groups that /proc/PID/cgroup names."""
-    cpu, memory = (dict.fromkeys(cgroup_folders(proc_cgroup, controller)) for controller in ("cpu", "memory"))  # each once
-    return Cgroup(list(cpu), list(memory), open_file)
+    return Cgroup(*_folders(proc_cgroup), open_file)
 
 
 def cgroup_of(pid: int) -> Cgroup:

@@ -18,10 +18,9 @@ from ..model.events import HostFacts
 from ..model.readings import NeighboursReading, PartReading, TargetReading
 from ..model.watched import PartSpec
 from ..procs.processes import Stat, stat_in
-from . import procfs, sockdiag
-from .cgroup import MEMORY_LIMIT_FILES, OOM_KILL_FILES, QUOTA_FILES, Cgroup, cgroup_in
+from . import cgroup, procfs, sockdiag
 from .machine import FILES as HOST_FILES
-from .machine import HostProbe, cgroup_cpus, cgroup_folders, cpu_model
+from .machine import HostProbe, cpu_model
 from .messages import RawReading
 from .neighbours import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
 from .processes import ProcessNow, TreeNow, TreeSums
@@ -54,15 +53,6 @@ FACTS: Wanted = {
     CPU_MODEL: ["model name"],
 }
 """Read once."""
-
-
-def cgroup_files(proc_cgroup: str | None) -> Wanted:
-    """Files of the control groups that /proc/PID/cgroup names, and of those above them."""
-    cpu, memory = ((*dict.fromkeys(cgroup_folders(proc_cgroup, controller)),) for controller in ("cpu", "memory"))
-    names = [f"{folder}/{name}" for folder in cpu for name in (*QUOTA_FILES, "cpu.cfs_period_us", "cpu.stat")]
-    names += [f"{folder}/{name}" for folder in memory for name in (*MEMORY_LIMIT_FILES, *OOM_KILL_FILES)]
-    names += [f"{folder}/{name}.pressure" for folder, name in ((*cpu[:1], "cpu"), (*memory[:1], "memory")) if folder]
-    return dict.fromkeys(names, [])
 
 
 class RemoteFiles:
@@ -189,7 +179,7 @@ class PartProbe:
         self._files = RemoteFiles()
         self._host = HostProbe(self._files.open, self._is_block_device)
         self._sums, self._runs = TreeSums(), False
-        self._cgroup: tuple[str, Cgroup] | None = None
+        self._cgroup: tuple[str, cgroup.Cgroup] | None = None
         """With the text of /proc/PID/cgroup that names it."""
         self._facts_text: dict[str, str | None] = {}
         self._facts_requested = False
@@ -205,7 +195,7 @@ class PartProbe:
             **HOST,
             **({} if self._facts_requested else FACTS),
             **self._wanted_of_links(),
-            **self._wanted_of_groups(),
+            **dict.fromkeys(cgroup.files_of(self._groups), []),
         }
         selected = self._watch.selected
         if reader == "shell":
@@ -223,9 +213,6 @@ class PartProbe:
         names = (self._facts_text.get(INTERFACES) or "").split()
         known = any(path.endswith("/speed") for path in self._facts_text)
         return {} if known else {f"{INTERFACES}{name}/speed": [] for name in names}
-
-    def _wanted_of_groups(self) -> Wanted:
-        return cgroup_files(self._groups) if self._groups else {}
 
     def read(self, raw: RawReading) -> PartReading | None:
         """The reading over the time since the previous raw reading; None for the first one."""
@@ -283,8 +270,8 @@ class PartProbe:
         self._facts_requested = True
         groups = raw.files.get(f"/proc/{raw.pids[0]}/cgroup") if raw.pids else None
         is_new = self._cgroup is None or self._cgroup[0] != self._groups
-        if self._groups and is_new and any(path in raw.files for path in cgroup_files(self._groups)):
-            self._cgroup = self._groups, cgroup_in(self._groups, self._files.open)
+        if self._groups and is_new and any(path in raw.files for path in cgroup.files_of(self._groups)):
+            self._cgroup = self._groups, cgroup.cgroup_in(self._groups, self._files.open)
         if groups is not None:
             self._groups = groups
 
@@ -323,7 +310,7 @@ class PartProbe:
                 somaxconn=procfs.integer(known.get(SOMAXCONN)),
                 tcp_max_syn_backlog=procfs.integer(known.get(SYN_BACKLOG)),
                 link_bytes_per_s=max((speed * 1e6 / 8 for speed in speeds if speed and speed > 0), default=None),
-                cgroup_cpus=cgroup_cpus(self._groups, self._files.get),
+                cgroup_cpus=self._cgroup[1].cpus() if self._cgroup is not None else None,
             ),
             boot_id=_line(known.get(BOOT_ID)),
             pid=raw.pids[0] if raw.pids else None,

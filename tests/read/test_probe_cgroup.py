@@ -15,8 +15,7 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("control groups are Linux", allow_module_level=True)
 
-from capexplorer.read.cgroup import Cgroup
-from capexplorer.read.machine import cgroup_folders
+from capexplorer.read.cgroup import Cgroup, cgroup_folders
 from capexplorer.read.target import TargetProbe
 
 
@@ -40,7 +39,7 @@ def write_version_1(
 ) -> str:
     stat = f"nr_periods 70\nnr_throttled 3\nthrottled_time {throttled_us * 1000}\n"
     control = f"oom_kill_disable 0\nunder_oom 0\noom_kill {kills}\n"
-    files = {"cpu.cfs_quota_us": f"{quota}\n", "cpu.stat": stat, "memory.oom_control": control}
+    files = {"cpu.cfs_quota_us": f"{quota}\n", "cpu.cfs_period_us": "100000\n", "cpu.stat": stat, "memory.oom_control": control}
     return write_files(folder, {**files, "memory.limit_in_bytes": f"{memory}\n"})
 
 
@@ -74,6 +73,16 @@ def test_the_memory_limit_is_the_lowest_of_all_levels(write_group: Callable[...,
     assert group.memory_limit_bytes() == 500, "its own group has no limit"
     write_group(above)
     assert group.memory_limit_bytes() is None, "no level has a limit"
+    group.close()
+
+
+@each_version
+def test_the_quota_is_the_lowest_of_all_levels(write_group: Callable[..., str], tmp_path: Path) -> None:
+    folders = [write_group(tmp_path / name, quota=quota) for name, quota in (("own", "150000"), ("above", "200000"))]
+    group = Cgroup(folders, [])
+    assert group.cpus() == 1.5
+    write_group(tmp_path / "own")
+    assert group.cpus() == 2.0, "its own group has no quota"
     group.close()
 
 

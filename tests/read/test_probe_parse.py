@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.read import machine, procfs
+from capexplorer.read import cgroup, machine, procfs
 
 PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
 cpu0 50 2 20 500 30 1 3 10 4 0
@@ -71,9 +71,6 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Any]] = [
     (procfs.port_ranges, ("\n",), []),
     (machine.cpu_model, ("processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\n",), "Some CPU @ 2.0GHz"),
     (machine.cpu_model, ("processor\t: 0\n",), None),
-    (machine.cpus_of_quota, ("150000 100000\n",), 1.5),
-    (machine.cpus_of_quota, ("max 100000\n",), None),
-    (machine.cpus_of_quota, ("-1\n 100000",), None),
 ]  # fmt: skip
 
 
@@ -85,7 +82,7 @@ def test_a_recorded_text_is_parsed(parser: Callable[..., Any], arguments: tuple[
 @pytest.mark.parametrize(
     "parser",
     [procfs.schedstat, procfs.statm_rss_pages, procfs.soft_limit_of_open_files, procfs.cpu_time,
-     procfs.load_average_1m, procfs.interface_bytes, procfs.file_nr, machine.cpu_model, machine.cpus_of_quota],
+     procfs.load_average_1m, procfs.interface_bytes, procfs.file_nr, machine.cpu_model],
 )  # fmt: skip
 @pytest.mark.parametrize("text", [None, ""])
 def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], text: str | None) -> None:
@@ -101,7 +98,7 @@ def test_a_value_of_a_missing_or_empty_file_is_none(parser: Callable[..., Any], 
         procfs.sockstat,
         procfs.spaced_table,
         procfs.port_ranges,
-        machine.cgroup_folders,
+        cgroup.cgroup_folders,
     ],
 )
 def test_a_table_of_a_missing_file_is_empty(parser: Callable[..., Any]) -> None:
@@ -109,9 +106,9 @@ def test_a_table_of_a_missing_file_is_empty(parser: Callable[..., Any]) -> None:
 
 
 def test_cgroup_folders_of_version_2_are_the_process_own_and_all_above_it() -> None:
-    assert machine.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
+    assert cgroup.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
 
 
 def test_cgroup_folders_of_version_1_are_those_of_the_cpu_controller() -> None:
-    assert "/sys/fs/cgroup/cpu,cpuacct/a" in machine.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
-    assert machine.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
+    assert "/sys/fs/cgroup/cpu,cpuacct/a" in cgroup.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
+    assert cgroup.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
