@@ -87,6 +87,20 @@ def stats() -> dict[int, Stat]:
     return {pid: found for pid in pids if (found := stat_of(pid)) is not None}
 
 
+RUN_VARIABLE = "CAPEXPLORER_RUN"
+"""In the environment of a run's processes: they inherit it, whatever becomes of their parents, groups and sessions."""
+
+
+def run_of(pid: int) -> str | None:
+    """The run of capexplorer that a process here belongs to; None: to none, it has ended, or it is another user's."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            found = [each for each in file.read().split(b"\0") if each.startswith(f"{RUN_VARIABLE}=".encode())]
+    except OSError:
+        return None
+    return found[-1].decode("utf-8", "replace") if found else None
+
+
 def is_alive(pid: int) -> bool:
     """Also True for a process that we may not signal. False for a zombie: it has ended, even if no process ever waits for it.
     Where /proc is missing, a zombie counts as alive.

@@ -1,7 +1,8 @@
 """Readings of the target: a process and its descendants here, by files that stay open, so that EMFILE does not end them.
 
 A process is identified by its open files: reads fail when it has ended, even if another process has its pid. A process stays in
-the tree until it ends, also if its parent ends first.
+the tree until it ends, also if its parent ends first. If capexplorer started the target, its supervisor adopts orphans, such as
+daemons that forked twice: they are found among its children, by the run that they have in their environment.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import msgspec
 
 from ..model.readings import TargetReading
-from ..procs.processes import Stat, descendants, stat_in, stats
+from ..procs.processes import Stat, descendants, run_of, stat_in, stats
 from . import procfs
 from .cgroup import cgroup_of
 from .generator import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
@@ -135,7 +136,7 @@ class Process:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._stat = KeptFile(f"/proc/{pid}/stat")
-        self._children = KeptFile(f"/proc/{pid}/task/{pid}/children")
+        self._children = _children_file(pid)
         self._io = KeptFile(f"/proc/{pid}/io")
         self._ending = ProcessEnding(pid)
         self.stat: Stat | None = None
@@ -166,7 +167,7 @@ class Process:
     def children(self) -> list[int] | None:
         """Pids that its first thread started; None where the kernel does not list them."""
         text = self._children.read()
-        return None if text is None else [int(pid) for pid in text.split()]
+        return None if text is None else _pids(text)
 
     def now(self, stat: Stat) -> ProcessNow:
         """The rest that is read of it. CPU time by its clock in nanoseconds: `stat` has ticks of 10 ms."""
@@ -188,6 +189,9 @@ class Tree:
     def __init__(self, pid: int) -> None:
         self._root = Process(pid)
         self.members = {pid: self._root}
+        self._run = run_of(pid)
+        self._orphans = _children_file(self._root.stat.parent) if self._run is not None and self._root.stat is not None else None
+        """Children of the supervisor, if that started the target: orphans of the target, and other processes of capexplorer."""
         self._threads = Threads()
         self._is_whole = True
         """False if a process of the tree could not be opened (EMFILE)."""
@@ -212,6 +216,8 @@ class Tree:
         if self._since_scan_s >= _SCAN_EVERY_S:
             self._since_scan_s = 0.0
             self._adopt_all()
+        orphans = _pids(self._orphans.read()) if self._orphans is not None else []
+        self._adopt([pid for pid in orphans if pid not in self.members and run_of(pid) == self._run])
         queue = list(self.members.values())
         for process in queue:
             queue += self._adopt(process.children or [])
@@ -253,7 +259,18 @@ class Tree:
         """Close all files."""
         for process in self.members.values():
             process.close()
+        if self._orphans is not None:
+            self._orphans.close()
         self._threads.close()
+
+
+def _children_file(pid: int) -> KeptFile:
+    """The file with the children of a process's first thread, which gets orphans, too."""
+    return KeptFile(f"/proc/{pid}/task/{pid}/children")
+
+
+def _pids(text: str | None) -> list[int]:
+    return [int(pid) for pid in (text or "").split()]
 
 
 def _listed(folder: str) -> list[str]:

@@ -26,6 +26,7 @@ from ..model.controls import Param
 from ..model.limits import AS_IT_IS, ProcessLimits
 from ..procs import isolated
 from ..procs.lines import lines_of, write_all
+from ..procs.processes import RUN_VARIABLE
 from .spec import TargetSpec
 
 
@@ -225,7 +226,7 @@ class Supervisor:
         run = self._target_run = next(self._run_numbers)
         command = {
             "argv": spec.command_line(params, port),
-            "env": {"PYTHONUNBUFFERED": "1", **spec.environment_for(params, port)},
+            "env": {"PYTHONUNBUFFERED": "1", RUN_VARIABLE: f"{os.getpid()}.{run}", **spec.environment_for(params, port)},
             "cwd": str(spec.folder),
             "limits": _set_limits(limits),
             "grace_s": grace_s,
