@@ -13,24 +13,18 @@ from collections.abc import Iterator, Sequence
 
 from ..model.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from ..model.conclusions import (
+    CapacityFound,
     Clause,
     Conclusion,
     CpuUsedByOthers,
-    CurveAlone,
-    EndpointDegrades,
     FiguresOfUserCode,
-    HoldLevels,
-    KneeFound,
     Leaking,
     LevelsTooShort,
     MachineShared,
-    NoKneeUpTo,
-    NoKneeYet,
     NotJudged,
     PartlyCounted,
     PartsNotRead,
     PartsShowLess,
-    RatesFound,
     RequestsFailed,
     RunInvalid,
     ServiceChanged,
@@ -38,18 +32,17 @@ from ..model.conclusions import (
     ShortStall,
     TargetDied,
     ThinkTimeLimit,
+    Told,
     UsersNotWarm,
-    UsersTooNew,
 )
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
 from ..model.level import Level
 from ..model.level_use import are_warm, counted_ratio
-from ..model.load import Rate
 from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict, RateCapacity, RegimeVerdict, Severity
+from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
@@ -101,21 +94,20 @@ def first_leak(view: EpochView) -> tuple[Leaking, ...]:
     return tuple(leaking(view))[:1]
 
 
-def curve_clause(view: EpochView) -> NoKneeUpTo | RatesFound | None:
+def curve_clause(view: EpochView) -> KneeVerdict | CapacityFound | None:
     """How far users scale without a knee, else the verdict on offered rates; None until one of them can be judged."""
     found = view.knee
-    return NoKneeUpTo(found) if found is not None and found.kind in ("no_knee", "bend") else judged_rates(view)
+    return found if found is not None and found.kind in ("no_knee", "bend") else judged_rates(view)
 
 
-def curve_alone(view: EpochView) -> CurveAlone | RatesFound | NotJudged:
+def curve_alone(view: EpochView) -> CapacityFound | NotJudged:
     """The capacity curve, else the verdict on offered rates, else the level with the greatest goodput. Used if nothing else was
     found.
     """
-    found = rates_found(view)
-    if view.capacity is not None and (found is None or view.capacity.curve is not None):
-        return CurveAlone(view.capacity)
-    if found is not None:
-        return found
+    if view.capacity is not None and (view.rates is None or view.capacity.curve is not None):
+        return CapacityFound(view.capacity)
+    if view.rates is not None:
+        return CapacityFound(view.rates)
     settled = [level for level in view.settled() if level.figures.goodput_rps is not None]
     best = max(settled, key=lambda level: level.figures.goodput_rps or 0.0, default=None)
     return NotJudged(len(settled), best)
@@ -151,8 +143,7 @@ def stalled(view: EpochView, changed: ServiceChanged | None) -> ShortStall | Non
     if not found:
         return None
     longest, level = max(found, key=lambda each: each[0].seconds)
-    users = None if isinstance(level.load, Rate) else float(level.users)
-    return ShortStall(longest.at_s, longest.seconds, len(found), users, level.load.per_s)
+    return ShortStall(longest.at_s, longest.seconds, len(found), level.load)
 
 
 def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
@@ -173,7 +164,7 @@ def machine_shared(view: EpochView) -> MachineShared | None:
     for mark in view.marks:
         share = mark.finding.reading("generator_share_ratio") if isinstance(mark.finding, Bottleneck) else None
         if share is not None:
-            return MachineShared(mark.users, share, mark.offered_per_s)
+            return MachineShared(mark, share)
     return None
 
 
@@ -189,7 +180,7 @@ def parts_not_read(view: EpochView) -> PartsNotRead | None:
 
 def parts_show_less(view: EpochView, before: Sequence[Clause]) -> PartsShowLess | None:
     """Watched parts that are well-known servers without figures of their own, if an earlier clause says that requests wait."""
-    limits = [_blamed(each) for each in before if isinstance(each, KneeFound | ServiceLimited | RatesFound)]
+    limits = [_blamed(each) for each in before if isinstance(each, CapacityFound | ServiceLimited)]
     if not any(marks is not None and (not marks or any(mark.id in _WAITS for mark in marks)) for marks in limits):
         return None
     figured = {name for level in view.levels() for name in _parts_with_figures(level.figures)}
@@ -201,13 +192,13 @@ def parts_show_less(view: EpochView, before: Sequence[Clause]) -> PartsShowLess 
     return PartsShowLess(tuple(known)) if known else None
 
 
-def _blamed(limit: KneeFound | ServiceLimited | RatesFound) -> Sequence[Mark] | None:
+def _blamed(limit: CapacityFound | ServiceLimited) -> Sequence[Mark] | None:
     """What is blamed for a limit, maybe nothing; None: no limit was found."""
     if isinstance(limit, ServiceLimited):
         return limit.marks
-    if isinstance(limit, RatesFound):
+    if isinstance(limit.found, RateVerdict):
         return limit.blamed or None
-    return limit.blamed if limit.capacity.knee is not None and limit.capacity.knee.limit != "generator" else None
+    return limit.blamed if limit.knee is not None and limit.knee.limit != "generator" else None
 
 
 def _parts_with_figures(figures: LevelFigures) -> set[str]:
@@ -247,21 +238,15 @@ def _ends_early(view: EpochView, level: Level) -> bool:
     return used is not None and (used.why not in (None, "recovery") or used.offered_per_s < RAMP_TOP * (level.load.per_s or 0.0))
 
 
-def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegrades, ...]:
+def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegradation, ...]:
     """The endpoint that degrades first as the offered rate rises, or as users are added; empty if none was found."""
     first = view.verdict.first_to_degrade(at_rates=at_rates) if view.verdict is not None else None
-    return () if first is None else (EndpointDegrades(first),)
+    return () if first is None else (first,)
 
 
-def judged_rates(view: EpochView) -> RatesFound | None:
+def judged_rates(view: EpochView) -> CapacityFound | None:
     """The verdict on offered rates; None until a level has enough arrivals."""
-    found = rates_found(view)
-    return found if found is not None and found.rates.capacity is not None else None
-
-
-def rates_found(view: EpochView) -> RatesFound | None:
-    """The verdict on offered rates, also while it is not decided."""
-    return RatesFound(view.rates) if view.rates is not None else None
+    return CapacityFound(view.rates) if view.rates is not None and view.rates.capacity is not None else None
 
 
 # -- The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load.
@@ -427,7 +412,8 @@ def _curve_alone(view: EpochView) -> Conclusion:
 
 def _endpoint_of(view: EpochView, curve: Clause) -> tuple[Clause, ...]:
     """The endpoint that degrades first, after a verdict on offered rates."""
-    return first_endpoint(view, at_rates=True) if isinstance(curve, RatesFound) else ()
+    is_rates = isinstance(curve, CapacityFound) and isinstance(curve.found, RateVerdict)
+    return first_endpoint(view, at_rates=True) if is_rates else ()
 
 
 def _with_disturbance(clauses: tuple[Clause, ...], disturbed: CpuUsedByOthers | None) -> tuple[Clause, ...]:
@@ -435,7 +421,7 @@ def _with_disturbance(clauses: tuple[Clause, ...], disturbed: CpuUsedByOthers | 
     first = clauses[0]
     if disturbed is None:
         return clauses
-    is_knee = isinstance(first, KneeFound) and first.capacity.knee is not None and first.capacity.knee.kind == "knee"
+    is_knee = isinstance(first, CapacityFound) and first.knee is not None and first.knee.kind == "knee"
     return (*clauses, disturbed) if is_knee else (disturbed, *clauses)
 
 
@@ -478,15 +464,10 @@ def _knee(view: EpochView) -> Iterator[Conclusion]:
     if view.capacity is None or found is None or found.kind not in ("knee", "at_or_below"):
         return
     blamed = _blamed_for(view, found)
-    deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
     refused = any(isinstance(mark.finding, Bottleneck) and mark.finding.readings.get("how") == "refuses" for mark in blamed)
     named = (*blamed, *(mark for mark in view.causes("target") if refused and mark.id in REFUSALS))
-    failed = [failure for failure in failed_requests(view) if failure.mark not in named]
-    further = tuple(deaths)[:1] or _first_and_most(failed) or first_leak(view)
-    marked = bool(blamed or further)
-    knee = KneeFound(view.capacity, tuple(blamed))
-    added = (*first_endpoint(view, at_rates=False), *_first_of(judged_rates(view)), *further)
-    yield Conclusion((knee, *added), "warning" if marked else "info", marked)
+    beside = (*first_endpoint(view, at_rates=False), *_first_of(judged_rates(view)))
+    yield _capacity(view, CapacityFound(view.capacity, tuple(blamed)), beside, named)
 
 
 def _rates(view: EpochView) -> Iterator[Conclusion]:
@@ -496,13 +477,19 @@ def _rates(view: EpochView) -> Iterator[Conclusion]:
     known = view.rates.capacity if view.rates is not None else None
     if view.rates is None or known is None or known.kind not in ("capacity", "at_or_below"):
         return
-    found = RatesFound(view.rates, _blamed_at_rates(view, known))
     refuses = known.overload is not None and known.overload.kind == "refuses"
-    deaths = (TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS)
-    failed = [failure for failure in failed_requests(view) if not (refuses and failure.mark.id in REFUSALS)]
+    named = [mark for mark in view.marks if refuses and mark.id in REFUSALS]
+    found = CapacityFound(view.rates, _blamed_at_rates(view, known))
+    yield _capacity(view, found, _endpoint_of(view, found), named)
+
+
+def _capacity(view: EpochView, found: CapacityFound, beside: Sequence[Clause], named: Sequence[Mark]) -> Conclusion:
+    """A capacity, what stands `beside` it, then a death, else the failures, else a leak. `named`: marks that need no clause."""
+    deaths = [TargetDied(mark) for mark in view.causes("target") if mark.id in DEATHS]
+    failed = [failure for failure in failed_requests(view) if failure.mark not in named]
     further = tuple(deaths)[:1] or _first_and_most(failed) or first_leak(view)
     marked = bool(found.blamed or further)
-    yield Conclusion((found, *_endpoint_of(view, found), *further), "warning" if marked else "info", marked)
+    return Conclusion((found, *beside, *further), "warning" if marked else "info", marked)
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
@@ -547,14 +534,14 @@ def _first_and_most(failures: Sequence[RequestsFailed | TargetDied]) -> tuple[Re
 def _bottleneck(view: EpochView) -> Iterator[Conclusion]:
     limited = service_limited(view)
     if limited is not None:
-        curve = curve_clause(view) or NoKneeYet()
+        curve = curve_clause(view) or Told.NO_KNEE_YET
         yield Conclusion((limited, curve, *_endpoint_of(view, curve), *first_leak(view)), "warning", marked=True)
 
 
 def _waits(view: EpochView) -> Iterator[Conclusion]:
     waits, leak = think_time_limit(view), first_leak(view)
     if waits is not None:
-        yield Conclusion((waits, curve_clause(view) or NoKneeYet(), *leak), "warning" if leak else "info", marked=True)
+        yield Conclusion((waits, curve_clause(view) or Told.NO_KNEE_YET, *leak), "warning" if leak else "info", marked=True)
 
 
 def _leaks(view: EpochView) -> Iterator[Conclusion]:
@@ -567,8 +554,8 @@ def _too_new(view: EpochView) -> Iterator[Conclusion]:
     new = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
     short = levels_too_short(view)
     if (new or short) and view.rates is None and (view.capacity is None or view.capacity.curve is None):
-        hold = (HoldLevels(),) if new else ()
-        yield Conclusion((UsersTooNew(), *(() if short is None else (short,)), *new, *hold))
+        hold = (Told.HOLD_LEVELS,) if new else ()
+        yield Conclusion((Told.USERS_TOO_NEW, *(() if short is None else (short,)), *new, *hold))
 
 
 # -- parts of several conclusions
@@ -580,7 +567,7 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
-    partly = None if isinstance(found.clauses[0], UsersTooNew) else partly_counted(view)
+    partly = None if found.clauses[0] is Told.USERS_TOO_NEW else partly_counted(view)
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     added = (

@@ -6,9 +6,11 @@ A conclusion is not written to the log, since it follows from the marks and verd
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from .events import Mark
 from .level import Level
+from .load import Load
 from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateVerdict, RegimeVerdict, Severity
 from .watched import ServerKind
 
@@ -27,19 +29,18 @@ class RunInvalid:
 
 
 @dataclass(frozen=True, slots=True)
-class KneeFound:
-    """A knee, or a knee at or below the lowest level."""
+class CapacityFound:
+    """The verdict on a capacity curve, of users or of offered rates."""
 
-    capacity: CapacityVerdict
-    blamed: tuple[Mark, ...]
-    """What limits the service at the knee: bottlenecks, or the cause of its errors."""
+    found: CapacityVerdict | RateVerdict
+    blamed: tuple[Mark, ...] = ()
+    """What limits the service at its capacity: bottlenecks, or the cause of its errors."""
 
-
-@dataclass(frozen=True, slots=True)
-class EndpointDegrades:
-    """One endpoint's latency or failures rise first, while those of the others do not."""
-
-    first: EndpointDegradation
+    @property
+    def knee(self) -> KneeVerdict | None:
+        """The knee, or a knee at or below the lowest level; None without one, and for rates."""
+        knee = self.found.knee if isinstance(self.found, CapacityVerdict) else None
+        return knee if knee is not None and knee.kind in ("knee", "at_or_below") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,34 +92,6 @@ class Leaking:
 
 
 @dataclass(frozen=True, slots=True)
-class NoKneeUpTo:
-    """The curve shows no knee up to its highest user count, or only that scaling flattens."""
-
-    knee: KneeVerdict
-
-
-@dataclass(frozen=True, slots=True)
-class RatesFound:
-    """The verdict on the levels of offered rates."""
-
-    rates: RateVerdict
-    blamed: tuple[Mark, ...] = ()
-    """Bottlenecks that limit the service at its capacity."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoKneeYet:
-    """The curve allows no verdict yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class CurveAlone:
-    """The detector's verdict, if no mark adds anything to it."""
-
-    capacity: CapacityVerdict
-
-
-@dataclass(frozen=True, slots=True)
 class NotJudged:
     """What was measured, if no detector ran."""
 
@@ -148,14 +121,8 @@ class ShortStall:
     """Its length."""
     times: int
     """How often it happened."""
-    users: float | None
-    offered_per_s: float | None
-    """The load of that level."""
-
-
-@dataclass(frozen=True, slots=True)
-class UsersTooNew:
-    """There is no capacity curve because users were too new; the following clauses name the levels."""
+    load: Load
+    """That of the level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +158,6 @@ class LevelsTooShort:
 
 
 @dataclass(frozen=True, slots=True)
-class HoldLevels:
-    """Advice: the levels named before need more time to settle."""
-
-
-@dataclass(frozen=True, slots=True)
 class FiguresOfUserCode:
     """What user code does without failing, which changes what the figures mean."""
 
@@ -206,9 +168,8 @@ class FiguresOfUserCode:
 class MachineShared:
     """The generator used a large share of a saturated machine's CPU."""
 
-    users: float | None
+    mark: Mark
     share_ratio: float
-    offered_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,32 +205,39 @@ class PartsShowLess:
     """(name, program, key that reads its figures)."""
 
 
+class Told(Enum):
+    """Clauses without figures."""
+
+    NO_KNEE_YET = auto()
+    """The curve allows no verdict yet."""
+    USERS_TOO_NEW = auto()
+    """There is no capacity curve because users were too new; the following clauses name the levels."""
+    HOLD_LEVELS = auto()
+    """Advice: the levels named before need more time to settle."""
+
+
 Clause = (
-    RunInvalid
-    | KneeFound
-    | EndpointDegrades
-    | TargetDied
-    | RequestsFailed
-    | ServiceLimited
-    | ThinkTimeLimit
-    | Leaking
-    | NoKneeUpTo
-    | RatesFound
-    | NoKneeYet
-    | CurveAlone
-    | NotJudged
-    | ServiceChanged
-    | ShortStall
-    | UsersTooNew
-    | PartlyCounted
-    | UsersNotWarm
-    | LevelsTooShort
-    | HoldLevels
-    | FiguresOfUserCode
-    | MachineShared
+    CapacityFound
     | CpuUsedByOthers
+    | EndpointDegradation
+    | FiguresOfUserCode
+    | KneeVerdict
+    | Leaking
+    | LevelsTooShort
+    | MachineShared
+    | NotJudged
+    | PartlyCounted
     | PartsNotRead
     | PartsShowLess
+    | RequestsFailed
+    | RunInvalid
+    | ServiceChanged
+    | ServiceLimited
+    | ShortStall
+    | TargetDied
+    | ThinkTimeLimit
+    | Told
+    | UsersNotWarm
 )
 
 

@@ -15,7 +15,7 @@ from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak
 from ..model.level_use import are_warm
 from ..model.timeline import Timeline
-from ..model.verdicts import Severity
+from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
 from . import numbers, quantities
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
 from .marks import at_load, figures_of_server, title
@@ -52,6 +52,13 @@ def _share(ratio: float) -> str:
 #
 # A clause is lower case without a full stop, or one or more whole sentences. `verdict` joins the clauses.
 
+_TOLD = {
+    conclusions.Told.NO_KNEE_YET: "no knee yet",
+    conclusions.Told.USERS_TOO_NEW: "the capacity is unknown",
+    conclusions.Told.HOLD_LEVELS: "hold each level until its users have completed one",
+}
+"""Texts of clauses without figures."""
+
 WHOLE_SECOND_MOST_S = 2.0
 """A second counts if it began after settling: it begins up to a second later, and lasts one."""
 
@@ -73,13 +80,26 @@ def _(each: conclusions.RunInvalid) -> str:
 
 
 @clause.register
-def _(each: conclusions.KneeFound) -> str:
-    return capacity(each.capacity, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
+def _(each: conclusions.CapacityFound) -> str:
+    if isinstance(each.found, RateVerdict):
+        return rates(each.found, " and ".join(map(title, each.blamed)))
+    return capacity(each.found, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
 
 
 @clause.register
-def _(each: conclusions.EndpointDegrades) -> str:
-    return first_endpoint(each.first)
+def _(each: KneeVerdict) -> str:
+    """`no knee up to 74 users`, `scaling flattens from 60 users`."""
+    return knee(each)
+
+
+@clause.register
+def _(each: EndpointDegradation) -> str:
+    return first_endpoint(each)
+
+
+@clause.register
+def _(each: conclusions.Told) -> str:
+    return _TOLD[each]
 
 
 @clause.register
@@ -169,7 +189,7 @@ def _(each: conclusions.FiguresOfUserCode) -> str:
 
 @clause.register
 def _(each: conclusions.MachineShared) -> str:
-    at = quantities.load(each.users, each.offered_per_s)
+    at = quantities.load(each.mark.users, each.mark.offered_per_s)
     return f"from {at} on, the generator used {each.share_ratio:.0%} of the machine's busy CPU"
 
 
@@ -195,33 +215,12 @@ def _(each: conclusions.ServiceChanged) -> str:
 @clause.register
 def _(each: conclusions.ShortStall) -> str:
     """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
-    where = f"at {session_time(each.at_s)} and {quantities.load(each.users, each.offered_per_s)}"
+    where = f"at {session_time(each.at_s)} and {quantities.load(each.load.users, each.load.per_s)}"
     longest = f"no reply came for at least {each.seconds} s, which the level's figures contain"
     return f"{where} {longest}" + (f"; it happened {each.times} times" if each.times > 1 else "")
 
 
 # -- the curve
-
-
-@clause.register
-def _(each: conclusions.NoKneeUpTo) -> str:
-    """`no knee up to 74 users`, `scaling flattens from 60 users`."""
-    return knee(each.knee)
-
-
-@clause.register
-def _(each: conclusions.RatesFound) -> str:
-    return rates(each.rates, " and ".join(map(title, each.blamed)))
-
-
-@clause.register
-def _(each: conclusions.NoKneeYet) -> str:
-    return "no knee yet"
-
-
-@clause.register
-def _(each: conclusions.CurveAlone) -> str:
-    return capacity(each.capacity)
 
 
 @clause.register
@@ -232,11 +231,6 @@ def _(each: conclusions.NotJudged) -> str:
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
     measured = f"{levels}; the highest goodput was {quantities.rate(best.figures.goodput_rps)}"
     return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
-
-
-@clause.register
-def _(each: conclusions.UsersTooNew) -> str:
-    return "the capacity is unknown"
 
 
 @clause.register
@@ -263,11 +257,6 @@ def _(each: conclusions.LevelsTooShort) -> str:
         return f"{ended} the {settling} in which users settle, so hold each level for longer"
     ended = f"{levels_of(each.users)} ended after {lasted}, before they could settle"
     return f"{ended}: two cycles of the users take {settling}, so hold each level for longer"
-
-
-@clause.register
-def _(each: conclusions.HoldLevels) -> str:
-    return "hold each level until its users have completed one"
 
 
 def _p95(figures: LevelFigures) -> str:
@@ -362,8 +351,8 @@ def _headline(first: conclusions.Clause) -> str:
 def _separator(before: conclusions.Clause, after: conclusions.Clause) -> str:
     """A colon where one clause explains the other; otherwise a semicolon."""
     no_level_left_out = isinstance(before, conclusions.CpuUsedByOthers) and not (before.left_out_users or before.left_out_per_s)
-    reason = isinstance(before, conclusions.UsersTooNew) or (
-        isinstance(before, conclusions.ServiceLimited) and isinstance(after, conclusions.NoKneeYet)
+    reason = before is conclusions.Told.USERS_TOO_NEW or (
+        isinstance(before, conclusions.ServiceLimited) and after is conclusions.Told.NO_KNEE_YET
     )
     return ": " if no_level_left_out or reason else "; "
 

@@ -11,23 +11,19 @@ from wording.judged_sessions import UP_TO_82, failing_levels, knee_verdict, leve
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
 from capexplorer.model import conclusions
 from capexplorer.model.conclusions import (
+    CapacityFound as Curve,
+)
+from capexplorer.model.conclusions import (
     Conclusion,
     CpuUsedByOthers,
-    CurveAlone,
-    EndpointDegrades,
     FiguresOfUserCode,
-    HoldLevels,
-    KneeFound,
     Leaking,
     LevelsTooShort,
     MachineShared,
-    NoKneeUpTo,
-    NoKneeYet,
     NotJudged,
     PartlyCounted,
     PartsNotRead,
     PartsShowLess,
-    RatesFound,
     RequestsFailed,
     RunInvalid,
     ServiceChanged,
@@ -35,13 +31,14 @@ from capexplorer.model.conclusions import (
     ShortStall,
     TargetDied,
     ThinkTimeLimit,
+    Told,
     UsersNotWarm,
-    UsersTooNew,
 )
 from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, PartState, Sample, Verdict
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, RateCapacity, RateVerdict, RegimeVerdict
+from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict
 from capexplorer.wording.verdict import clause
 
 SHARED = mark("generator_shares_host", generator_share_ratio=0.4)
@@ -94,69 +91,69 @@ def stalled_session() -> list[Event]:
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
     "no detector ran": (UP_TO_82, (NotJudged,), "info"),
-    "a curve without marks": ([*UP_TO_82, NO_KNEE], (CurveAlone,), "info"),
-    "a knee": ([*UP_TO_82, KNEE], (KneeFound,), "info"),
-    "rates alone": ([*UP_TO_82, RATES], (RatesFound,), "info"),
+    "a curve without marks": ([*UP_TO_82, NO_KNEE], (Curve,), "info"),
+    "a knee": ([*UP_TO_82, KNEE], (Curve,), "info"),
+    "rates alone": ([*UP_TO_82, RATES], (Curve,), "info"),
     "a capacity as a rate before a death": (
-        [*UP_TO_82, RATES, mark("target_crashed", severity="critical")], (RatesFound, TargetDied), "warning",
+        [*UP_TO_82, RATES, mark("target_crashed", severity="critical")], (Curve, TargetDied), "warning",
     ),
-    "rates beside a knee": ([*UP_TO_82, msgspec.structs.replace(KNEE, rates=RATES.rates)], (KneeFound, RatesFound), "info"),
-    "a knee whose clause names its bottleneck": ([*UP_TO_82, KNEE, mark("disk_saturated")], (KneeFound,), "warning"),
-    "a knee before a death": ([*UP_TO_82, KNEE, mark("target_crashed", severity="critical")], (KneeFound, TargetDied), "warning"),
+    "rates beside a knee": ([*UP_TO_82, msgspec.structs.replace(KNEE, rates=RATES.rates)], (Curve, Curve), "info"),
+    "a knee whose clause names its bottleneck": ([*UP_TO_82, KNEE, mark("disk_saturated")], (Curve,), "warning"),
+    "a knee before a death": ([*UP_TO_82, KNEE, mark("target_crashed", severity="critical")], (Curve, TargetDied), "warning"),
     "a knee before a leak": (
-        [*UP_TO_82, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (KneeFound, Leaking), "warning",
+        [*UP_TO_82, KNEE, mark("fd_leak", growth_per_hour=7200.0, unit="fds")], (Curve, Leaking), "warning",
     ),
     "failures before the bottleneck, and a leak last": (
         [*UP_TO_82, FAILURES, mark("disk_saturated"), mark("fd_leak", growth_per_hour=7200.0, unit="fds")],
         (RequestsFailed, ServiceLimited, Leaking), "error",
     ),
-    "failures before what the curve shows": ([*UP_TO_82, NO_KNEE, FAILURES], (RequestsFailed, NoKneeUpTo), "error"),
+    "failures before what the curve shows": ([*UP_TO_82, NO_KNEE, FAILURES], (RequestsFailed, KneeVerdict), "error"),
     "the earliest failures before later ones that failed more requests": (
         [*UP_TO_82, FAILURES, mark("bad_gateway", at_s=190.0, count=90)], (RequestsFailed, RequestsFailed), "error",
     ),
     "later failures of fewer requests make no clause": (
         [*UP_TO_82, FAILURES, mark("bad_gateway", at_s=190.0, count=5)], (RequestsFailed,), "error",
     ),
-    "a bottleneck without a curve": ([*UP_TO_82, mark("disk_saturated")], (ServiceLimited, NoKneeYet), "warning"),
-    "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, NoKneeYet), "info"),
-    "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (KneeFound, EndpointDegrades), "info"),
-    "a change in time after the knee": ([*UP_TO_82, CHANGED], (KneeFound, ServiceChanged), "info"),
+    "a bottleneck without a curve": ([*UP_TO_82, mark("disk_saturated")], (ServiceLimited, Told), "warning"),
+    "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, Told), "info"),
+    "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (Curve, EndpointDegradation), "info"),
+    "a change in time after the knee": ([*UP_TO_82, CHANGED], (Curve, ServiceChanged), "info"),
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
-    "a level that its users did not let settle": (TOO_NEW, (UsersTooNew, UsersNotWarm, HoldLevels), "info"),
-    "a level that was too short to settle": (TOO_SHORT, (UsersTooNew, LevelsTooShort), "info"),
-    "partial levels only": ([*UP_TO_82, NO_CURVE], (UsersTooNew, PartlyCounted, HoldLevels), "info"),
+    "a level that its users did not let settle": (TOO_NEW, (Told, UsersNotWarm, Told), "info"),
+    "a level that was too short to settle": (TOO_SHORT, (Told, LevelsTooShort), "info"),
+    "partial levels only": ([*UP_TO_82, NO_CURVE], (Told, PartlyCounted, Told), "info"),
     "partial levels beside a knee, and a machine shared with the generator last": (
         [*UP_TO_82, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED],
-        (KneeFound, PartlyCounted, MachineShared), "info",
+        (Curve, PartlyCounted, MachineShared), "info",
     ),
     "other processes come first where they may have hidden a knee": (
         [
             *levels_beside_others(20, 1.6, {"chrome": 1.2}),
             knee_verdict("no_knee", 14, disturbed_levels=(2,), left_out_levels=(2,)),
         ],
-        (CpuUsedByOthers, CurveAlone), "warning",
+        (CpuUsedByOthers, Curve), "warning",
     ),
     "other processes that disturbed a few seconds of a level that counts make no clause": (
         [*levels_beside_others(20, 0.09, {"chrome": 0.08}), knee_verdict("no_knee", 20, disturbed_levels=(2,))],
-        (CurveAlone,), "info",
+        (Curve,), "info",
     ),
     "a machine shared with the generator comes last": (
-        [*UP_TO_82, KNEE, SHARED], (KneeFound, MachineShared), "info",
+        [*UP_TO_82, KNEE, SHARED], (Curve, MachineShared), "info",
     ),
-    "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (CurveAlone, FiguresOfUserCode), "info"),
-    "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (CurveAlone, PartsNotRead), "warning"),
+    "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (Curve, FiguresOfUserCode), "info"),
+    "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (Curve, PartsNotRead), "warning"),
     "requests wait, and a database is read as a process alone": (
-        [*UP_TO_82, KNEE, POOL, DATABASE], (KneeFound, PartsShowLess), "warning",
+        [*UP_TO_82, KNEE, POOL, DATABASE], (Curve, PartsShowLess), "warning",
     ),
     "nothing is blamed for a knee, and a database is read as a process alone": (
-        [*UP_TO_82, KNEE, DATABASE], (KneeFound, PartsShowLess), "info",
+        [*UP_TO_82, KNEE, DATABASE], (Curve, PartsShowLess), "info",
     ),
     "a resource limits the service, which a database's own figures would not explain": (
-        [*UP_TO_82, KNEE, mark("disk_saturated"), DATABASE], (KneeFound,), "warning",
+        [*UP_TO_82, KNEE, mark("disk_saturated"), DATABASE], (Curve,), "warning",
     ),
-    "no limit was found, so nothing more needs to be shown": ([*UP_TO_82, NO_KNEE, DATABASE], (CurveAlone,), "info"),
+    "no limit was found, so nothing more needs to be shown": ([*UP_TO_82, NO_KNEE, DATABASE], (Curve,), "info"),
     "a part that is no well-known server": (
-        [*UP_TO_82, KNEE, POOL, msgspec.structs.replace(DATABASE, program="shop")], (KneeFound,), "warning",
+        [*UP_TO_82, KNEE, POOL, msgspec.structs.replace(DATABASE, program="shop")], (Curve,), "warning",
     ),
     "an invalid run has no other clause": (
         [*UP_TO_82, NO_KNEE, mark("dns_failure", count=9), mark("disk_saturated"), SHARED],
@@ -184,7 +181,7 @@ def test_an_invalid_run_keeps_the_knee_of_its_levels_without_the_fault() -> None
 @pytest.mark.parametrize(("users_at", "named"), [(30, False), (82, True)])
 def test_a_bottleneck_that_began_below_the_knee_and_lasts_beyond_it_is_its_limit(users_at: int, named: bool) -> None:
     [knee] = concluded(*UP_TO_82, KNEE, mark("cpu_throttled", users=30, users_at=users_at, throttled_ratio=0.5)).clauses
-    assert isinstance(knee, KneeFound)
+    assert isinstance(knee, Curve)
     assert [each.id for each in knee.blamed] == ["cpu_throttled"] * named
 
 
@@ -206,7 +203,7 @@ def test_a_database_whose_own_figures_are_read_shows_all() -> None:
     assert isinstance(last, LevelClosed)
     figures = msgspec.structs.replace(last.figures, readings={"part.db.server.connections": 3.0})
     found = concluded(*others, msgspec.structs.replace(last, figures=figures), KNEE, POOL, DATABASE)
-    assert [type(each) for each in found.clauses] == [KneeFound]
+    assert [type(each) for each in found.clauses] == [Curve]
 
 
 def test_only_epochs_with_marks_or_a_verdict_have_findings() -> None:
@@ -231,7 +228,7 @@ def concluded(*events: Event) -> Conclusion:
 
 def test_a_short_stall_inside_a_level_is_in_the_conclusion_with_its_time_and_load() -> None:
     found = next(each for each in concluded(*stalled_session()).clauses if isinstance(each, ShortStall))
-    assert found == ShortStall(at_s=10.0, seconds=2, times=1, users=20.0, offered_per_s=None)
+    assert found == ShortStall(at_s=10.0, seconds=2, times=1, load=Users(20))
     assert clause(found) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
 
 
