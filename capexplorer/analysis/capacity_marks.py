@@ -35,8 +35,8 @@ from ..model.level_use import level_use
 from ..model.timeline import Timeline
 from ..model.verdicts import Confidence, Recovery, Severity
 from .epoch.epoch import Epoch
-from .epoch.recovery import recovery_of
 from .epoch.shifts import goodput_and_latency, missed_shifts
+from .knee.detector import recovery_of
 
 
 def keys(epoch: Epoch) -> frozenset[str]:

@@ -7,10 +7,13 @@ levels are recovery from overload is decided in `epoch.recovery`, because that n
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..model.figures import LevelFigures
 from ..model.level import Level
@@ -324,6 +327,31 @@ def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     for level in levels:
         counts.setdefault(round(level.users) if level.users >= 1 else 1, []).append(level)
     return tuple(_pool(counts[count]) for count in sorted(counts))
+
+
+USERS_SAME = 0.1
+"""User counts that differ by at most this share are the same load."""
+
+
+def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
+    """(goodput of these levels at a load, its standard error): interpolated; below the lowest level in proportion to users; None
+    beyond the highest level.
+    """
+    return expected_on(pooled(levels), users)
+
+
+def expected_on(curve: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
+    """As `expected_goodput`, for levels that are pooled already."""
+    at = [level.users for level in curve]
+    if users > at[-1] * (1 + USERS_SAME):
+        return None
+    if users < at[0]:
+        return curve[0].goodput_rps * users / at[0], curve[0].goodput_error_rps * users / at[0]
+    above = bisect_left(at, users)
+    near = curve[max(above - 1, 0) : above + 1]
+    near_users = [level.users for level in near]
+    rate = float(np.interp(users, near_users, [level.goodput_rps for level in near]))
+    return rate, float(np.interp(users, near_users, [level.goodput_error_rps for level in near]))
 
 
 def _pool(same: list[LadderLevel]) -> LadderLevel:

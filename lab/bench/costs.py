@@ -19,7 +19,7 @@ from statistics import median
 import psutil
 
 from capexplorer.analysis.epoch.epoch import epoch_of
-from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.knee.detector import analyse
 from capexplorer.model.events import LevelClosed
 from capexplorer.model.timeline import Timeline
 from capexplorer.read.cgroup import cgroup_of

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capexplorer.analysis.epoch.neighbours import NeighbourCheck, disturbance_of, usable_levels
-from capexplorer.analysis.epoch.recovery import analyse
 from capexplorer.analysis.knee.crossing import crossing, curve_of
-from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.detector import analyse, judge
 from capexplorer.analysis.knee.verdict_kinds import broken_line
 from capexplorer.analysis.ladder import LadderLevel, ladder_level, pooled
 from capexplorer.analysis.leaks import KINDS as LEAK_KINDS

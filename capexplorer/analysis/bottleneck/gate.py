@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
-from ..epoch.recovery import is_surely_less
-from ..epoch.regime import expected_on
+from ..knee.detector import is_surely_less
 from ..knee.limit import PAST_KNEE_SHARE
-from ..ladder import LadderLevel
+from ..ladder import LadderLevel, expected_on
 
 USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""

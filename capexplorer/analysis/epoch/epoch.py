@@ -24,6 +24,7 @@ from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateObjective, RateVerdict, SloVerdict
 from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.degradation import Name, capacity_at, first_endpoint, first_endpoint_at_rates
+from ..knee.detector import verdict_on
 from ..knee.rate_capacity import judge_rates
 from ..knee.rate_level import RateLevel, low_load, on_ladder, pooled, state_of
 from ..ladder import LadderLevel, Measured, measured_of, parts
@@ -32,7 +33,6 @@ from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, circumstances, rate_re
 from .measured_rates import RateLadder, rate_ladder, recoveries, split
 from .neighbours import NeighbourCheck, disturbance_of, withheld_from
 from .onset import halves_of, parts_of
-from .recovery import verdict_on
 
 # -- The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
 

@@ -13,12 +13,12 @@ from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ..knee.curve_gates import LEVELS_LEAST
+from ..knee.detector import analyse, split
 from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR, Circumstances
-from ..ladder import LadderLevel, Measured, pooled
+from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
 from .neighbours import usable_levels
 from .onset import without_burst_levels
-from .recovery import analyse, split
-from .regime import FAILING, USERS_SAME, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
+from .regime import FAILING, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
 from .regimes import Halves, regimes_of
 
 # -- Selects the levels that describe the service: those in which the generator, its host and the network worked.

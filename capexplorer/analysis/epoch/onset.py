@@ -18,6 +18,7 @@ import numpy as np
 from ...model.level import Level
 from ...model.load import Rate, Users
 from ...model.timeline import Timeline
+from ..knee.detector import is_surely_less
 from ..knee.limit import FAILURES_MORE
 from ..ladder import LadderLevel, LevelPart, Measured, parts
 from ..statistics import Series
@@ -30,7 +31,6 @@ from .level_seconds import (
     refused_status,
     slow_last_seconds,
 )
-from .recovery import is_surely_less
 from .regime import failure_ratio_of
 from .shifts import cuts_of, searched_series, started_s
 

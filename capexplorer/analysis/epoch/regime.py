@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
-
-import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
 from ..knee.crossing import LINEAR_LIKELY
 from ..knee.rate_level import SAME_RATE
-from ..ladder import LadderLevel, Measured, pooled
+from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
 from .shifts import LATENCY_CHANGE
 
 # -- Compares a level with others: whether it has the same goodput, or one that their curve allows at its load.
@@ -32,9 +29,6 @@ AGREES = 0.07
 
 FAILING = 0.2
 """A level fails if its failure ratio is this much (absolute) above that of the clean levels of a regime."""
-
-USERS_SAME = 0.1
-"""User counts that differ by at most this share are the same load."""
 
 RECOVERING = 0.05
 """A level with more users than a regime may still recover from a fault if its failure ratio is this much (absolute) above that of
@@ -74,27 +68,6 @@ def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
 
 def _agrees(now: LadderLevel, rate_rps: float, error: float) -> bool:
     return abs(now.goodput_rps - rate_rps) <= max(AGREES * rate_rps, 2 * math.hypot(error, now.goodput_error_rps))
-
-
-def expected_goodput(levels: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
-    """(goodput of these levels at a load, its standard error): interpolated; below the lowest level in proportion to users; None
-    beyond the highest level.
-    """
-    return expected_on(pooled(levels), users)
-
-
-def expected_on(curve: Sequence[LadderLevel], users: float) -> tuple[float, float] | None:
-    """As `expected_goodput`, for levels that are pooled already."""
-    at = [level.users for level in curve]
-    if users > at[-1] * (1 + USERS_SAME):
-        return None
-    if users < at[0]:
-        return curve[0].goodput_rps * users / at[0], curve[0].goodput_error_rps * users / at[0]
-    above = bisect_left(at, users)
-    near = curve[max(above - 1, 0) : above + 1]
-    near_users = [level.users for level in near]
-    rate = float(np.interp(users, near_users, [level.goodput_rps for level in near]))
-    return rate, float(np.interp(users, near_users, [level.goodput_error_rps for level in near]))
 
 
 def is_on_line(levels: Sequence[LadderLevel]) -> bool:

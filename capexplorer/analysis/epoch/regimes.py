@@ -20,12 +20,11 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
 from ..knee.crossing import LINEAR_ERRORS, LINEAR_LIKELY
 from ..knee.curve_gates import overloaded_from
-from ..ladder import LadderLevel, Measured, pooled
+from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
 from .regime import (
     FAILING,
     FALL,
     RETURN_LEAST,
-    USERS_SAME,
     Began,
     Regime,
     began_inside,
@@ -33,7 +32,6 @@ from .regime import (
     differs,
     efficiency,
     error_of,
-    expected_goodput,
     failure_ratio_of,
     has_backlog,
     latency_differs,

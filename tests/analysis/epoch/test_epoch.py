@@ -13,7 +13,7 @@ from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch import epoch as epoch_module
 from capexplorer.analysis.epoch import measured_epoch
 from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
-from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.knee.detector import analyse
 from capexplorer.model.timeline import Timeline
 
 from ..loads import Load, closed_session

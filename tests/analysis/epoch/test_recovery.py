@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.recovery import analyse, recovery_of, split
+from capexplorer.analysis.knee.detector import analyse, recovery_of, split
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal, rates

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capexplorer.analysis.epoch.recovery import analyse
-from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.detector import analyse, judge
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 

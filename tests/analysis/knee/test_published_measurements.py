@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.analysis.epoch.level_clock import settling_s
-from capexplorer.analysis.epoch.recovery import analyse
-from capexplorer.analysis.knee.detector import judge
+from capexplorer.analysis.knee.detector import analyse, judge
 from capexplorer.analysis.ladder import LadderLevel, measured_of
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from capexplorer.analysis.epoch.recovery import analyse
+from capexplorer.analysis.knee.detector import analyse
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict, Verification
 
