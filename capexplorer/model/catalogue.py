@@ -33,9 +33,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What a user sees."""
     confirmed: str
     """Readings and thresholds by which it is named."""
-    advice: str = ""
-    """One line: the first thing to do, then alternatives. `{workers}` and others stand for what the session's target and client
-    have (`wording.advice`). Empty: that module makes it from readings."""
+    advice: str
+    """One line: the first thing to do, then alternatives. `{workers}` and others are options (`wording.advice`): they stand for
+    what the session's target and client have, and for commands of its system."""
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("causes.toml").read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ..model.catalogue import ENTRIES
 from ..model.events import Header, clients_of
@@ -21,19 +22,25 @@ _WIDER = {
     "Linux": '`sysctl -w net.ipv4.ip_local_port_range="1024 65535"`',
     "Darwin": "`sysctl -w net.inet.ip.portrange.first=1024`",
     "Windows": "`netsh int ipv4 set dynamicport tcp start=1025 num=64510`",
+    "own": "`--limit network.ip_local_port_range=[10000,65535]`",
 }
+"""By operating system; `own`: in the session's own network namespace, where the range leaves ports below 10000 to the target."""
 _REUSE = {
     "Linux": "reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`)",
     "Darwin": "free them sooner (`sysctl -w net.inet.tcp.msl=1000`)",
     "Windows": "free them sooner (registry: Tcpip\\Parameters\\TcpTimedWaitDelay=30)",
+    "own": "reuse ports (`--limit network.tcp_tw_reuse=1`)",
+}
+_ACCEPTED_MOST = {
+    "Linux": " and `sysctl -w net.core.somaxconn=4096` (the lower value applies)",
+    "Darwin": " and `sysctl -w kern.ipc.somaxconn=4096` (the lower value applies)",
+    "Windows": "",
+    "own": " and `--limit network.somaxconn=4096` (the lower value applies)",
 }
 _PROXY_PORTS = (
     "Let the proxy keep its connections to the upstream (nginx: `keepalive 64` in `upstream`), or widen the range of ports on "
     "its machine (`net.ipv4.ip_local_port_range`)."
 )
-_OWN_WIDER = "`--limit network.ip_local_port_range=[10000,65535]`"
-"""The range leaves ports below 10000 to the target."""
-_OWN_REUSE = "reuse ports (`--limit network.tcp_tw_reuse=1`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +103,34 @@ def advice_for(
     """
     if readings.get("proxy") == "no_local_port":
         return _PROXY_PORTS
-    limited, built = _LIMITED.get(name), _BUILT.get(name)
-    own = limited(readings, limits) if limited is not None else ""
-    text = own or (built(readings, system or "Linux") if built is not None else _text(name))
-    return _OPTION.sub(lambda option: _words(option[1], session), text)
+    asked = _Asked(readings, system or "Linux", limits, session)
+    text = ENTRIES[name].advice if name in ENTRIES else ""
+    return _OPTION.sub(lambda option: _words(option[1], asked), text)
 
 
 _OPTION = re.compile(r"\{(\w+)\}")
 
 
-def _text(name: str) -> str:
-    return ENTRIES[name].advice if name in ENTRIES else ""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the options of a text are chosen by: the arguments of `advice_for`."""
+
+    readings: Readings
+    system: str
+    limits: Collection[str]
+    session: Available
+
+    @property
+    def place(self) -> str:
+        """The key of _WIDER and others."""
+        if any(key.startswith("network.") for key in self.limits):
+            return "own"
+        return self.system if self.system in _WIDER else "Linux"
+
+    @property
+    def at_rate(self) -> bool:
+        """Whether the finding was made at an offered rate."""
+        return self.readings.get("offered_at_per_s") is not None
 
 
 # -- what the session's target and client have
@@ -135,15 +159,17 @@ _BY_TARGET: dict[str, tuple[str, str]] = {
 """By option: (for a target that capexplorer started, for a service that was running)."""
 
 
-def _words(option: str, session: Available) -> str:
-    """The text of an option of the session, such as ` (`--set threads=N`)` for `workers`; empty if it has none."""
+def _words(option: str, asked: _Asked) -> str:
+    """The text of an option, such as ` (`--set threads=N`)` for `workers`; empty if the session has none."""
     if option in _PARAMETERS:
-        return _set(session, *_PARAMETERS[option])
+        return _set(asked.session, *_PARAMETERS[option])
     if option in _BY_FILE:
-        return _BY_FILE[option][bool(session.has_locustfile)]
+        return _BY_FILE[option][bool(asked.session.has_locustfile)]
     if option in _BY_TARGET:
-        return _BY_TARGET[option][session.is_started is False]
-    return {"lean": _lean, "retries": _retries}[option](session)
+        return _BY_TARGET[option][asked.session.is_started is False]
+    if option in _TWICE:
+        return str(_power_of_two(asked.readings, *_TWICE[option]))
+    return _MADE[option](asked)
 
 
 def _set(session: Available, pattern: str, usual: Sequence[str]) -> str:
@@ -168,171 +194,52 @@ def _retries(session: Available) -> str:
     return "the adapter that the locustfile mounts retries requests"
 
 
-# -- limits set by the session's own profile
+# -- limits of the machine, or of the session itself
 
-
-def _own_ports(readings: Readings, limits: Collection[str]) -> str:
-    return f"Keep connections alive ({{keep_connections}}), or widen the range: {_OWN_WIDER}." if _has_namespace(limits) else ""
-
-
-def _own_time_wait(readings: Readings, limits: Collection[str]) -> str:
-    sentence = f"Keep connections alive ({{keep_connections}}), or {_OWN_REUSE}, or widen the range: {_OWN_WIDER}."
-    return sentence if _has_namespace(limits) else ""
-
-
-def _own_established(readings: Readings, limits: Collection[str]) -> str:
-    sentence = f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_OWN_WIDER}."
-    return sentence if _has_namespace(limits) else ""
-
-
-def _own_backlog(readings: Readings, limits: Collection[str]) -> str:
-    sentence = (
-        "Raise the server's backlog (gunicorn: `--backlog 2048`) and `--limit network.somaxconn=4096` (the lower value applies), "
-    )
-    return f"{sentence}then add workers, so that connections are accepted faster." if _has_namespace(limits) else ""
-
-
-def _limited_fds(side: str) -> Callable[[Readings, Collection[str]], str]:
-    key = f"{side}.open_files"
-
-    def sentence(readings: Readings, limits: Collection[str]) -> str:
-        if key not in limits:
-            return ""
-        value = _power_of_two(readings, "fds_limit", 65_536)
-        return f"The session's own limit applies: use `--limit {key}={value}`, or remove it."
-
-    return sentence
-
-
-def _has_namespace(limits: Collection[str]) -> bool:
-    return any(key.startswith("network.") for key in limits)
-
-
-_LIMITED: dict[str, Callable[[Readings, Collection[str]], str]] = {
-    "ephemeral_port_exhaustion": _own_ports,
-    "ephemeral_port_exhaustion_time_wait": _own_time_wait,
-    "ephemeral_port_exhaustion_established": _own_established,
-    "listen_backlog_overflow": _own_backlog,
-    "fd_exhaustion_generator": _limited_fds("generator"),
-    "fd_exhaustion_target": _limited_fds("target"),
+_TWICE = {
+    "fds": ("fds_limit", 65_536),
+    "fds_of_system": ("fds_limit_of_system", 1_048_576),
+    "tracked": ("conntrack_max", 262_144),
+    "buckets": ("tcp_max_tw_buckets", 262_144),
 }
-"""Id to its advice if the session's own limit may apply; empty text: it does not."""
+"""By option: the reading that a new value is at least twice as much as, and the least value."""
 
 
-# -- limits of the machine
-
-
-def _ports(readings: Readings, system: str) -> str:
-    return f"Keep connections alive ({{keep_connections}}), or widen the range: {_wider(system)}."
-
-
-def _time_wait(readings: Readings, system: str) -> str:
-    reuse = _REUSE.get(system, _REUSE["Linux"])
-    return f"Keep connections alive ({{keep_connections}}), or {reuse}, or widen the range: {_wider(system)}."
-
-
-def _established(readings: Readings, system: str) -> str:
-    return f"Every port is in use, so tcp_tw_reuse does not help: widen the range, {_wider(system)}, or add addresses."
-
-
-def _wider(system: str) -> str:
-    return _WIDER.get(system, _WIDER["Linux"])
-
-
-def _own_fds(readings: Readings, system: str) -> str:
-    limit = _power_of_two(readings, "fds_limit", 65_536)
-    if system == "Windows":
+def _more_fds(asked: _Asked, side: Literal["generator", "target"]) -> str:
+    """How to raise a limit of open files."""
+    key, limit = f"{side}.open_files", _power_of_two(asked.readings, *_TWICE["fds"])
+    if key in asked.limits:
+        return f"The session's own limit applies: use `--limit {key}={limit}`, or remove it."
+    if side == "target":
+        return (
+            f"Raise the limit where the target is started (`ulimit -n {limit}`, systemd: LimitNOFILE={limit}); check for a "
+            f"leak: `ls -l /proc/{_pid(asked)}/fd` lists open files."
+        )
+    if asked.system == "Windows":
         return "Use fewer users in one process: Windows has no limit on open files that could be raised."
     return f"Raise the limit before the run: `ulimit -n {limit}` (the hard limit as root, or in /etc/security/limits.conf)."
 
 
-def _system_fds(readings: Readings, system: str) -> str:
-    name = "kern.maxfiles" if system == "Darwin" else "fs.file-max"
-    return (
-        f"`sysctl -w {name}={_power_of_two(readings, 'fds_limit_of_system', 1_048_576)}`, and find the process that holds "
-        f"so many."
-    )
-
-
-def _conntrack(readings: Readings, system: str) -> str:
-    return f"`sysctl -w net.netfilter.nf_conntrack_max={_power_of_two(readings, 'conntrack_max', 262_144)}`."
-
-
-def _buckets(readings: Readings, system: str) -> str:
-    return f"`sysctl -w net.ipv4.tcp_max_tw_buckets={_power_of_two(readings, 'tcp_max_tw_buckets', 262_144)}`."
-
-
-def _target_fds(readings: Readings, system: str) -> str:
-    limit = _power_of_two(readings, "fds_limit", 65_536)
-    leak = f"`ls -l /proc/{_pid(readings)}/fd` lists open files"
-    return (
-        f"Raise the limit where the target is started (`ulimit -n {limit}`, systemd: LimitNOFILE={limit}); check for a "
-        f"leak: {leak}."
-    )
-
-
-def _backlog(readings: Readings, system: str) -> str:
-    name = {"Darwin": "kern.ipc.somaxconn"}.get(system, "net.core.somaxconn")
-    command = "" if system == "Windows" else f" and `sysctl -w {name}=4096` (the lower value applies)"
-    return (
-        f"Raise the server's backlog (gunicorn: `--backlog 2048`){command}, then add workers, so that connections are "
-        f"accepted faster."
-    )
-
-
-def _cpu(readings: Readings, system: str) -> str:
-    return f"Add cores, or reduce the work of each request: `py-spy top --pid {_pid(readings)}`, `perf top -p {_pid(readings)}`."
-
-
-def _single_thread(readings: Readings, system: str) -> str:
-    return f"Add workers{{workers}}; `top -H -p {_pid(readings)}` names the thread."
-
-
-def _memory_leak(readings: Readings, system: str) -> str:
-    return (
-        f"Profile the target's memory (`memray attach {_pid(readings)}`, tracemalloc, pprof), or restart it before it "
-        f"reaches the limit."
-    )
-
-
-def _fd_leak(readings: Readings, system: str) -> str:
-    return f"`ls -l /proc/{_pid(readings)}/fd` lists the open files; a higher limit only delays the failure."
-
-
-def _more_load(readings: Readings, system: str) -> str:
-    at_rate = readings.get("offered_at_per_s") is not None
-    return "Offer a higher rate: throughput still grows." if at_rate else _text("not_saturated")
-
-
-def _measured_again(readings: Readings, system: str) -> str:
-    at_rate = readings.get("offered_at_per_s") is not None
-    advice = _text("noisy_neighbours")
-    return advice.replace("the same user counts", "the same offered rates") if at_rate else advice
-
-
-_BUILT: dict[str, Callable[[Readings, str], str]] = {
-    "ephemeral_port_exhaustion": _ports,
-    "ephemeral_port_exhaustion_time_wait": _time_wait,
-    "ephemeral_port_exhaustion_established": _established,
-    "fd_exhaustion_generator": _own_fds,
-    "fd_exhaustion_system": _system_fds,
-    "conntrack_table_full": _conntrack,
-    "time_wait_bucket_overflow": _buckets,
-    "fd_exhaustion_target": _target_fds,
-    "listen_backlog_overflow": _backlog,
-    "target_cpu_saturated": _cpu,
-    "single_thread_cpu_saturated": _single_thread,
-    "memory_leak": _memory_leak,
-    "fd_leak": _fd_leak,
-    "not_saturated": _more_load,
-    "noisy_neighbours": _measured_again,
-}
-"""Id to the advice that depends on readings or on the operating system."""
-
-
-def _pid(readings: Readings) -> str:
-    pid = readings.get("pid")
+def _pid(asked: _Asked) -> str:
+    pid = asked.readings.get("pid")
     return str(pid) if isinstance(pid, int) and not isinstance(pid, bool) else "PID"
+
+
+_MADE: dict[str, Callable[[_Asked], str]] = {
+    "lean": lambda asked: _lean(asked.session),
+    "retries": lambda asked: _retries(asked.session),
+    "pid": _pid,
+    "wider": lambda asked: _WIDER[asked.place],
+    "or_addresses": lambda asked: "" if asked.place == "own" else ", or add addresses",
+    "reuse": lambda asked: _REUSE[asked.place],
+    "accepted_most": lambda asked: _ACCEPTED_MOST[asked.place],
+    "file_max": lambda asked: "kern.maxfiles" if asked.system == "Darwin" else "fs.file-max",
+    "fds_of_generator": lambda asked: _more_fds(asked, "generator"),
+    "fds_of_target": lambda asked: _more_fds(asked, "target"),
+    "more_load": lambda asked: "Offer a higher rate" if asked.at_rate else "Add users",
+    "loads": lambda asked: "offered rates" if asked.at_rate else "user counts",
+}
+"""Other options."""
 
 
 def _power_of_two(readings: Readings, name: str, least: int) -> int:
