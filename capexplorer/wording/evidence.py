@@ -4,7 +4,7 @@ unescaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..model.catalogue import name
@@ -20,97 +20,56 @@ def curve_evidence(finding: CurveFinding) -> str:
     """`at low load each user makes 2.69/s (3 levels); at the highest level goodput is 50% of linear scaling`; empty if nothing
     was measured.
     """
-    found, seen = finding.verdict, finding.verdict.evidence
-    clauses = (
-        _low_load(seen),
-        _slower(seen),
-        _top(seen),
-        _around(seen),
-        _second(seen),
-        _latency(seen),
-        _failures(seen),
-        _time(seen),
-        _late(seen),
-        _peak(found),
-    )
-    return "; ".join(each for each in clauses if each)
+    return "; ".join((*_of_levels(finding.verdict.evidence), *_beyond(finding.verdict)))
 
 
-def _low_load(seen: KneeEvidence) -> str:
-    if seen.low_load_rps_per_user is None:
-        return ""
-    levels = f" ({_levels(seen.baseline_levels)})" if seen.baseline_levels else ""
-    return f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
+def _of_levels(seen: KneeEvidence) -> Iterator[str]:
+    """The low-load line, the top of the curve, and the levels around the knee."""
+    if seen.low_load_rps_per_user is not None:
+        levels = f" ({_levels(seen.baseline_levels)})" if seen.baseline_levels else ""
+        yield f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
+    if seen.slower_levels:
+        yield f"{_levels(seen.slower_levels)} with fewer users left out, where the service was slower, as during a warm-up"
+    if seen.top_efficiency is not None:
+        words = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
+        if seen.top_slope is None:
+            yield words
+        elif seen.top_slope <= 0:
+            yield f"{words}, and more users do not raise it"
+        else:
+            yield f"{words}, and an additional user adds {seen.top_slope:.0%} of what one adds at low load"
+    if seen.levels_below is not None and seen.levels_beyond is not None:
+        width = f" (interval ±{seen.half_width_ratio:.0%})" if seen.half_width_ratio is not None else ""
+        lie = "lies" if seen.levels_below == 1 else "lie"
+        yield f"{_levels(seen.levels_below)} {lie} below the knee and {seen.levels_beyond} above it{width}"
+    if seen.second_detector_users is not None:
+        yield f"a second method finds the knee at {numbers.counted(seen.second_detector_users)}"
 
 
-def _slower(seen: KneeEvidence) -> str:
-    if not seen.slower_levels:
-        return ""
-    return f"{_levels(seen.slower_levels)} with fewer users left out, where the service was slower, as during a warm-up"
-
-
-def _top(seen: KneeEvidence) -> str:
-    if seen.top_efficiency is None:
-        return ""
-    words = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
-    if seen.top_slope is None:
-        return words
-    if seen.top_slope <= 0:
-        return f"{words}, and more users do not raise it"
-    return f"{words}, and an additional user adds {seen.top_slope:.0%} of what one adds at low load"
-
-
-def _around(seen: KneeEvidence) -> str:
-    if seen.levels_below is None or seen.levels_beyond is None:
-        return ""
-    width = f" (interval ±{seen.half_width_ratio:.0%})" if seen.half_width_ratio is not None else ""
-    lie = "lies" if seen.levels_below == 1 else "lie"
-    return f"{_levels(seen.levels_below)} {lie} below the knee and {seen.levels_beyond} above it{width}"
-
-
-def _second(seen: KneeEvidence) -> str:
-    users = seen.second_detector_users
-    return f"a second method finds the knee at {numbers.counted(users)}" if users is not None else ""
-
-
-def _latency(seen: KneeEvidence) -> str:
+def _beyond(found: KneeVerdict) -> Iterator[str]:
+    """What changes beyond the knee: latency, failures, unexplained time, late work or timers, and goodput that falls."""
+    seen = found.evidence
     if seen.latency_ms is not None and seen.low_load_latency_ms is not None:
         was, now = quantities.latency(seen.low_load_latency_ms), quantities.latency(seen.latency_ms)
-        return f"mean latency rises from {was} at low load to {now}"
-    if seen.response_ratio is None:
-        return ""
-    return f"responses take {numbers.number(seen.response_ratio)} times as long as at low load"
-
-
-def _failures(seen: KneeEvidence) -> str:
-    if not seen.failure_ratio_more or seen.failure_ratio_more < 0:
-        return ""
-    more = f"beyond the knee {numbers.percent(seen.failure_ratio_more)} more requests fail than at low load"
-    replied = seen.failures_replied_ratio
-    return more if replied is None else f"{more}; {numbers.percent(replied)} of the failures have an HTTP status"
-
-
-def _time(seen: KneeEvidence) -> str:
-    """The share of the users' time that Little's law explains."""
+        yield f"mean latency rises from {was} at low load to {now}"
+    elif seen.response_ratio is not None:
+        yield f"responses take {numbers.number(seen.response_ratio)} times as long as at low load"
+    if seen.failure_ratio_more and seen.failure_ratio_more > 0:
+        replied = seen.failures_replied_ratio
+        status = "" if replied is None else f"; {numbers.percent(replied)} of the failures have an HTTP status"
+        yield f"beyond the knee {numbers.percent(seen.failure_ratio_more)} more requests fail than at low load{status}"
     if seen.unaccounted_ratio is not None:
         lost = 1 - 1 / seen.unaccounted_ratio
-        return f"neither responses nor think time account for {lost:.0%} of the users' time (Little's law)"
-    if seen.little_ratio is None:
-        return ""
-    return f"responses and think time account for {1 / seen.little_ratio:.0%} of the users' time (Little's law)"
-
-
-def _late(seen: KneeEvidence) -> str:
+        yield f"neither responses nor think time account for {lost:.0%} of the users' time (Little's law)"
+    elif seen.little_ratio is not None:
+        yield f"responses and think time account for {1 / seen.little_ratio:.0%} of the users' time (Little's law)"
     if seen.work_lag_ratio:
-        return f"{numbers.percent(seen.work_lag_ratio)} of the accepted work is not finished"
-    return f"the generator's timers are {quantities.latency(seen.loop_lag_ms)} late" if seen.loop_lag_ms is not None else ""
-
-
-def _peak(found: KneeVerdict) -> str:
-    if found.peak is None:
-        return ""
-    rate, at = quantities.rate(found.peak.goodput_rps), numbers.counted(found.peak.users)
-    return f"goodput peaks at {rate} with {at} and falls by {found.peak.fall_ratio:.0%} beyond"
+        yield f"{numbers.percent(seen.work_lag_ratio)} of the accepted work is not finished"
+    elif seen.loop_lag_ms is not None:
+        yield f"the generator's timers are {quantities.latency(seen.loop_lag_ms)} late"
+    if found.peak is not None:
+        rate, at = quantities.rate(found.peak.goodput_rps), numbers.counted(found.peak.users)
+        yield f"goodput peaks at {rate} with {at} and falls by {found.peak.fall_ratio:.0%} beyond"
 
 
 def _levels(count: int | None) -> str:
