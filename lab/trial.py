@@ -185,6 +185,7 @@ class Trial(ABC, Generic[C]):
             if not options.unsaved:
                 append(self.name, result)
                 self.write_page()
+        self._processes.shutdown()
         self.finish(list(results.values()), options, began)
         print(f"{counted(list(results.values()))}; sessions of those that are not right: {keep}")
         return 1 if any(self.is_failure(each) for each in results.values()) else 0

@@ -7,8 +7,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, chdir, redirect_stderr, redirect_stdout
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +18,9 @@ import pytest
 
 from capexplorer import cli
 from capexplorer.model.events import Ended, Event, Sample, Target
-from capexplorer.target.ready import answer
 from lab.kit import runs, terminal
 from lab.kit.runs import PROGRAM, ROOT, TIMEOUT_S, MarkedEnvironment, Run, events_in, events_of, session_path, wait_until
+from lab.kit.servers import listening
 from lab.kit.terminal import OnTerminal, modes_left_on
 
 __all__ = (
@@ -94,20 +94,6 @@ def target_states(events: Sequence[Event]) -> list[str]:
     return [each.state for each in events_of(events, Target) if not (each.state == "starting" and each.reason)]
 
 
-@contextmanager
-def actor_service(port: int) -> Iterator[subprocess.Popen[bytes]]:
+def actor_service(port: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """A service that runs without having been started by capexplorer."""
-    program = E2E_FOLDER / "targets" / "actor" / "actor.py"
-    process = subprocess.Popen([sys.executable, str(program), str(port), "serves"], stdout=subprocess.DEVNULL)
-
-    def answers() -> bool:
-        with suppress(OSError):
-            return answer(port, "/health", timeout_s=2.0).status == 200
-        return False
-
-    try:
-        wait_until(answers, "the service answers")
-        yield process
-    finally:
-        process.terminate()
-        process.wait(TIMEOUT_S)
+    return listening([sys.executable, str(E2E_FOLDER / "targets" / "actor" / "actor.py"), str(port), "serves"], port)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from base64 import b64encode
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from kit.servers import http_server
 
 from capexplorer import cli
 from capexplorer.model.events import Header, Sample, Target
@@ -69,60 +66,22 @@ def test_the_screen_waits_for_a_service_and_exits_with_4_if_it_was_never_reachab
     assert [target.state for target in events_of(screen.events(), Target)] == ["failed", *["ready"] * starts_later]
 
 
-@contextmanager
-def service_counting_authorizations() -> Iterator[tuple[int, Counter[str]]]:
-    """(port, number of requests by their Authorization header) of a service in this process."""
-    requests: Counter[str] = Counter()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            requests[self.headers.get("Authorization", "")] += 1
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_address[1], requests
-        server.shutdown()
-
-
-BOTH_CLIENTS = """
-from locust import FastHttpUser, HttpUser, constant, task
-class Fast(FastHttpUser):
-    fixed_count = 1
-    wait_time = constant(0.1)
-    @task
-    def work(self):
-        self.client.get("/work")
-class Requests(HttpUser):
-    fixed_count = 1
-    wait_time = constant(0.1)
-    @task
-    def work(self):
-        self.client.get("/work")
-"""
-
-
 def test_credentials_in_the_url_are_sent_to_the_service_and_not_written_anywhere(tmp_path: Path) -> None:
     """By both clients of Locust. A user name without a password: tests/session/test_redact.py."""
-    locustfile = tmp_path / "both.py"
-    locustfile.write_text(BOTH_CLIENTS)
-    with service_counting_authorizations() as (port, requests):
-        url = f"http://ann:hunter2%2Fxyz%40y@127.0.0.1:{port}"
+    (locustfile := tmp_path / "both.py").write_text("from locust import FastHttpUser, HttpUser, constant, task\n" + "".join(
+        f"class Of{base}({base}):\n    fixed_count, wait_time = 1, constant(0.1)\n"
+        "    @task\n    def work(self):\n        self.client.get('/work')\n"
+        for base in ("FastHttpUser", "HttpUser")
+    ))  # fmt: skip
+    with http_server() as service:
+        url = f"http://ann:hunter2%2Fxyz%40y@127.0.0.1:{service.port}"
         run, code = run_to_end(tmp_path, "-f", str(locustfile), "--host", url, "--headless", "--plan", "2:4s")
     assert code in (0, 4), run.stderr  # on a busy machine four seconds may not settle
-    assert set(requests) == {"Basic " + b64encode(b"ann:hunter2/xyz@y").decode()}
-    assert sum(requests.values()) > 3
+    sent = [request.headers.get("Authorization") for request in service.requests]
+    assert set(sent) == {"Basic " + b64encode(b"ann:hunter2/xyz@y").decode()} and len(sent) > 3
     [header] = events_of(run.events(), Header)
     assert header.clients == ("FastHttpUser", "HttpUser")
-    assert header.target.name == f"127.0.0.1:{port}"
-    assert header.target.url == f"http://***@127.0.0.1:{port}"
+    assert (header.target.name, header.target.url) == (f"127.0.0.1:{service.port}", f"http://***@127.0.0.1:{service.port}")
     log = session_path(run.sessions)
     assert log is not None
     outputs = [run.stdout, run.stderr, log.read_text()]

@@ -36,10 +36,6 @@ def autopilot_levels(screen: Screen) -> int:
     return len([each for each in events_of(screen.events(), LevelOpened) if each.by == "autopilot"])
 
 
-def quit_run(screen: Screen) -> None:
-    screen.quit("y")
-
-
 @pytest.fixture(scope="module")
 def after_plans(tmp_path_factory: pytest.TempPathFactory) -> Screen:
     """A run with a plan that ends with a level, 8 s of its users after it, the autopilot, a plan that ends with a ramp, and the
@@ -55,7 +51,7 @@ def after_plans(tmp_path_factory: pytest.TempPathFactory) -> Screen:
         start_plan(screen, "ramp to 4 3s")
         screen.wait_for_text(*PLAN_ENDED_TEXTS)
         start_autopilot(screen)
-        quit_run(screen)
+        screen.quit()
     return screen
 
 

@@ -37,19 +37,8 @@ def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     [wheel] = distributions.glob("capexplorer-*.whl")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--no-deps",
-        "--no-index",
-        str(wheel),
-    ]
+    options = "install --quiet --no-compile --no-deps --no-index".split()
+    install = [sys.executable, "-m", "pip", "--python", str(python), *options, str(wheel)]
     subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
     _link_dependencies(folder / "venv")
     return folder / "venv" / "bin" / "capexplorer"
