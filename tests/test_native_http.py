@@ -5,37 +5,16 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import httpx
 import pytest
 from fresh_process import run_in_fresh_process
+from kit.servers import tcp_server
 
 from capexplorer import native_http
 
 MOST_BYTES = 10_000
-
-
-@contextmanager
-def serving(answer: Callable[[socket.socket, bytes], None], address: str = "127.0.0.1") -> Iterator[int]:
-    """A server for one connection, which `answer` receives with the request. Yields the port."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.create_server((address, 0), family=family) as server:
-        server.settimeout(30)
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.settimeout(30)
-                answer(connection, connection.recv(4096))
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield server.getsockname()[1]
-        finally:
-            thread.join()
 
 
 def sending(response: bytes) -> Callable[[socket.socket, bytes], None]:
@@ -55,7 +34,7 @@ def test_the_request_accepts_no_compression_and_closes_the_connection() -> None:
         requests.append(request)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
-    with serving(answer) as port:
+    with tcp_server(answer) as port:
         assert fetched(f"http://127.0.0.1:{port}/path?x=1") == b"ok"
     head, *fields = requests[0].decode().strip().split("\r\n")
     headers = dict(field.lower().split(": ") for field in fields)
@@ -66,25 +45,25 @@ def test_the_request_accepts_no_compression_and_closes_the_connection() -> None:
 
 
 def test_the_chunks_of_a_body_are_joined() -> None:
-    with serving(sending(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n3\r\npth\r\n0\r\n\r\n")) as port:
+    with tcp_server(sending(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n3\r\npth\r\n0\r\n\r\n")) as port:
         assert fetched(f"http://127.0.0.1:{port}/") == b"depth"
 
 
 def test_an_ipv6_address_can_be_requested() -> None:
-    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nsix"), "::1") as port:
+    with tcp_server(sending(b"HTTP/1.1 200 OK\r\n\r\nsix"), address="::1") as port:
         assert fetched(f"http://[::1]:{port}/") == b"six"
 
 
 def test_a_compressed_body_is_not_decompressed() -> None:
     compressed = gzip.compress(b"0" * 1_000_000)
-    with serving(sending(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + compressed)) as port:
+    with tcp_server(sending(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + compressed)) as port:
         assert fetched(f"http://127.0.0.1:{port}/") == compressed
 
 
 @pytest.mark.parametrize("location", [b"/elsewhere", b"http://192.0.2.1/", b"http://host:port/", b"\x01"])
 def test_a_redirect_is_returned_and_not_followed(location: bytes) -> None:
     with (
-        serving(sending(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n")) as port,
+        tcp_server(sending(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location + b"\r\n\r\n")) as port,
         native_http.get(f"http://127.0.0.1:{port}/", timeout_s=30, most_bytes=MOST_BYTES) as response,
     ):
         assert response.status_code == 302
@@ -93,7 +72,7 @@ def test_a_redirect_is_returned_and_not_followed(location: bytes) -> None:
 def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\ndirect")) as port:
+    with tcp_server(sending(b"HTTP/1.1 200 OK\r\n\r\ndirect")) as port:
         assert fetched(f"http://127.0.0.1:{port}/") == b"direct"
 
 
@@ -111,7 +90,7 @@ def test_a_response_without_end_is_an_error_at_the_limit_of_bytes(part: bytes) -
         except OSError:
             return
 
-    with serving(answer) as port, pytest.raises(httpx.RemoteProtocolError, match="too long"):
+    with tcp_server(answer) as port, pytest.raises(httpx.RemoteProtocolError, match="too long"):
         fetched(f"http://127.0.0.1:{port}/")
 
 
@@ -127,7 +106,7 @@ def test_a_response_that_arrives_too_slowly_is_a_timeout_error(begin: bytes) -> 
             except OSError:
                 return
 
-    with serving(send_slowly) as port:
+    with tcp_server(send_slowly) as port:
         with pytest.raises(TimeoutError):
             fetched(f"http://127.0.0.1:{port}/", timeout_s=0.3)
         client_has_closed.set()
@@ -145,7 +124,7 @@ def test_a_host_name_is_refused_without_a_look_up() -> None:
 
 
 def test_a_request_of_a_native_thread_starts_no_gevent_hub_in_a_patched_process() -> None:
-    with serving(sending(b"HTTP/1.1 200 OK\r\n\r\nnative")) as port:
+    with tcp_server(sending(b"HTTP/1.1 200 OK\r\n\r\nnative")) as port:
         run_in_fresh_process(
             "from capexplorer.load import native; native.patch()\n"
             "from _queue import SimpleQueue\n"

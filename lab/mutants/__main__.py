@@ -159,7 +159,7 @@ class Mutating:
                         Path(file.name).write_text(self.failed[0])
                         return
 
-            status = _forked(run_until_one_fails, cpu_s=3.0 + 4.0 * tests_s, wall_s=60.0 + 20.0 * tests_s)
+            status = _forked(run_until_one_fails, cpu_s=3.0 + 4.0 * tests_s, wall_s=30.0 + 20.0 * tests_s)
             name = Path(file.name).read_text()
             return name or (None if status == 0 else f"ended with {status}")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from kit.scenario import HEADER
+from kit.scenario import HEADER, Scenario, header
 
-from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelClosed, LevelOpened, Sample, Target
+from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelOpened, Sample, Target
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
@@ -68,21 +68,12 @@ def closed_session(
     pacing_s: float | None = None,
 ) -> Timeline:
     """Levels that ran one after the other and were closed, on one target."""
-    facts = msgspec.structs.replace(HEADER.target, url=url)
-    events: list[Event] = [
-        msgspec.structs.replace(HEADER, host=host, target=facts, pacing_s=pacing_s),
-        Target(t_s=0.5, state="ready", pid=7, program=program),
-    ]
-    t_s = 1.0
-    for index, load in enumerate(loads):
-        figures = load.level()
-        ended_s = t_s + load.seconds + 3
-        events += [
-            LevelOpened(t_s=t_s, index=index, users=load.users, spawn_rate=1.0, by="plan"),
-            LevelClosed(t_s=ended_s, index=index, users=load.users, started_s=t_s, settled_s=t_s + 3, figures=figures),
-        ]
-        t_s = ended_s
-    return Timeline(events)
+    scenario = Scenario(msgspec.structs.replace(header(target={"url": url}, pacing_s=pacing_s), host=host))
+    scenario.ready(t_s=0.5, program=program)
+    scenario.t_s = 1.0
+    for load in loads:
+        scenario.measured(load.users, load.level(), lasts_s=load.seconds + 3, settled_s=scenario.t_s + 3)
+    return scenario.timeline
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
+from kit.scenario import Scenario
 from wording.judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
@@ -34,7 +36,7 @@ from capexplorer.model.conclusions import (
     Told,
     UsersNotWarm,
 )
-from capexplorer.model.events import EndpointTick, Event, LevelClosed, LevelOpened, PartState, Sample, Verdict
+from capexplorer.model.events import Event, LevelClosed, PartState, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
@@ -56,14 +58,8 @@ DEGRADES = msgspec.structs.replace(
     first_endpoint=EndpointDegradation(method="GET", name="/search", users=47, column="latency", before=12.0, after=480.0),
 )
 CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
-TOO_NEW = [
-    LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
-    LevelClosed(t_s=20.0, index=0, users=5, started_s=0.0, figures=LevelFigures(settled=False, warm_ratio=0.4)),
-]
-TOO_SHORT = [
-    LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan"),
-    LevelClosed(t_s=5.0, index=0, users=5, started_s=0.0, settling_s=8.0, figures=LevelFigures(settled=False, warm_ratio=1.0)),
-]
+TOO_NEW = Scenario(None).measured(5, LevelFigures(settled=False, warm_ratio=0.4), lasts_s=20.0).events
+TOO_SHORT = Scenario(None).measured(5, LevelFigures(settled=False, warm_ratio=1.0), lasts_s=5.0, settling_s=8.0).events
 RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
 NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
 
@@ -75,17 +71,10 @@ POOL = mark("lock_or_pool_limit")
 
 def stalled_session() -> list[Event]:
     """A level of 20 users at 50/s that replies to nothing from 10 to 12 s."""
-    events: list[Event] = [LevelOpened(t_s=0.0, index=0, users=20, spawn_rate=1.0, by="user")]
-    for second in range(20):
-        requests, longest_ms = (0, None) if second in (10, 11) else (50, 2400.0 if second == 12 else 90.0)
-        endpoints = (EndpointTick(name="/a", requests=requests, latency_sum_ms=3000.0),) if requests else ()
-        events.append(
-            Sample(
-                t_s=second + 1.0, duration_s=1.0, level=0, users=20, wanted=20, phase="settled", settled=True,
-                endpoints=endpoints, work=float(requests), max_ms=longest_ms,
-            )
-        )  # fmt: skip
-    return events
+    replies: list[dict[str, Any]] = [{"rps": 50, "max_ms": 90.0} for _ in range(20)]
+    replies[10] = replies[11] = {"rps": 0, "endpoints": ()}
+    replies[12] = {"rps": 50, "max_ms": 2400.0}
+    return Scenario(None, at_s=0.0).level(20, replies, latency_ms=60.0, is_closed=False).events
 
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {

@@ -7,11 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
+from kit.servers import Reply, Request, http_server
 
 from capexplorer import cli, profile
 from capexplorer.load.guard import HostGuard
@@ -257,49 +256,19 @@ def test_at_the_end_of_its_input_init_ends_without_a_profile(monkeypatch: pytest
 def refusing() -> Iterator[str]:
     """A service that takes orders of an item, and nothing else."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def answer(request: Request) -> Reply:
+        if request.method == "POST":
+            return Reply(201 if request.body and "item" in json.loads(request.body) else 422, b"")
+        return Reply(401 if request.method == "GET" else 405, b"")
 
-        def do_GET(self) -> None:
-            self.answer(401)
-
-        def do_DELETE(self) -> None:
-            self.answer(405)
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            self.answer(201 if body and "item" in json.loads(body) else 422)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        (thread := Thread(target=server.serve_forever)).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with http_server(answer) as server:
+        yield server.url
 
 
 @pytest.fixture
 def redirecting() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(302)
-            self.send_header("Location", "http://192.0.2.1/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        (thread := Thread(target=server.serve_forever)).start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with http_server(lambda request: Reply(302, b"", {"Location": "http://192.0.2.1/"})) as server:
+        yield server.url.replace("127.0.0.1", "localhost")
 
 
 def test_a_single_request_is_sent_only_to_hosts_that_the_guard_allows(redirecting: str) -> None:

@@ -158,9 +158,9 @@ class Scenario:
         settled_s: float | None = None,
         **more: Any,
     ) -> Self:
-        """A level without seconds, closed with these figures. `more`: fields of LevelOpened, and `endpoints`, `bins` or `void` of
-        LevelClosed."""
-        closing = {name: more.pop(name) for name in ("endpoints", "bins", "void") if name in more}
+        """A level without seconds, closed with these figures. `more`: fields of LevelOpened, and `endpoints`, `bins`, `void`,
+        `settling_s` of LevelClosed."""
+        closing = {name: more.pop(name) for name in ("endpoints", "bins", "settling_s", "void") if name in more}
         self.open(users, **more)
         opened = self.timeline.levels[-1].opened
         closed = LevelClosed(

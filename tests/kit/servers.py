@@ -87,20 +87,28 @@ def http_server(answer: Callable[[Request], Reply] = lambda request: Reply()) ->
 
 
 @contextmanager
-def tcp_server(serve: Callable[[socket.socket], object] | None = None, *, backlog: int | None = None) -> Iterator[int]:
-    """The port of a listener on loopback. `serve`: what a thread does with each connection, one after the other, which it then
-    closes; None: nobody accepts."""
-    with socket.create_server(("127.0.0.1", 0), backlog=backlog) as listener:
-        if serve is not None:
-            threading.Thread(target=_accept, args=(listener, serve), daemon=True).start()
-        yield listener.getsockname()[1]
-        with suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
+def tcp_server(
+    respond: Callable[[socket.socket, bytes], object] | None = None, *, address: str = "127.0.0.1", backlog: int | None = None
+) -> Iterator[int]:
+    """The port of a listener. A thread accepts one connection after the other, reads what a client sent first, calls
+    `respond`, and closes the connection; without `respond` nobody accepts."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family, backlog=backlog) as listener:
+        thread = threading.Thread(target=_accept, args=(listener, respond))
+        if respond is not None:
+            thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            if respond is not None:
+                thread.join()
 
 
-def _accept(listener: socket.socket, serve: Callable[[socket.socket], object]) -> None:
+def _accept(listener: socket.socket, respond: Callable[[socket.socket, bytes], object]) -> None:
     with suppress(OSError):
         while True:
             connection, _ = listener.accept()
             with connection, suppress(OSError):
-                serve(connection)
+                respond(connection, connection.recv(65_536))

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.servers import Reply, Request, http_server, tcp_server
 
 from capexplorer.model import outside
 from capexplorer.read.metrics import AppProbe, metrics
@@ -25,24 +25,10 @@ def json_response(body: bytes) -> bytes:
 
 
 @contextmanager
-def serving_once(respond: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server that accepts one connection, reads the request and calls `respond`; gives its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(5)
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.settimeout(5)
-                connection.recv(4096)
-                respond(connection)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.getsockname()[1]}/metrics?x=1"
-        finally:
-            thread.join()
+def serving(respond: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The URL of a server that calls `respond` for each request."""
+    with tcp_server(lambda connection, _: respond(connection)) as port:
+        yield f"http://127.0.0.1:{port}/metrics?x=1"
 
 
 @pytest.mark.parametrize(
@@ -84,20 +70,14 @@ def test_a_number_beyond_64_bits_is_left_out_and_named(body: str, refused: str) 
 def test_names_that_change_with_each_page_are_bounded_and_those_that_came_first_are_kept() -> None:
     pages = count()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - http.server's name
-            page = next(pages)
-            body = json.dumps({"kept": page, **{f"k{page}_{index}": 1 for index in range(400)}})
-            self.wfile.write(json_response(body.encode()))
+    def answer(_: Request) -> Reply:
+        page = next(pages)
+        body = json.dumps({"kept": page, **{f"k{page}_{index}": 1 for index in range(400)}})
+        return Reply(200, body.encode(), {"Content-Type": "application/json"})
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever).start()
-        probe = AppProbe(f"http://127.0.0.1:{server.server_port}/")
+    with http_server(answer) as server:
+        probe = AppProbe(server.url)
         read = [probe.read() for _ in range(3)]
-        server.shutdown()
     assert [len(each or {}) for each in read] == [401, 100, 1]
     assert read[-1] == {"kept": 2.0}
     assert len(probe.unusable) == 400
@@ -122,7 +102,7 @@ def test_whatever_a_page_says_its_metrics_can_be_recorded(body: str) -> None:
 
 
 def test_metrics_are_read_over_http() -> None:
-    with serving_once(lambda connection: connection.sendall(json_response(b'{"depth": 3}'))) as url:
+    with serving(lambda connection: connection.sendall(json_response(b'{"depth": 3}'))) as url:
         assert AppProbe(url).read() == {"depth": 3.0}
 
 
@@ -132,7 +112,7 @@ def test_a_response_without_content_length_is_read_to_its_end() -> None:
             connection.sendall(piece)
             time.sleep(0.02)  # so that each piece arrives alone
 
-    with serving_once(send_in_pieces) as url:
+    with serving(send_in_pieces) as url:
         assert AppProbe(url).read() == {"depth": 3.0}
 
 
@@ -144,7 +124,7 @@ def test_a_response_with_content_length_is_read_while_the_connection_stays_open(
         connection.sendall(json_response(b'{"depth": 3}'))
         server_saw.append(read_returned.wait(5))
 
-    with serving_once(keep_open) as url:
+    with serving(keep_open) as url:
         assert AppProbe(url).read() == {"depth": 3.0}
         read_returned.set()
     assert server_saw == [True], "the probe waited until the server closed the connection"
@@ -163,7 +143,7 @@ def test_a_response_with_content_length_is_read_while_the_connection_stays_open(
     ],
 )
 def test_a_failed_or_malformed_response_gives_none(response: bytes) -> None:
-    with serving_once(lambda connection: connection.sendall(response)) as url:
+    with serving(lambda connection: connection.sendall(response)) as url:
         assert AppProbe(url).read() is None
 
 
@@ -174,7 +154,7 @@ def test_a_target_that_sends_nothing_gives_none_after_the_timeout() -> None:
     def send_nothing(_: socket.socket) -> None:
         server_saw.append(read_returned.wait(5))
 
-    with serving_once(send_nothing) as url:
+    with serving(send_nothing) as url:
         assert AppProbe(url).read() is None
         read_returned.set()
     assert server_saw == [True], "the probe waited until the server closed the connection"
@@ -192,7 +172,7 @@ def test_a_target_that_sends_byte_by_byte_gives_none_after_the_timeout() -> None
             with suppress(OSError):  # the probe may have closed the connection
                 connection.sendall(b"H")
 
-    with serving_once(send_slowly) as url:
+    with serving(send_slowly) as url:
         assert AppProbe(url).read() is None
         read_returned.set()
     assert server_saw == [True], "the probe waited until the server had sent everything"

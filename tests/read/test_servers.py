@@ -18,6 +18,7 @@ import httpx
 import msgspec
 import pytest
 import redis
+from kit.servers import tcp_server
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
@@ -38,6 +39,7 @@ from capexplorer.read.servers import (
     servers_of,
     sums,
 )
+from lab.kit.servers import free_port
 
 STUB_STATUS = """Active connections: 291
 server accepts handled requests
@@ -173,16 +175,8 @@ def test_nginx_that_closes_a_connection_without_a_response_refuses_and_its_count
     """So does nginx when all of its worker_connections are in use."""
     responses = [nginx_response(10, 10), b"", nginx_response(40, 22)]
 
-    def respond(listener: socket.socket) -> None:
-        for each in responses:
-            connection = listener.accept()[0]
-            connection.recv(1 << 12)
-            connection.sendall(each)
-            connection.close()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=respond, args=(listener,), daemon=True).start()
-        server = Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    with tcp_server(lambda connection, _: connection.sendall(responses.pop(0))) as port:
+        server = Nginx(f"http://127.0.0.1:{port}/")
         assert server.read()["refused_readings"] == 0.0
         with pytest.raises(ServerRefused):
             server.read()
@@ -191,10 +185,8 @@ def test_nginx_that_closes_a_connection_without_a_response_refuses_and_its_count
 
 def test_a_server_that_closes_the_first_connection_raises_http_error() -> None:
     """It has never sent a page of stub_status, so it need not be nginx."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
-        with pytest.raises(httpx.HTTPError):
-            Nginx(f"http://127.0.0.1:{listener.getsockname()[1]}/").read()
+    with tcp_server(lambda connection, _: None) as port, pytest.raises(httpx.HTTPError):
+        Nginx(f"http://127.0.0.1:{port}/").read()
 
 
 def endless(connection: socket.socket) -> Iterator[int]:
@@ -225,19 +217,17 @@ def compressed(connection: socket.socket) -> Iterator[int]:
 def test_a_page_is_refused_while_it_arrives(kind: str, send: Callable[[socket.socket], Iterator[int]], why: str) -> None:
     sent: list[int] = []
 
-    def respond(listener: socket.socket) -> None:
-        connection = listener.accept()[0]
-        with connection, suppress(OSError):
-            connection.recv(1 << 12)
+    def respond(connection: socket.socket, _: bytes) -> None:
+        try:
             sent.extend(send(connection))
+        finally:
+            has_responded.set()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        responding = threading.Thread(target=respond, args=(listener,))
-        responding.start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    has_responded = threading.Event()
+    with tcp_server(respond) as port:
         with pytest.raises(ValueError, match=why):
-            reader_of(kind, url).read()
-        responding.join()
+            reader_of(kind, f"http://127.0.0.1:{port}/").read()
+        has_responded.wait()
     assert sum(sent) < 4 * PAGE_BYTES_MOST, "what the buffers of the connection take is sent as well"
 
 
@@ -292,8 +282,7 @@ def test_a_refusal_is_a_reading_with_the_servers_message_until_the_next_answer()
 
 @needs("redis-server")
 def test_redis_at_its_limit_of_clients_reports_rejected_connections_and_refuses_a_new_reader() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
+    port = free_port()
     words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--maxclients", "3", "--save", ""]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
         try:

@@ -7,12 +7,11 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import msgspec
 import pytest
+from kit.servers import Reply, http_server
 
 from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.report.formats import locust_csv
@@ -48,31 +47,11 @@ def csv_files(text: str = "") -> dict[str, bytes]:
     return {name.removeprefix(f"{HEADER.id}_").removesuffix(".csv"): content for name, content in rendered.items()}
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers 200 for /found and 404 for all else."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/found" else 404)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def url() -> Iterator[str]:
-    """A server for the run of Locust."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.daemon_threads = True
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    """A server for the run of Locust: 200 for /found and 404 for all else."""
+    with http_server(lambda request: Reply(200 if request.path == "/found" else 404)) as server:
+        yield server.url
 
 
 @pytest.mark.slow

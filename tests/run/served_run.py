@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, sleep
 
 from tui.fake_controls import FakeControls
 
@@ -16,6 +15,7 @@ from capexplorer.remote.protocol import FROM_RUN_MOST_BYTES, PROTOCOL, Frames, F
 from capexplorer.run.control_server import ControlServer
 from capexplorer.run.sampling import RequestStore
 from capexplorer.run.screens import Screens
+from lab.kit.runs import wait_until
 
 TIMEOUT_S = 60.0
 WELCOME = Welcome(
@@ -59,14 +59,6 @@ class ServedRun:
         connection.connect(str(self.path))
         self.opened.append(connection)
         return connection
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Wait until the condition is true; `what` names it in the message of a timeout."""
-    deadline_s = monotonic() + TIMEOUT_S
-    while not condition():
-        assert monotonic() < deadline_s, f"not within {TIMEOUT_S:.0f} s: {what}"
-        sleep(0.01)
 
 
 def wait_until_screen_shows(screen: RemoteControls, condition: Callable[[], object], what: str) -> None:

@@ -8,8 +8,9 @@ from capexplorer.model.load import Users
 from capexplorer.remote import run_sockets
 from capexplorer.remote.attached import RemoteRequests
 from capexplorer.remote.protocol import FromRun, Over
+from lab.kit.runs import wait_until
 
-from .served_run import TIMEOUT_S, ServedRun, wait_until, wait_until_screen_shows
+from .served_run import TIMEOUT_S, ServedRun, wait_until_screen_shows
 
 
 def test_the_socket_is_private_and_is_found_by_the_id_of_its_session(served_run: ServedRun) -> None:

@@ -27,8 +27,9 @@ from capexplorer.remote.protocol import PROTOCOL, Hello, Refused, encode, frame
 from capexplorer.run import control_server
 from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.screens import Screens
+from lab.kit.runs import wait_until
 
-from .served_run import TIMEOUT_S, WELCOME, ServedRun, messages_until_closed, shows_users, wait_until, wait_until_screen_shows
+from .served_run import TIMEOUT_S, WELCOME, ServedRun, messages_until_closed, shows_users, wait_until_screen_shows
 
 
 @contextmanager

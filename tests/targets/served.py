@@ -6,9 +6,8 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
 
 import httpx
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from capexplorer.model.controls import Param
 from capexplorer.target.place import free_port
 from capexplorer.target.spec import load_spec
+from lab.kit.runs import wait_until
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 TIMEOUT_S = 120.0
@@ -32,7 +32,7 @@ def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
     process = subprocess.Popen(spec.command_line(resolved, port), cwd=spec.folder, env=environment, start_new_session=True)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
-            _wait_until_ready(client, spec.ready.path, process)
+            wait_until(lambda: _is_ready(client, spec.ready.path, process), "a target that is ready")
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
@@ -44,13 +44,8 @@ def served(name: str, scratch: Path, **params: Param) -> Iterator[httpx.Client]:
             raise
 
 
-def _wait_until_ready(client: httpx.Client, path: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = monotonic() + TIMEOUT_S
-    while monotonic() < deadline:
-        assert process.poll() is None, f"ended with {process.returncode} before it was ready"
-        try:
-            if client.get(path).is_success:
-                return
-        except httpx.TransportError:
-            sleep(0.05)
-    raise AssertionError(f"not ready within {TIMEOUT_S:g} s")
+def _is_ready(client: httpx.Client, path: str, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, f"ended with {process.returncode} before it was ready"
+    with suppress(httpx.TransportError):
+        return client.get(path).is_success
+    return False

@@ -6,14 +6,14 @@ import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 
 import httpx
 import pytest
 
 from capexplorer.read.ports import listening_pid
+from lab.kit.runs import wait_until
 
-from .served import TIMEOUT_S, served
+from .served import served
 
 SUBMISSIONS = "/tasks/submissions"
 QUICK = {"fetch_ms": 1, "factorial_n": 10}
@@ -38,10 +38,7 @@ def status(queue: httpx.Client, task: str) -> str:
 
 
 def wait_for(queue: httpx.Client, task: str, wanted: str) -> None:
-    deadline = monotonic() + TIMEOUT_S
-    while status(queue, task) != wanted:
-        assert monotonic() < deadline, f"{task} is {status(queue, task)}, not {wanted}"
-        sleep(0.02)
+    wait_until(lambda: status(queue, task) == wanted, f"{task} is {wanted}", pause_s=0.02)
 
 
 def metrics(queue: httpx.Client) -> dict[str, int]:

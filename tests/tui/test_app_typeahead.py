@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 
 from capexplorer.model.controls import AddNote, RestartTarget, StepTo
 from capexplorer.model.load import Users
@@ -22,6 +19,7 @@ from capexplorer.tui.feed import LiveFeed
 from .fake_controls import FakeControls
 from .fake_source import FakeSource
 from .session_events import session
+from .waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -35,12 +33,6 @@ def burst(app: ExplorerApp, *keys: str) -> None:
     """Post all keys at once, before the app handles the first."""
     for key in keys:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], bool]) -> None:
-    """Wait for a condition; the timeout of the suite bounds the wait."""
-    while not condition():
-        await pilot.pause(0.02)
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

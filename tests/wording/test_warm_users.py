@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer import wording
-from capexplorer.model.events import Event, LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
 
 
 def unsettled(*levels: tuple[int, float | None]) -> Timeline:
     """A session whose levels of (users, share of warm users) ended before they had settled."""
-    events: list[Event] = []
-    for index, (users, warm) in enumerate(levels):
-        figures = LevelFigures(settled=False, warm_ratio=warm)
-        events += [
-            LevelOpened(t_s=20.0 * index, index=index, users=users, spawn_rate=1.0, by="plan"),
-            LevelClosed(t_s=20.0 * index + 20, index=index, users=users, started_s=20.0 * index, figures=figures),
-        ]
-    return Timeline(events)
+    scenario = Scenario()
+    for users, warm in levels:
+        scenario.measured(users, LevelFigures(settled=False, warm_ratio=warm), lasts_s=20.0)
+    return scenario.timeline
 
 
 @pytest.mark.parametrize(
@@ -41,21 +37,16 @@ def test_the_verdict_of_levels_that_did_not_settle_with_warm_users_names_no_reas
 
 
 def test_a_level_that_ended_in_the_second_after_settling_was_too_short_and_lacked_no_users() -> None:
-    opened = LevelOpened(t_s=0.0, index=0, users=2, spawn_rate=1.0, by="plan")
-    closed = LevelClosed(
-        t_s=3.0, index=0, users=2, started_s=0.0, settling_s=2.003, figures=LevelFigures(settled=False, warm_ratio=1.0)
-    )
-    assert wording.verdict(Timeline([opened, closed])) == (
+    figures = LevelFigures(settled=False, warm_ratio=1.0)
+    assert wording.verdict(Scenario().measured(2, figures, lasts_s=3.0, settling_s=2.003).timeline) == (
         "The capacity is unknown: 1 level (2 users) ended after 3 s, before a whole second had followed the 2 s in which users "
         "settle, so hold each level for longer."
     )
 
 
 def test_the_verdict_of_levels_that_were_too_short_says_how_long_their_users_take_to_settle() -> None:
-    opened = LevelOpened(t_s=0.0, index=0, users=5, spawn_rate=1.0, by="plan")
     figures = LevelFigures(settled=False, warm_ratio=1.0)
-    closed = LevelClosed(t_s=8.0, index=0, users=5, started_s=0.0, settling_s=9.2, figures=figures)
-    assert wording.verdict(Timeline([opened, closed])) == (
+    assert wording.verdict(Scenario().measured(5, figures, lasts_s=8.0, settling_s=9.2).timeline) == (
         "The capacity is unknown: 1 level (5 users) ended after 8 s, before they could settle: two cycles of the users take 9 s, "
         "so hold each level for longer."
     )

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kit.scenario import Scenario
+
 from capexplorer.analysis.epoch.epoch import outgrown_levels
-from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import Level
 
 
 def _levels(*levels: tuple[int, float]) -> Sequence[Level]:
     """One closed level for each (workers, cores that the busiest load thread used)."""
-    found = []
-    for index, (workers, cpu) in enumerate(levels):
-        level = Level(LevelOpened(t_s=float(index), index=index, users=10, spawn_rate=1.0, by="user", workers=workers), index)
+    scenario = Scenario()
+    for workers, cpu in levels:
         figures = LevelFigures(settled=True, settled_seconds=10.0, requests=100, generator_cpu_ratio=cpu)
-        level.close(LevelClosed(t_s=index + 1.0, index=index, users=10, started_s=float(index), figures=figures))
-        found.append(level)
-    return found
+        scenario.measured(10, figures, workers=workers)
+    return scenario.timeline.levels
 
 
 def test_a_level_that_saturated_fewer_workers_than_a_later_one_has_is_left_out() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.measured_rates import backlog_above
-from capexplorer.model.events import LevelClosed, LevelOpened
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import Level
 from capexplorer.model.load import OfferedFigures
@@ -13,11 +13,8 @@ from capexplorer.model.load import OfferedFigures
 
 def level(offered_per_s: float, in_flight_mean: float, *, settled: bool = True, ramp: bool = False) -> Level:
     offered = OfferedFigures(offered_per_s=offered_per_s, in_flight_mean=in_flight_mean) if settled else None
-    opened = LevelOpened(t_s=0.0, index=0, users=0, spawn_rate=1.0, by="user", offered_per_s=offered_per_s, ramp=ramp)
-    found = Level(opened, 0)
     figures = LevelFigures(settled=settled, offered=offered)
-    found.close(LevelClosed(t_s=9.0, index=0, users=0, offered_per_s=offered_per_s, started_s=0.0, figures=figures))
-    return found
+    return Scenario().measured(figures=figures, offered_per_s=offered_per_s, ramp=ramp).timeline.levels[0]
 
 
 CLIMB = [level(20, 1.0), level(40, 2.0), level(60, 6.0), level(120, 600.0)]
