@@ -63,44 +63,45 @@ def cores_of_others(busy: float | None, ours: Sequence[float | None]) -> float |
     return max(0.0, busy - sum(known)) if busy is not None and len(known) == len(ours) else None
 
 
+class NamesOfOthers:
+    """The names of those that use the most CPU, while others use much. Snapshots that are due are taken by the caller."""
+
+    def __init__(self) -> None:
+        self.processes: dict[str, float] = {}
+        """Cores by name."""
+        self._last: Snapshot | None = None
+
+    def are_due(self, others: float | None, now_s: float, every_s: float = NAMES_EVERY_S) -> bool:
+        """Whether a snapshot is due, by the CPU use of others in cores. `now_s`: seconds since boot."""
+        if others is None or others < NAMED_FROM_CORES:
+            self._last, self.processes = None, {}
+            return False
+        return self._last is None or now_s - self._last.at_s >= every_s
+
+    def add(self, now: Snapshot, ours: set[int]) -> None:
+        """Name those that used the most since the snapshot before. `ours`: pids that, with their descendants, are no others."""
+        if self._last is not None:
+            self.processes = busiest(self._last, now, ours)
+        self._last = now
+
+
 class NeighboursProbe:
     """Reads one NeighboursReading per tick."""
 
     def __init__(self) -> None:
-        self._last: Snapshot | None = None
-        self._since_s = NAMES_EVERY_S
+        self._names = NamesOfOthers()
         self._every_s = NAMES_EVERY_S
-        self._processes: dict[str, float] = {}
 
-    def read(
-        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]
-    ) -> NeighboursReading:
-        """`busy`: cores that the host used over the last `elapsed_s`; `ours`: those of generator, target and watched
-        parts; `pids`: the first process of the target, and of each part."""
+    def read(self, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]) -> NeighboursReading:
+        """`busy`: cores that the host used; `ours`: those of generator, target and watched parts; `pids`: the first process of
+        the target, and of each part."""
         others = cores_of_others(busy, ours)
-        if others is None:
-            return NeighboursReading()
-        self._since_s += elapsed_s
-        if others < NAMED_FROM_CORES:
-            self._last, self._processes = None, {}
-        elif self._last is None or self._since_s >= self._every_s:
-            self._read_names(pids)
-        return NeighboursReading(cpu_ratio=others, processes=dict(self._processes))
-
-    def _read_names(self, pids: Sequence[int | None]) -> None:
-        """Read all processes, and name those that used the most CPU since the previous reading."""
-        began_ns = time.thread_time_ns()
-        now, before = snapshot(), self._last
-        if now is None:
-            return
-        if before is not None:
-            ours = {pid for pid in (os.getpid(), *pids) if pid is not None}
-            self._processes = busiest(before, now, ours)
-        self._last, self._since_s = now, 0.0
-        self._every_s = max(NAMES_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST_CORES)
-
-    def close(self) -> None:
-        """Nothing is kept open between two readings."""
+        if self._names.are_due(others, time.clock_gettime(time.CLOCK_BOOTTIME), self._every_s):
+            began_ns = time.thread_time_ns()
+            if (now := snapshot()) is not None:
+                self._names.add(now, {pid for pid in (os.getpid(), *pids) if pid is not None})
+                self._every_s = max(NAMES_EVERY_S, (time.thread_time_ns() - began_ns) / 1e9 / COST_MOST_CORES)
+        return NeighboursReading(cpu_ratio=others, processes=dict(self._names.processes))
 
 
 def snapshot() -> Snapshot | None:

@@ -22,7 +22,7 @@ from . import cgroup, procfs, sockdiag
 from .machine import FILES as HOST_FILES
 from .machine import HostProbe, cpu_model
 from .messages import RawReading
-from .neighbours import NAMED_FROM_CORES, NAMES_EVERY_S, Snapshot, busiest, cores_of_others
+from .neighbours import NamesOfOthers, Snapshot, cores_of_others
 from .processes import ProcessNow, TreeNow, TreeSums
 
 # -- remote files --------------------------------------------------------------------------------------------------------------
@@ -185,9 +185,7 @@ class PartProbe:
         self._facts_requested = False
         self._groups = ""
         self._before: RawReading | None = None
-        self._others: dict[str, float] = {}
-        self._snapshot: Snapshot | None = None
-        self._wants_all = False
+        self._names, self._wants_all = NamesOfOthers(), False
 
     def request(self, reader: str | None) -> bytes:
         """The line that requests the next raw reading of a `python` or `shell` reader."""
@@ -279,15 +277,9 @@ class PartProbe:
         """CPU of other processes of that machine; their names while they use much."""
         if raw.all:
             found = {int(text.partition(" ")[0]): each for text in raw.all if (each := stat_in(text)) is not None}
-            now = Snapshot.of(raw.boot, found)
-            if self._snapshot is not None:
-                self._others = busiest(self._snapshot, now, {raw.pid, *raw.pids})
-            self._snapshot = now
-        if others is None or others < NAMED_FROM_CORES:
-            self._others, self._snapshot = {}, None
-        is_due = self._snapshot is None or raw.boot - self._snapshot.at_s >= NAMES_EVERY_S
-        self._wants_all = others is not None and others >= NAMED_FROM_CORES and is_due
-        return NeighboursReading(cpu_ratio=others, processes=dict(self._others))
+            self._names.add(Snapshot.of(raw.boot, found), {raw.pid, *raw.pids})
+        self._wants_all = self._names.are_due(others, raw.boot)
+        return NeighboursReading(cpu_ratio=others, processes=dict(self._names.processes))
 
     def _is_block_device(self, name: str) -> bool:
         return name in (self._facts_text.get(BLOCK_DEVICES) or "").split()

@@ -42,7 +42,12 @@ def _cpu_ns(process: Any) -> int | None:
     return None if times is None else round((times.user + times.system) * 1e9)
 
 
-class GeneratorProbe:
+class _NothingOpen:
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class GeneratorProbe(_NothingOpen):
     """This process as a whole: no threads."""
 
     def __init__(self, load_tid: int | None, screen_tid: int | None, pump_tid: int | None) -> None:
@@ -63,11 +68,8 @@ class GeneratorProbe:
             loop_lag_max_ms=lag_max,
         )
 
-    def close(self) -> None:
-        """Nothing to close."""
 
-
-class TargetProbe:
+class TargetProbe(_NothingOpen):
     """A target and its descendants. CPU time of children that end is lost."""
 
     def __init__(self, pid: int, port: int | None = None) -> None:
@@ -107,9 +109,6 @@ class TargetProbe:
         grown = [growth for process in tree if (growth := self._growth(process, _cpu_ns(process))) is not None]
         return per_second(sum(grown), elapsed_s, 1e9) if grown else None
 
-    def close(self) -> None:
-        """Nothing to close."""
-
 
 def _rss_bytes(process: Any) -> int | None:
     memory = _or_none(process.memory_info)
@@ -122,7 +121,7 @@ def _disk_free_bytes(process: Any) -> int | None:
     return _or_none(lambda: int(psutil.disk_usage(cwd).free)) if cwd else None
 
 
-class HostProbe:
+class HostProbe(_NothingOpen):
     """The machine."""
 
     def __init__(self) -> None:
@@ -150,35 +149,24 @@ class HostProbe:
         total = self._growth("total", round(sum(times) * 1e6))
         return None if idle is None or not total or cpus is None else max(0.0, (1 - idle / total) * cpus)
 
-    def close(self) -> None:
-        """Nothing to close."""
-
 
 class NeighboursProbe:
     """Other processes together; their names are not looked up here."""
 
-    def read(
-        self, elapsed_s: float, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]
-    ) -> NeighboursReading:
+    def read(self, busy: float | None, ours: Sequence[float | None], pids: Sequence[int | None]) -> NeighboursReading:
         """The host's busy cores minus `ours`."""
         return NeighboursReading(cpu_ratio=cores_of_others(busy, ours))
 
-    def close(self) -> None:
-        """Nothing to close."""
 
-
-class PortsProbe:
+class PortsProbe(_NothingOpen):
     """Not measured here: the ephemeral range has no portable source, and psutil's connections need root on macOS."""
 
     def read(self, elapsed_s: float, dump_now: bool = False) -> PortsReading:
         """Nothing."""
         return PortsReading()
 
-    def close(self) -> None:
-        """Nothing to close."""
 
-
-class TcpProbe:
+class TcpProbe(_NothingOpen):
     """Not measured here."""
 
     def watch(self, pid: int | None, port: int | None = None) -> None:
@@ -191,6 +179,3 @@ class TcpProbe:
     def listen_queue(self, port: int) -> tuple[int, int | None] | None:
         """Nothing."""
         return None
-
-    def close(self) -> None:
-        """Nothing to close."""

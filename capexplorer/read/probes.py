@@ -104,7 +104,7 @@ class Probes:
             host=host,
             neighbours=self._of(
                 "other processes",
-                lambda: self._neighbours.read(elapsed_s, host.cpu_ratio, ours, own),
+                lambda: self._neighbours.read(host.cpu_ratio, ours, own),
                 NeighboursReading(),
             ),
             tcp=self._of("tcp", lambda: self._tcp.read(elapsed_s), TcpReading()),
@@ -153,7 +153,7 @@ class Probes:
     def close(self) -> None:
         """Close all files and sockets. Must not be called while `read` runs."""
         self._switch_target()
-        for each in (self._generator, self._host, self._neighbours, self._ports, self._tcp, self._watched):
+        for each in (self._generator, self._host, self._ports, self._tcp, self._watched):
             each.close()
 
 

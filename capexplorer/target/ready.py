@@ -44,7 +44,6 @@ def wait_until_built(supervisor: Supervisor, run: int, spec: TargetSpec, *, slee
         raise TargetError(f"{spec.name}: the build failed ({ended.how_it_ended()}){last}", ended.output)
 
 
-_INTERVAL_S = 0.05
 _START_TIMEOUT_S = 30.0
 """Far longer than the grace period of the previous run: reached only when a process cannot be killed (uninterruptible wait)."""
 

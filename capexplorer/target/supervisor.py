@@ -75,64 +75,8 @@ class Exited(msgspec.Struct, frozen=True, tag_field="type", tag="exited"):
 Report = Started | Output | Exited
 
 
-# -- reported runs -------------------------------------------------------------------------------------------------------------
-# What the supervisor's reports say about its runs. Reports are added in one thread, and the state is read in any.
-#
-# Takes no locks: each value that is published is replaced as a whole.
-
-
 KEPT_LINES = 50
 """Last lines of output that are kept for error messages."""
-
-
-class ReportedRuns:
-    """The runs of the target, and those of auxiliary processes, whose reports go to callbacks."""
-
-    def __init__(self) -> None:
-        self.started: Started | None = None
-        """The running target's first process; None if no target runs."""
-        self.output: tuple[str, ...] = ()
-        """The last lines of the target's current or last run."""
-        self._exits: dict[int, Exited] = {}
-        self._auxiliary: dict[int, Callable[[Report], None]] = {}
-        """Callbacks for reports on auxiliary processes, by run."""
-
-    def add_auxiliary(self, run: int, on_report: Callable[[Report], None]) -> None:
-        """Give all reports on this run to `on_report` alone, until it has exited."""
-        self._auxiliary[run] = on_report
-
-    @property
-    def auxiliary(self) -> tuple[int, ...]:
-        """The auxiliary runs that have not exited."""
-        return tuple(self._auxiliary)
-
-    def exited(self, run: int) -> Exited | None:
-        """How a run of the target ended; None while it has not."""
-        return self._exits.get(run)
-
-    def dispatch(self, report: Report, on_report: Callable[[Report], None]) -> None:
-        """Add a report on a run of any process; `on_report` gets those on the target."""
-        on_auxiliary_report = self._auxiliary.get(report.run)
-        if on_auxiliary_report is None:
-            return on_report(self.keep(report))
-        if isinstance(report, Exited):
-            del self._auxiliary[report.run]
-        on_auxiliary_report(report)
-
-    def keep(self, report: Report) -> Report:
-        """Add a report on the target. Returns it, with the last output if the run exited."""
-        match report:
-            case Started():
-                self.started, self.output = report, ()
-            case Output():
-                self.output = (*self.output, *report.lines)[-KEPT_LINES:]
-            case Exited():
-                if self.started and self.started.run == report.run:
-                    report = msgspec.structs.replace(report, output=self.output)
-                    self.started = None
-                self._exits[report.run] = report
-        return report
-
 
 GRACE_S = 5.0
 _LAST_RESORT_S = 3.0
@@ -143,7 +87,10 @@ _LAST_RESORT = signal.SIGTERM if sys.platform == "linux" else signal.SIGKILL
 
 
 class Supervisor:
-    """One supervisor process. It runs one target at a time, and ends it when this process ends, however that happens."""
+    """One supervisor process. It runs one target at a time, and ends it when this process ends, however that happens.
+
+    Reports are added in one thread, and the state is read in any: each value that is published is replaced as a whole.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], commands: int, reports: int) -> None:
         self._process = process
@@ -155,7 +102,13 @@ class Supervisor:
         self._target_run = 0
         self._least_grace_s = 0.0
         """The greatest `least_grace_s` of the targets so far."""
-        self._runs = ReportedRuns()
+        self._started: Started | None = None
+        """The running target's first process."""
+        self.output: tuple[str, ...] = ()
+        """The last lines of the target's current or last run."""
+        self._exits: dict[int, Exited] = {}
+        self._auxiliary: dict[int, Callable[[Report], None]] = {}
+        """Callbacks for reports on auxiliary processes that have not exited, by run."""
         self._stderr_line = ""
         """What the supervisor process printed when it failed."""
 
@@ -193,22 +146,15 @@ class Supervisor:
     @property
     def pid(self) -> int | None:
         """Process id of the running target's first process; None if no target runs."""
-        started = self._runs.started
-        return started.pid if started is not None else None
-
-    @property
-    def output(self) -> tuple[str, ...]:
-        """The last lines of the current (or last) run."""
-        return self._runs.output
+        return started.pid if (started := self._started) is not None else None
 
     def runs(self, run: int) -> bool:
         """Whether this run has started and not ended."""
-        started = self._runs.started
-        return started is not None and started.run == run
+        return (started := self._started) is not None and started.run == run
 
     def exited(self, run: int) -> Exited | None:
-        """How a run ended; None while it has not."""
-        return self._runs.exited(run)
+        """How a run of the target ended; None while it has not."""
+        return self._exits.get(run)
 
     def start(
         self,
@@ -251,7 +197,7 @@ class Supervisor:
         TargetError if the supervisor process is gone.
         """
         run = next(self._run_numbers)
-        self._runs.add_auxiliary(run, on_report)
+        self._auxiliary[run] = on_report
         command = {
             "argv": list(argv),
             "env": {"PYTHONUNBUFFERED": "1", **environment},
@@ -263,7 +209,7 @@ class Supervisor:
 
     def _send_start(self, do: str, run: int, command: Mapping[str, Any]) -> None:
         if not self._send({"do": do, "run": run, **command}):
-            raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self._runs.output)
+            raise TargetError(f"the supervisor process is gone{self._stderr_line}; restart capexplorer", self.output)
 
     def stop_auxiliary(self, run: int, grace_s: float = GRACE_S) -> None:
         """SIGTERM to an auxiliary process, SIGKILL to its session after the grace. Returns at once; `Exited` follows."""
@@ -304,15 +250,33 @@ class Supervisor:
             except msgspec.DecodeError:  # no report but its stderr: it has failed
                 self._stderr_line = ": " + line.decode("utf-8", errors="replace")
             else:
-                self._runs.dispatch(report, on_report)
+                self._dispatch(report, on_report)
         ended = f"the supervisor process ended{self._stderr_line}"
-        for run in self._runs.auxiliary:
-            self._runs.dispatch(Exited(run, reason=ended), on_report)
+        for run in tuple(self._auxiliary):
+            self._dispatch(Exited(run, reason=ended), on_report)
         if self._target_run and not self.exited(self._target_run):
             self._kill_target()
-            on_report(self._runs.keep(Exited(self._target_run, reason=ended)))
+            self._dispatch(Exited(self._target_run, reason=ended), on_report)
         close(reports)
         self._reports, self._listening = None, False
+
+    def _dispatch(self, report: Report, on_report: Callable[[Report], None]) -> None:
+        """Add a report on a run of any process; `on_report` gets those on the target, with the last output if it exited."""
+        on_auxiliary_report = self._auxiliary.get(report.run)
+        match report:
+            case _ if on_auxiliary_report is not None:
+                if isinstance(report, Exited):
+                    del self._auxiliary[report.run]
+            case Started():
+                self._started, self.output = report, ()
+            case Output():
+                self.output = (*self.output, *report.lines)[-KEPT_LINES:]
+            case Exited():
+                if self.runs(report.run):
+                    report = msgspec.structs.replace(report, output=self.output)
+                    self._started = None
+                self._exits[report.run] = report
+        (on_auxiliary_report or on_report)(report)
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = monotonic() + seconds
@@ -340,10 +304,9 @@ class Supervisor:
 
     def _kill_target(self) -> None:
         """Done here if the supervisor cannot do it any more."""
-        started = self._runs.started
-        if started is not None:
+        if (pid := self.pid) is not None:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(started.pid, signal.SIGKILL)
+                os.killpg(pid, signal.SIGKILL)
 
 
 def _set_limits(limits: ProcessLimits) -> dict[str, Any]:

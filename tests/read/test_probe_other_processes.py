@@ -17,10 +17,17 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("/proc is Linux", allow_module_level=True)
 
-from capexplorer.model.readings import NeighboursReading
 from capexplorer.procs.processes import Stat, stat_of
-from capexplorer.read import neighbours
-from capexplorer.read.neighbours import NeighboursProbe, PartHere, Snapshot, apart_from_target, busiest, process_name, snapshot
+from capexplorer.read.neighbours import (
+    NamesOfOthers,
+    NeighboursProbe,
+    PartHere,
+    Snapshot,
+    apart_from_target,
+    busiest,
+    process_name,
+    snapshot,
+)
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 OWN, TARGET, PART = 100, 200, 300
@@ -101,38 +108,33 @@ def test_a_process_name_is_that_of_the_kernel_without_control_characters_and_thr
     assert process_name(comm) == name
 
 
-def test_cpu_of_neighbours_is_that_of_the_host_minus_generator_and_target() -> None:
-    probe = NeighboursProbe()
-    assert probe.read(1.0, 0.5, [0.2, 0.2], (TARGET,)).cpu_ratio == pytest.approx(0.1)
-
-
-def test_cpu_of_neighbours_is_never_negative() -> None:
-    """The host's clock of CPU time and that of processes differ a little."""
-    assert NeighboursProbe().read(1.0, 0.3, [0.2, 0.2], (TARGET,)).cpu_ratio == 0.0
-
-
-@pytest.mark.parametrize(("host_cpu_ratio", "own_cpu_ratios"), [(None, [0.1, 0.2]), (1.0, [0.1, None]), (1.0, [None, 0.2])])
-def test_cpu_of_neighbours_is_unknown_without_that_of_host_generator_or_target(
-    host_cpu_ratio: float | None, own_cpu_ratios: list[float | None]
+@pytest.mark.parametrize(
+    ("host_cpu_ratio", "own_cpu_ratios", "cpu_ratio"),
+    [
+        pytest.param(0.5, [0.2, 0.2], 0.1, id="the rest of the host's"),
+        pytest.param(0.3, [0.2, 0.2], 0.0, id="never negative: the host's clock and that of processes differ a little"),
+        pytest.param(None, [0.1, 0.2], None, id="the host's is unknown"),
+        pytest.param(1.0, [0.1, None], None, id="that of one of ours is unknown"),
+    ],
+)
+def test_cpu_of_neighbours_is_that_of_the_host_minus_ours(
+    host_cpu_ratio: float | None, own_cpu_ratios: list[float | None], cpu_ratio: float | None
 ) -> None:
-    assert NeighboursProbe().read(1.0, host_cpu_ratio, own_cpu_ratios, (TARGET,)) == NeighboursReading()
+    reading = NeighboursProbe().read(host_cpu_ratio, own_cpu_ratios, (TARGET,))
+    assert reading.cpu_ratio == (None if cpu_ratio is None else pytest.approx(cpu_ratio))
+    assert reading.processes == {}
 
 
-def test_snapshots_are_taken_only_while_neighbours_use_much_cpu_and_every_three_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshots: list[Snapshot] = []
-
-    def recorded_snapshot() -> Snapshot:
-        snapshots.append(snapshot_of(float(len(snapshots))))
-        return snapshots[-1]
-
-    monkeypatch.setattr(neighbours, "snapshot", recorded_snapshot)
-    probe = NeighboursProbe()
-    for _ in range(10):
-        probe.read(1.0, 0.1, [0.0], ())
-    assert not snapshots, "no snapshot while neighbours use little CPU"
-    for _ in range(10):
-        probe.read(1.0, 1.5, [0.0], ())
-    assert len(snapshots) == 4, "in ten seconds: one at once, then one every three seconds"
+def test_snapshots_are_due_only_while_neighbours_use_much_cpu_and_every_three_seconds() -> None:
+    names, taken_s = NamesOfOthers(), []
+    for second, others in enumerate([0.1] * 10 + [1.5] * 10 + [0.1]):
+        if names.are_due(others, float(second)):
+            taken_s.append(second)
+            names.add(snapshot_of(float(second), Process("cc1plus", 5, second / 2)), {OWN})
+        if second == 19:
+            assert names.processes == {"cc1plus": 0.5}
+    assert taken_s == [10, 13, 16, 19], "one at once, then one every three seconds"
+    assert names.processes == {}, "others use little CPU again"
 
 
 def test_watched_parts_on_this_machine_are_not_neighbours_and_the_target_as_a_part_counts_once() -> None:
