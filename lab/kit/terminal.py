@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import termios
@@ -44,9 +45,17 @@ class OnTerminal(Run):
     """A run on a pseudo-terminal. A thread reads and times its output, so that the run never blocks on it."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], folder: Path, sessions: Path, marked: MarkedEnvironment, fds: tuple[int, int]
+        self,
+        process: subprocess.Popen[bytes],
+        folder: Path,
+        sessions: Path,
+        marked: MarkedEnvironment,
+        fds: tuple[int, int],
+        settings: list[Any],
     ) -> None:
+        """`settings`: those of the terminal before the process began."""
         super().__init__(process, folder, sessions, marked)
+        self.settings_before = settings
         self.chunks: list[tuple[float, bytes]] = []
         """Monotonic times and pieces of the output."""
         self.started_s = monotonic()
@@ -69,6 +78,15 @@ class OnTerminal(Run):
 
     def settings(self) -> list[Any]:
         return termios.tcgetattr(self._slave)
+
+    def set(self, settings: list[Any]) -> None:
+        """Change the settings, as another program on the terminal does."""
+        termios.tcsetattr(self._slave, termios.TCSANOW, settings)
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Change the size, and tell the process."""
+        ioctl(self._slave, termios.TIOCSWINSZ, pack("HHHH", lines, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
 
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -147,11 +165,12 @@ def command_on_terminal(
     """`capexplorer WORDS` on a terminal; it is killed at the end if it still runs. `more`: further environment variables."""
     fds = os.openpty()
     ioctl(fds[1], termios.TIOCSWINSZ, pack("HHHH", size[1], size[0], 0, 0))
+    settings = termios.tcgetattr(fds[1])
     marked = MarkedEnvironment(TERM="xterm-256color", **more)
     marked.environment.pop("COLORTERM", None)
     command = [sys.executable, "-IS", "-c", _START_AS_SESSION_LEADER, *program, *words]
     process = subprocess.Popen(command, cwd=cwd, env=marked.environment, stdin=fds[1], stdout=fds[1], stderr=fds[1])
-    run = OnTerminal(process, folder, folder / "sessions", marked, fds)
+    run = OnTerminal(process, folder, folder / "sessions", marked, fds, settings)
     try:
         yield run
     finally:
