@@ -26,7 +26,7 @@ from lab.simulation.crowded import CORES, Crowded
 from lab.simulation.crowded import climb as crowded_climb
 from lab.simulation.growth import HEALTHY, descriptors, leaking
 from lab.simulation.ladders import KINDS, Kind, Ladder, ladder, linear_ladder, shown
-from lab.simulation.moving import WORLDS, MovingLadder, World, knee_marks, moving_ladder
+from lab.simulation.moving import WORLDS, World, knee_marks, moving_ladder
 from lab.simulation.ramps import ramp_history
 from lab.simulation.virtual import PolicyRun, linear_system, run_autopilot, system_of
 
@@ -294,19 +294,19 @@ class MovingOutcome:
     """The marks of one ladder, and whether they are right."""
 
     def __init__(self, world: World, seed: int) -> None:
-        found: MovingLadder = moving_ladder(world, seed)
+        found = moving_ladder(world, seed)
         self.world, self.seed, marks = world, seed, knee_marks(found.timeline)
         ever = [each for each in found.timeline.journal if isinstance(each, Mark) and each.state != "retracted"]
-        self.false = any(is_false(mark, found.knees) for mark in marks)
-        self.false_ever = any(is_false(mark, found.knees) for mark in ever if mark.kind in ("knee", "at_or_below"))
-        self.due = max(found.users) >= 1.3 * found.knees[0]
+        self.false = any(is_false(mark, found.truths) for mark in marks)
+        self.false_ever = any(is_false(mark, found.truths) for mark in ever if mark.kind in ("knee", "at_or_below"))
+        self.due = max(found.loads) >= 1.3 * found.truths[0]
         self.found = any(mark.kind == "knee" for mark in marks)
         knees = [mark.finding.verdict for mark in marks if isinstance(mark.finding, Knee)]
-        self.covered = [any(covers(knee, truth) for truth in found.knees) for knee in knees]
+        self.covered = [any(covers(knee, truth) for truth in found.truths) for knee in knees]
         verdict = found.timeline.verdict
         knee = verdict.capacity.knee if verdict is not None else None
         up_to = [knee.users or 0.0] if knee is not None and knee.kind == "no_knee" else []
-        self.beyond = [users > BEYOND * max(found.knees) for users in up_to]
+        self.beyond = [users > BEYOND * max(found.truths) for users in up_to]
         self.changes = len(verdict.regimes) > 1 if verdict is not None else False
 
 

@@ -18,7 +18,7 @@ from capexplorer.model.verdicts import RateCapacity
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import ROOT
 from lab.kit.tables import filled, share, table
-from lab.simulation.moving import RAMPED_KINDS, WORLDS, MovingRates, World, moving_rates, ramped_rates, steady_rate
+from lab.simulation.moving import RAMPED_KINDS, WORLDS, Moving, World, moving_rates, ramped_rates, steady_rate
 from lab.simulation.open_queue import POOL_MOST, OpenRun, climb, mean_wait_s, theory_wait_s
 from lab.simulation.queues import System
 from lab.simulation.virtual import VirtualRates
@@ -154,7 +154,7 @@ def outcome(group: str, service: str, seed: int) -> Outcome:
     return _outcome_of(group, ramped_rates(_KINDS[service], seed) if group == "ramp" else moving_rates(_WORLDS[group], seed))
 
 
-def _outcome_of(group: str, found: MovingRates) -> Outcome:
+def _outcome_of(group: str, found: Moving) -> Outcome:
     system, verdict = found.system, found.verdict
     capacity = verdict.capacity if verdict is not None else None
     marks = [mark for mark in found.timeline.marks.values() if isinstance(mark, Mark) and mark.state != "retracted"]
@@ -163,13 +163,13 @@ def _outcome_of(group: str, found: MovingRates) -> Outcome:
         group=group,
         service="refuses" if system.queue_limit is not None else service,
         seed=found.seed,
-        truths=tuple(round(each, 3) for each in found.capacities if np.isfinite(each)),
-        most_per_s=max(found.rates),
+        truths=tuple(round(each, 3) for each in found.truths if np.isfinite(each)),
+        most_per_s=max(found.loads),
         **{name: getattr(capacity, name, None) for name in ("kind", "per_s", "low_per_s", "high_per_s")},
         false=found.false is not None,
         changed=any(each.inside for each in verdict.regimes) if verdict is not None else False,
         shifts=tuple(mark.id for mark in marks if mark.kind == "shift"),
-        load=round(max(found.rates) / found.capacities[0], 3) if group == "steady" else None,
+        load=round(max(found.loads) / found.truths[0], 3) if group == "steady" else None,
     )
 
 

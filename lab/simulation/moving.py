@@ -1,6 +1,6 @@
 """Services that change during a session, at a random time: capacity goes up or down, a fault or a neighbour lasts for a while.
 
-Whole sessions are simulated, second by second (`virtual_run`): load and readings come from the simulator; levels, splits and
+Whole sessions are simulated, second by second (`virtual`): load and readings come from the simulator; levels, splits and
 marks are made by the product. Each session has the truth with it: every N* that the service had during the session.
 
 Seeds: rules were tuned on 0-599 and 10,000-13,399; benchmarks and reports use 743,000 and up (unused from 749,000
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,11 +27,7 @@ from .virtual import VirtualRates, VirtualRun
 World = Literal[
     "still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour", "warm_up"
 ]
-
-WORLDS: tuple[World, ...] = (
-    "still", "capacity_up", "capacity_down", "errors", "passing_errors", "stall", "passing_stall", "neighbour", "warm_up"
-)  # fmt: skip
-
+WORLDS: tuple[World, ...] = get_args(World)
 MOVING_KINDS: tuple[Kind, ...] = ("queue", "queue", "shedding", "timeouts")
 STILL_KINDS: tuple[Kind, ...] = (*MOVING_KINDS, "usl")
 
@@ -39,99 +35,21 @@ GIVE_UP_S = 5.0
 """Timeout of clients while the service stalls."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovingLadder:
-    """A session of increasing load on a service that changes."""
-
-    world: World
-    seed: int
-    system: System
-    knees: tuple[float, ...]
-    """Every N* that the service had."""
-    users: tuple[int, ...]
-    changed_s: float | None
-    session: VirtualRun
-    """With the marks and verdicts of the live detectors."""
-
-    @property
-    def timeline(self) -> Timeline:
-        return self.session.timeline
-
-
-def moving_ladder(world: World, seed: int) -> MovingLadder:
-    """A random service in levels of 12 to 30 s, up to between 0.5 and 2.2 N*; half of the sessions return to the first level."""
-    rng = np.random.default_rng([seed, WORLDS.index(world)])
-    kinds = STILL_KINDS if world == "still" else MOVING_KINDS
-    system, truth = random_system(kinds[int(rng.integers(len(kinds)))], rng)
-    assert truth.knee_users is not None
-    level_s = int(rng.choice([12, 15, 20, 30]))
-    climb = rungs(float(rng.uniform(0.5, 2.2)) * truth.knee_users, int(rng.integers(5, 11)))
-    users = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
-    system, at_s = changed(system, world, level_s * len(users), rng)
-    knees = [truth.knee_users]
-    if system.trouble.speed != 1.0:
-        cycle_s = system.think_s + system.service_s / system.trouble.speed
-        knees.append(system.servers / system.service_s * system.trouble.speed * cycle_s)
-    session = explored(system, users, level_s, rng)
-    return MovingLadder(world, seed, system, tuple(knees), users, at_s, session)
-
-
-def changed(system: System, world: World, length_s: float, rng: np.random.Generator) -> tuple[System, float | None]:
-    """The system with a change somewhere in a session of that length, and when it begins; None: nothing changes. A warm-up ends
-    at that time.
-    """
-    at_s = float(rng.uniform(0.15, 0.95) * length_s)
-    until_s = at_s + float(rng.uniform(3, 60)) if world in ("passing_errors", "passing_stall", "neighbour") else float("inf")
-    troubles = {
-        "still": Trouble(),
-        "capacity_up": Trouble(at_s, until_s, speed=float(rng.uniform(1.4, 3.0))),
-        "capacity_down": Trouble(at_s, until_s, speed=float(rng.uniform(0.3, 0.7))),
-        "neighbour": Trouble(at_s, until_s, speed=float(rng.uniform(0.3, 0.7)), by_neighbour=True),
-        "errors": Trouble(at_s, until_s, failing=float(rng.choice([1.0, 1.0, rng.uniform(0.3, 1.0)]))),
-        "passing_errors": Trouble(at_s, until_s, failing=float(rng.choice([1.0, 1.0, rng.uniform(0.3, 1.0)]))),
-        "stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
-        "passing_stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
-    }
-    if world == "warm_up":  # drawn last, so that sessions of the other worlds stay as they were
-        return replace(system, trouble=Trouble(0.0, at_s, speed=float(rng.uniform(0.2, 0.7)), fades=True)), at_s
-    return replace(system, trouble=troubles[world]), None if world == "still" else at_s
-
-
-def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> VirtualRun:
-    """The session of a plan with these levels, with the marks of the live detectors."""
-    session = VirtualRun(run(system, rng))
-    session.climb(users, level_s)
-    session.end()
-    return session
-
-
-def knee_marks(timeline: Timeline) -> list[Mark]:
-    """The current knees and "at or below" marks at the end."""
-    return [mark for mark in timeline.marks.values() if mark.kind in ("knee", "at_or_below") and mark.state != "retracted"]
-
-
-# -- moving rates --------------------------------------------------------------------------------------------------------------
-# The services and changes of `moving` under offered rates; the truth is the capacity.
-#
-# Seeds: rules were developed on 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
-
-
 NEAR = 0.15
 """A capacity is false if its relative error is larger than this for each capacity that the service had."""
 
 
 @dataclass(frozen=True, slots=True)
-class MovingRates:
-    """A session of offered rates on a service that may change."""
+class Moving:
+    """A session of increasing load on a service that changes, with the marks and verdicts of the live detectors."""
 
     world: World
     seed: int
     system: System
-    capacities: tuple[float, ...]
-    """Every capacity that the service had, 1/s."""
-    rates: tuple[float, ...]
-    changed_s: float | None
-    session: VirtualRates
+    truths: tuple[float, ...]
+    """Every N* that the service had, in users; under offered rates every capacity, 1/s."""
+    loads: tuple[float, ...]
+    session: VirtualRun | VirtualRates
 
     @property
     def timeline(self) -> Timeline:
@@ -153,7 +71,7 @@ class MovingRates:
         found = self.verdict.capacity if self.verdict is not None else None
         if found is None:
             return None
-        least, most = min(self.capacities), max(self.capacities)
+        least, most = min(self.truths), max(self.truths)
         if self.system.queue_limit is not None or self.system.timeout_s is not None:
             least = 0.0
         match found.kind:
@@ -161,7 +79,7 @@ class MovingRates:
                 is_false = (
                     found.per_s < (1 - NEAR) * least
                     or found.per_s > (1 + NEAR) * most
-                    or (bool(least) and all(abs(found.per_s / true - 1) > NEAR for true in self.capacities))
+                    or (bool(least) and all(abs(found.per_s / true - 1) > NEAR for true in self.truths))
                 )
             case "at_or_below":
                 is_false = (found.high_per_s or 0.0) * (1 + NEAR) < least
@@ -172,7 +90,61 @@ class MovingRates:
         return found if is_false else None
 
 
-def moving_rates(world: World, seed: int) -> MovingRates:
+def moving_ladder(world: World, seed: int) -> Moving:
+    """A random service in levels of 12 to 30 s, up to between 0.5 and 2.2 N*; half of the sessions return to the first level."""
+    rng = np.random.default_rng([seed, WORLDS.index(world)])
+    kinds = STILL_KINDS if world == "still" else MOVING_KINDS
+    system, truth = random_system(kinds[int(rng.integers(len(kinds)))], rng)
+    assert truth.knee_users is not None
+    level_s = int(rng.choice([12, 15, 20, 30]))
+    climb = rungs(float(rng.uniform(0.5, 2.2)) * truth.knee_users, int(rng.integers(5, 11)))
+    users = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
+    system = changed(system, world, level_s * len(users), rng)
+    knees = [truth.knee_users]
+    if system.trouble.speed != 1.0:
+        cycle_s = system.think_s + system.service_s / system.trouble.speed
+        knees.append(system.servers / system.service_s * system.trouble.speed * cycle_s)
+    session = explored(system, users, level_s, rng)
+    return Moving(world, seed, system, tuple(knees), users, session)
+
+
+def changed(system: System, world: World, length_s: float, rng: np.random.Generator) -> System:
+    """The system with a change somewhere in a session of that length; a warm-up ends at that time."""
+    at_s = float(rng.uniform(0.15, 0.95) * length_s)
+    until_s = at_s + float(rng.uniform(3, 60)) if world in ("passing_errors", "passing_stall", "neighbour") else float("inf")
+    troubles = {
+        "still": Trouble(),
+        "capacity_up": Trouble(at_s, until_s, speed=float(rng.uniform(1.4, 3.0))),
+        "capacity_down": Trouble(at_s, until_s, speed=float(rng.uniform(0.3, 0.7))),
+        "neighbour": Trouble(at_s, until_s, speed=float(rng.uniform(0.3, 0.7)), by_neighbour=True),
+        "errors": Trouble(at_s, until_s, failing=float(rng.choice([1.0, 1.0, rng.uniform(0.3, 1.0)]))),
+        "passing_errors": Trouble(at_s, until_s, failing=float(rng.choice([1.0, 1.0, rng.uniform(0.3, 1.0)]))),
+        "stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
+        "passing_stall": Trouble(at_s, until_s, stalled_s=GIVE_UP_S),
+    }
+    if world == "warm_up":  # drawn last, so that sessions of the other worlds stay as they were
+        return replace(system, trouble=Trouble(0.0, at_s, speed=float(rng.uniform(0.2, 0.7)), fades=True))
+    return replace(system, trouble=troubles[world])
+
+
+def explored(system: System, users: Sequence[int], level_s: int, rng: np.random.Generator) -> VirtualRun:
+    """The session of a plan with these levels, with the marks of the live detectors."""
+    session = VirtualRun(run(system, rng))
+    session.climb(users, level_s)
+    session.end()
+    return session
+
+
+def knee_marks(timeline: Timeline) -> list[Mark]:
+    """The current knees and "at or below" marks at the end."""
+    return [mark for mark in timeline.marks.values() if mark.kind in ("knee", "at_or_below") and mark.state != "retracted"]
+
+
+# -- offered rates -------------------------------------------------------------------------------------------------------------
+# Seeds: rules were developed on 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
+
+
+def moving_rates(world: World, seed: int) -> Moving:
     """A random service in levels of 12 to 30 s, up to 0.5 to 1.6 of its capacity; half of the sessions return to the first
     rate."""
     rng = np.random.default_rng([seed, WORLDS.index(world), 1])
@@ -182,16 +154,16 @@ def moving_rates(world: World, seed: int) -> MovingRates:
     top = float(rng.uniform(0.5, 1.6)) * capacity
     climb = [round(top * (step + 1) / count, 1) for count in (int(rng.integers(5, 9)),) for step in range(count)]
     rates = (*climb, climb[0]) if rng.random() < 0.5 else tuple(climb)
-    system, at_s = changed(system, world, level_s * len(rates), rng)
+    system = changed(system, world, level_s * len(rates), rng)
     capacities = [capacity] if system.trouble.speed == 1.0 else [capacity, capacity * system.trouble.speed]
     session = climbed(system, rates, level_s, rng)
-    return MovingRates(world, seed, system, tuple(capacities), rates, at_s, session)
+    return Moving(world, seed, system, tuple(capacities), rates, session)
 
 
 RAMPED_KINDS: tuple[Kind | Literal["linear"], ...] = ("queue", "shedding", "timeouts", "linear")
 
 
-def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> MovingRates:
+def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> Moving:
     """A random service that does not change, under a ramp from nothing to between 0.4 and 2.2 of its capacity within 30 to 300 s.
 
     A third ramps down again, and a third has one rate at the end, below the capacity.
@@ -208,17 +180,17 @@ def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> MovingRates:
     elif then == 2:
         session.climb([round(0.4 * top, 1)], 20)
     session.end()
-    return MovingRates("still", seed, system, (capacity,), (top,), None, session)
+    return Moving("still", seed, system, (capacity,), (top,), session)
 
 
-def steady_rate(seed: int) -> MovingRates:
+def steady_rate(seed: int) -> Moving:
     """A random service at one rate, 0.2 to 1.2 of its capacity, for 40 to 240 s: nothing changes but its queue."""
     rng = np.random.default_rng([seed, 0, 3])
     system, _ = random_system(MOVING_KINDS[int(rng.integers(len(MOVING_KINDS)))], rng)
     capacity = system.servers / system.service_s
     rate = round(float(rng.uniform(0.2, 1.2)) * capacity, 1)
     session = climbed(system, [rate], int(rng.integers(40, 240)), rng)
-    return MovingRates("still", seed, system, (capacity,), (rate,), None, session)
+    return Moving("still", seed, system, (capacity,), (rate,), session)
 
 
 def climbed(system: System, rates: Sequence[float], level_s: int, rng: np.random.Generator) -> VirtualRates:

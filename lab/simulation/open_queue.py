@@ -16,7 +16,7 @@ import numpy as np
 from capexplorer.analysis.knee.rate_level import RateLevel
 from capexplorer.model.slice import batch_error
 
-from .queues import FAILED_FAST_S, Stream, System
+from .queues import FAILED_FAST_S, Speed, Stream, System
 
 Arrivals = Literal["poisson", "even"]
 
@@ -62,7 +62,7 @@ class OpenRun:
         self._done: list[float] = []
         self._under_way: list[Iteration] = []
         self._service = Stream(rng, system.service_s, system.service_spread)
-        self._speed, self._speed_now = [1.0], 0.0
+        self._speed = Speed(rng, system.noise, 1.0)
 
     @property
     def in_flight(self) -> int:
@@ -121,16 +121,13 @@ class OpenRun:
     def _serve(self, started_s: float) -> tuple[float, bool]:
         """(time at which the iteration ends for its user, whether it succeeds)."""
         system, done, trouble = self.system, self._done, self.system.trouble
-        troubled = trouble.now(started_s)
-        if troubled and trouble.stalled_s:
-            return started_s + trouble.stalled_s, False
-        if troubled and trouble.failing and self._rng.random() < trouble.failing:
-            return started_s + FAILED_FAST_S, False
+        if fails_after_s := trouble.fails_after_s(started_s, self._rng):
+            return started_s + fails_after_s, False
         while done and done[0] <= started_s:
             heappop(done)
         if system.queue_limit is not None and len(done) >= system.queue_limit:
             return started_s + FAILED_FAST_S, False
-        takes_s = self._service.block().pop() / (self._speed_at(started_s) * trouble.speed_at(started_s))
+        takes_s = self._service.block().pop() / (self._speed.at(started_s) * trouble.speed_at(started_s))
         end_s = max(started_s, self._free[0]) + takes_s if not system.linear else started_s + takes_s
         if not system.linear:
             heapreplace(self._free, end_s)
@@ -138,15 +135,6 @@ class OpenRun:
         if system.timeout_s is not None and end_s - started_s > system.timeout_s:
             return started_s + system.timeout_s, False  # the server still finishes the request
         return end_s, True
-
-    def _speed_at(self, at_s: float) -> float:
-        """The machine's speed in that second: AR(1) with a correlation of 0.6 from second to second."""
-        if not self.system.noise:
-            return 1.0
-        while len(self._speed) <= int(at_s):
-            self._speed_now = 0.6 * self._speed_now + 0.8 * self.system.noise * float(self._rng.standard_normal())
-            self._speed.append(max(0.3, 1 + self._speed_now))
-        return self._speed[int(at_s)]
 
 
 # -- rate ladder ---------------------------------------------------------------------------------------------------------------

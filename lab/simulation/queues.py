@@ -45,6 +45,12 @@ class Trouble:
         """Whether the change is in effect at that time."""
         return self.at_s <= at_s < self.until_s
 
+    def fails_after_s(self, at_s: float, rng: np.random.Generator) -> float:
+        """Seconds until a request that is sent at that time fails; 0: the service gets it."""
+        if not self.now(at_s):
+            return 0.0
+        return self.stalled_s or (FAILED_FAST_S if self.failing and rng.random() < self.failing else 0.0)
+
     def speed_at(self, at_s: float) -> float:
         """Factor of the speed of all servers at that time."""
         if not self.now(at_s):
@@ -108,6 +114,22 @@ class Stream:
         return self._left
 
 
+class Speed:
+    """The machine's speed in each second: AR(1) with a correlation of 0.6 from second to second."""
+
+    def __init__(self, rng: np.random.Generator, noise: float, *first: float) -> None:
+        """`first`: those of the first seconds, which are not drawn."""
+        self._rng, self._noise, self._now, self._known = rng, noise, 0.0, list(first)
+
+    def at(self, at_s: float) -> float:
+        if not self._noise:
+            return 1.0
+        while len(self._known) <= int(at_s):
+            self._now = 0.6 * self._now + 0.8 * self._noise * float(self._rng.standard_normal())
+            self._known.append(max(0.3, 1 + self._now))
+        return self._known[int(at_s)]
+
+
 class Request(NamedTuple):
     """One request that was simulated, and the think time of its user after it."""
 
@@ -139,8 +161,7 @@ class Run:
         self._generator_free_s = 0.0
         self._service = Stream(rng, system.service_s, system.service_spread)
         self._think = Stream(rng, system.think_s, system.think_spread)
-        self._speed: list[float] = []
-        self._speed_now = 0.0
+        self._speed = Speed(rng, system.noise)
         self._busy_s: dict[int, float] = {}
 
     def busy_s(self, second: int) -> float:
@@ -203,14 +224,11 @@ class Run:
         """(time at which a request ends for its user, whether it succeeds). `service`: times, of which one is popped if the
         request is served."""
         system, trouble = self.system, self.system.trouble
-        troubled = trouble.now(sent_s)
-        if troubled and trouble.stalled_s:
-            return sent_s + trouble.stalled_s, False
-        if troubled and trouble.failing and self._rng.random() < trouble.failing:
-            return sent_s + FAILED_FAST_S, False
+        if fails_after_s := trouble.fails_after_s(sent_s, self._rng):
+            return sent_s + fails_after_s, False
         if (system.queue_limit is not None or system.ports is not None) and self._is_full(sent_s):
             return sent_s + FAILED_FAST_S, False
-        taken_s = service.pop() / (self._speed_at(sent_s) * trouble.speed_at(sent_s))
+        taken_s = service.pop() / (self._speed.at(sent_s) * trouble.speed_at(sent_s))
         if system.linear:
             end_s = sent_s + taken_s
         else:
@@ -242,16 +260,6 @@ class Run:
         self.response_s.append(ended_s - sent_s)
         self.ok.append(ok)
 
-    def _speed_at(self, at_s: float) -> float:
-        """The machine's speed in that second: AR(1) with a correlation of 0.6 from second to second."""
-        if not self.system.noise:
-            return 1.0
-        second = int(at_s)
-        while len(self._speed) <= second:
-            self._speed_now = 0.6 * self._speed_now + 0.8 * self.system.noise * self._rng.standard_normal()
-            self._speed.append(max(0.3, 1 + self._speed_now))
-        return self._speed[second]
-
 
 class UslRun(Run):
     """A run of a server whose total rate depends on the number of requests in the system: a birth-death chain, event by event."""
@@ -267,7 +275,7 @@ class UslRun(Run):
         while True:
             n = len(present)
             sending_rps = (self.users - n) / think_s if self.users > n else 0.0
-            serving_rps = rate_rps * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) * self._speed_at(now_s) if n else 0.0
+            serving_rps = rate_rps * n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) * self._speed.at(now_s) if n else 0.0
             if not uniforms:
                 uniforms = self._rng.random(4096).tolist()
                 waits = self._rng.standard_exponential(4096).tolist()

@@ -7,7 +7,7 @@ import pytest
 
 from lab.bench.knees import counts
 from lab.trials.knees.exploration import Exploration, autopilot, explored
-from lab.trials.knees.finders import MAX_USERS, POLICIES, Window
+from lab.trials.knees.finders import MAX_USERS, POLICIES, Steps, Window
 from lab.trials.knees.page import Totals
 from lab.trials.knees.services import Service, services
 from lab.trials.knees.trial import LEVEL_S, RUNGS, ladder
@@ -32,12 +32,14 @@ class WithoutLimit:
 
     def __init__(self) -> None:
         self.now_s, self.users = 0.0, 0
+        self.steps: Steps = []
 
     def step(self, users: int) -> None:
         self.users = users
 
     def watch(self, seconds: int) -> Window:
         self.now_s += seconds
+        self.steps.append((self.users, seconds))
         return Window(self.users, seconds, goodput_rps=float(self.users), failure_ratio=0.0, mean_ms=100.0, p95_ms=120.0)
 
 

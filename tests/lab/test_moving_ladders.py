@@ -19,7 +19,7 @@ FIRST_SEED = 250_000
 def test_no_knee_is_far_from_every_true_knee(world: World) -> None:
     ladders = [moving_ladder(world, seed) for seed in range(FIRST_SEED, FIRST_SEED + 4)]
     knees = [
-        (mark.users or 0.0, ladder.knees) for ladder in ladders for mark in knee_marks(ladder.timeline) if mark.kind == "knee"
+        (mark.users or 0.0, ladder.truths) for ladder in ladders for mark in knee_marks(ladder.timeline) if mark.kind == "knee"
     ]
     assert [users for users, truths in knees if all(abs(users / truth - 1) > 0.35 for truth in truths)] == []
 

@@ -10,7 +10,7 @@ import msgspec
 from capexplorer.run.live_levels import CurrentEpoch
 from lab.simulation.virtual import VirtualRun
 
-from .finders import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Window, World
+from .finders import LIMIT_S, MAX_USERS, NO_KNEE, Answer, Finder, Steps, World
 from .services import Service, SimulatedWorld, started
 
 AUTOPILOT = "capexplorer's autopilot"
@@ -56,34 +56,8 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
         return any(self.users_low <= knee <= self.users_high for knee in self.knees)
 
 
-Steps = list[tuple[int, float]]
-"""Numbers of users, each with the seconds for which they were there."""
-
-
-class Recorder:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.steps: Steps = []
-
-    @property
-    def now_s(self) -> float:
-        return self._world.now_s
-
-    @property
-    def users(self) -> int:
-        return self._world.users
-
-    def step(self, users: int) -> None:
-        self._world.step(users)
-
-    def watch(self, seconds: int) -> Window:
-        self.steps.append((self.users, seconds))
-        return self._world.watch(seconds)
-
-
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
-    recorder = Recorder(world)
-    return row(finder, service, seed, knees, find(recorder), world.now_s, recorder.steps)
+    return row(finder, service, seed, knees, find(world), world.now_s, world.steps)
 
 
 def row(

@@ -28,7 +28,13 @@ class Window:
     p95_ms: float | None
 
 
+Steps = list[tuple[int, float]]
+"""Numbers of users, each with the seconds for which they were there."""
+
+
 class World(Protocol):
+    steps: Steps
+
     @property
     def now_s(self) -> float:
         """Seconds since the exploration began."""

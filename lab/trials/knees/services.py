@@ -27,7 +27,7 @@ from lab.simulation.queues import Run, System, Trouble, run
 from lab.trials.experiments.known import System as KnownSystem
 from lab.trials.experiments.known import system
 
-from .finders import MAX_USERS, Window
+from .finders import MAX_USERS, Steps, Window
 
 Change = Literal["none", "capacity halves", "capacity doubles", "neighbour", "fault"]
 
@@ -72,6 +72,7 @@ class Service:
 class SimulatedWorld:
     def __init__(self, service: Service) -> None:
         self.run = started(service)
+        self.steps: Steps = []
 
     @property
     def now_s(self) -> float:
@@ -85,6 +86,7 @@ class SimulatedWorld:
         self.run.to(users)
 
     def watch(self, seconds: int) -> Window:
+        self.steps.append((self.users, seconds))
         self.run.until(self.run.now_s + seconds)
         return window(self.users, seconds, [(each.response_s * 1000, each.ok) for each in self.run.take_ended()])
 
@@ -149,6 +151,7 @@ class LiveWorld:
         self._url, self._think_s = url, think_s
         self._began_s = time.monotonic()
         self._replies: list[Reply] = []
+        self.steps: Steps = []
         self._seen = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._loop = asyncio.new_event_loop()
@@ -187,6 +190,7 @@ class LiveWorld:
             await asyncio.sleep(random.expovariate(1 / self._think_s))
 
     def watch(self, seconds: int) -> Window:
+        self.steps.append((self.users, seconds))
         time.sleep(seconds)  # the policy sets the length of its measurements
         replies, self._seen = self._replies[self._seen :], len(self._replies)
         return window(self.users, seconds, [(reply.took_ms, reply.ok) for reply in replies])
