@@ -6,8 +6,8 @@ Every list of marks and every conclusion uses these (`current_marks`, `reported`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
@@ -42,8 +42,7 @@ CURVE_LIMITS = ("knee", "at_or_below", "bend", "rate_capacity")
 """Kinds of marks that show a limit of load on a curve."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLevels:
+class InvalidLevels(msgspec.Struct, frozen=True):
     """The epoch's levels above `clean_users` say nothing about the service, because generator, host or network failed."""
 
     first: Mark

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
 import numpy as np
 
 from ..model.events import Target
@@ -25,8 +25,7 @@ DROP = 0.5
 """A value below this share of the peak so far belongs to another process."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantLoad:
+class ConstantLoad(msgspec.Struct, frozen=True):
     """Consecutive levels with the same user count, or the same offered rate."""
 
     levels: tuple[Level, ...]
@@ -112,8 +111,7 @@ SCATTER_MOST = 0.67
 as long as the period of a garbage collector, its saw-tooth looks like a slope; the spread shows that it is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(msgspec.Struct, frozen=True):
     """A slope over a window of time, in the unit of the values."""
 
     per_s: float

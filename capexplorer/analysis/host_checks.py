@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ..model.limits import Limits, Machine, NetworkLimits
 from .causes.generator_saturation import OTHERS_LEAST
@@ -18,8 +19,7 @@ Scalar = int | float | str | bool | None
 UNAVAILABLE = "unavailable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """What an exploration needs of the machine; the defaults are those of an empty profile."""
 
     users: int = 2_000
@@ -29,7 +29,7 @@ class Needs:
     """Mean think time; None: not known (a locustfile)."""
     starts_target: bool = True
     """Whether the app starts the target, on this machine."""
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
 
     @property
     def connections_per_s(self) -> float | None:
@@ -42,8 +42,7 @@ class Needs:
         return min(self.users, 100)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one check."""
 
     id: str

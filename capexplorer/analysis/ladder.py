@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ..model.figures import LevelFigures
 from ..model.level import Level
@@ -31,8 +32,7 @@ def requests_inside(throughput_rps: float, response_ms: float) -> float:
     return throughput_rps * response_ms / 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Little:
+class Little(msgspec.Struct, frozen=True):
     """Users, and how many of them responses and pauses account for; over several levels or seconds, both times seconds."""
 
     users: float
@@ -88,8 +88,7 @@ LATENCY_ERROR_UNKNOWN = 0.05
 """Relative error of latency if a table has none: means of published tables repeat within a few percent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LadderLevel:
+class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One settled level. Only users and goodput are required; the other fields make the verdict more precise. None: not known."""
 
     users: float
@@ -197,8 +196,7 @@ class LadderLevel:
 # -- Settled levels of one epoch of a timeline, or the segments of them that are judged apart, as ladder levels; not pooled.
 
 
-@dataclass(frozen=True, slots=True)
-class LevelPart:
+class LevelPart(msgspec.Struct, frozen=True):
     """What is judged as one: a whole level, a bin of a ramp, or the seconds between two changes inside a level."""
 
     users: float
@@ -214,8 +212,7 @@ class LevelPart:
     """Whether a rate limiter refused its failed requests (`epoch.onset`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """A settled level, or a part of one, with its ladder level."""
 
     level: Level

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from ..model.catalogue import ENTRIES
@@ -22,8 +22,7 @@ from .statistics import Series
 MIB = float(1 << 20)
 
 
-@dataclass(frozen=True, slots=True)
-class GrowthThreshold:
+class GrowthThreshold(msgspec.Struct, frozen=True):
     """Least growth over a stretch of at least `seconds`: `growth` in the unit of its kind, and `share` of the value at its
     start.
     """
@@ -35,8 +34,7 @@ class GrowthThreshold:
     """Applies also while the target warms up."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeakKind:
+class LeakKind(msgspec.Struct, frozen=True):
     """A resource that may leak. `thresholds` ascend by length."""
 
     id: str
@@ -129,8 +127,7 @@ TICK_ALLOWANCE_S = 1.5
 """A stretch of ticks may be this much shorter than a threshold, since ticks are not exactly one second long."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadGrowth:
+class LoadGrowth(msgspec.Struct, frozen=True):
     """Growth found in one stretch of constant load."""
 
     load: ConstantLoad

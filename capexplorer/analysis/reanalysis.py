@@ -8,9 +8,10 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from typing import Any
+
+import msgspec
 
 from ..model.catalogue import RAISED
 from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
@@ -119,8 +120,7 @@ _ROUNDING = 1e-6
 """Relative difference of two floats that adding the same values in another order may make."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reanalysis:
+class Reanalysis(msgspec.Struct, frozen=True):
     """Marks of detectors, recorded and found now, none retracted. Marks that the run made itself are in neither."""
 
     recorded: tuple[Mark, ...]

@@ -7,8 +7,8 @@ Pure: the same timeline gives the same marks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ..model.events import Mark
@@ -37,8 +37,7 @@ FAILED_MOST = 0.02
 """Greatest share of failed requests of a level, whose replies count in the mean size."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(msgspec.Struct, frozen=True):
     """What one level shows of one endpoint."""
 
     level: Level

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ..model.intervals import ONE_SIDED_95
 from .ladder import LadderLevel
@@ -27,8 +28,7 @@ METRIC_PREFIX = "metric:"
 """A limit of one of the target's own metrics is named `metric:NAME`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TriggeredRule:
+class TriggeredRule(msgspec.Struct, frozen=True):
     """A rule whose limit was broken."""
 
     rule: str

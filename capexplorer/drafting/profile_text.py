@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from ..profile import Param, Task
 
@@ -17,8 +18,7 @@ THINK_TIME_S = (0.1, 0.5)
 a second, so that low loads have figures too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A server that a profile offers to watch."""
 
     name: str
@@ -33,14 +33,13 @@ USUAL = Part("postgres", 5432, "postgres", "postgresql://USER@127.0.0.1:5432/DAT
 """The example where no well-known server listens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """What a new profile says."""
 
     name: str
     url: str | None = None
     command: str | None = None
-    params: Mapping[str, Param] = field(default_factory=dict)
+    params: Mapping[str, Param] = msgspec.field(default_factory=dict)
     """Parameters of the command, each with its default."""
     ready: str | None = None
     tasks: Sequence[tuple[Task, str]] = ()
@@ -49,7 +48,7 @@ class Draft:
     """Relative to the profile, in place of tasks."""
     variables: Sequence[str] = ()
     """Names of environment variables that tasks refer to."""
-    values: Mapping[str, Sequence[Param] | str] = field(default_factory=dict)
+    values: Mapping[str, Sequence[Param] | str] = msgspec.field(default_factory=dict)
     """What `{{NAME}}` in tasks stands for: values, or FILE.csv[:COLUMN] relative to the profile."""
     allow_hosts: Sequence[str] = ()
     parts: Sequence[Part] = ()

@@ -8,12 +8,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from ..errors import InputError
 from ..profile import METHODS, PLACEHOLDER, Param
@@ -178,12 +178,11 @@ _LINE = re.compile(rf"(?:(?P<method>(?i:{'|'.join(METHODS)}))\s+)?(?P<url>/\S*|h
 _COMMANDS = re.compile(r"^(?=\s*(?:\$\s+)?curl(?:\.exe)?\s)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(msgspec.Struct, frozen=True):
     """Requests, and what of the description is not among them."""
 
     requests: list[Request]
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = msgspec.field(default_factory=list)
 
 
 def read(text: str, where: str, origin: str | None = None) -> Described:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote_plus, urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from ..errors import InputError
 from ..profile import METHODS, PLACEHOLDER, Task
@@ -21,8 +23,7 @@ _HEADERS_OF_ONE_CLIENT = frozenset(
 """Headers that describe one connection, or what a browser already has: with them a service may answer 304 without any work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One request."""
 
     method: str
@@ -30,7 +31,7 @@ class Request:
     """With its query."""
     origin: str | None = None
     """`http://127.0.0.1:8000`; None: the service's, whatever it is."""
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
     body: str | None = None
     weight: int = 1
 
@@ -79,11 +80,10 @@ JSON_DEPTH_MOST = 24
 """Greatest nesting of a JSON body: a profile has at most 32 levels (`toml.DEEP_MOST`), some of which contain the task."""
 
 
-@dataclass(slots=True)
-class Secrets:
+class Secrets(msgspec.Struct):
     """Environment variables that the tasks refer to, with the values that the requests had."""
 
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = msgspec.field(default_factory=dict)
 
     def reference(self, name: str, value: str) -> str:
         """`${NAME}` for a value; the same value has the same name, another one under that name gets a number. `{{NAME}}`, which

@@ -8,9 +8,9 @@ exception keeps the variables of its frames until the collector finds it, which 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 
 import brotli
+import msgspec
 from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopTest, StopUser
 from requests.exceptions import RequestException
 
@@ -33,8 +33,7 @@ HEAD_MOST_BYTES = 65_536
 """Most bytes of a head; http.client limits a single line to as much."""
 
 
-@dataclass(slots=True)
-class BodyLimit:
+class BodyLimit(msgspec.Struct):
     """The limit on a reply's decompressed body, for the life of the process."""
 
     most_bytes: int = int(MAX_BODY_MB * 1e6)

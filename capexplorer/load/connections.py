@@ -9,23 +9,23 @@ import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from types import CodeType, TracebackType
 from typing import Any
 
+import msgspec
 import urllib3.connectionpool
 from gevent import getcurrent
 from gevent.monkey import get_original
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
 from geventhttpclient.response import HTTPConnectionClosed
+from msgspec.structs import replace
 
 CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPConnectionClosed)
 """What a client raises where the other side ended the connection. RemoteDisconnected is a ConnectionResetError."""
 
 
-@dataclass(slots=True)
-class Closes:
+class Closes(msgspec.Struct):
     """Connections of this process that ended, since its beginning."""
 
     by_service: int = 0
@@ -106,8 +106,7 @@ def connected_in_s(since_s: float) -> float | None:
     return None if opened is None or opened[0] < since_s else opened[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """What a connection had carried before the service closed it in place of a reply; None: another failure, or not known."""
 
     reused: bool | None = None

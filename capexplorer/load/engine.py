@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
 
 from ..model.load import Load, OfferedRate
 from ..model.readings import GeneratorReading, WorkersReading
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 Change = Literal["joined", "lost", "left"]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkersChanged:
+class WorkersChanged(msgspec.Struct, frozen=True):
     """Another set of workers makes the load from now on."""
 
     change: Change
@@ -47,26 +47,22 @@ class WorkersChanged:
     """The worker's token, if this run started it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRefused:
+class WorkerRefused(msgspec.Struct, frozen=True):
     """A worker that may not join."""
 
     host: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class UsersMovedToWorkers:
+class UsersMovedToWorkers(msgspec.Struct, frozen=True):
     """Workers run the users from now on; this process no longer does."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecondReported:
+class SecondReported(msgspec.Struct, frozen=True):
     """A worker has reported a second: a tick may be complete."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spawned:
+class Spawned(msgspec.Struct, frozen=True):
     """The requested users are running, or the schedule has the requested rate."""
 
     load: Load
@@ -74,8 +70,7 @@ class Spawned:
     """`time.monotonic`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeStep:
+class ShapeStep(msgspec.Struct, frozen=True):
     """A Locust shape changed the users."""
 
     users: int
@@ -84,15 +79,13 @@ class ShapeStep:
     """The generation that `start_shape` was called with."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeEnded:
+class ShapeEnded(msgspec.Struct, frozen=True):
     """A Locust shape returned None."""
 
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerEnded:
+class RunnerEnded(msgspec.Struct, frozen=True):
     """The locustfile called `runner.stop()` or `runner.quit()`."""
 
     by: Literal["stop", "quit"]
@@ -101,8 +94,7 @@ class RunnerEnded:
 Report = Spawned | ShapeStep | ShapeEnded | RunnerEnded | WorkersChanged | WorkerRefused | SecondReported | UsersMovedToWorkers
 
 
-@dataclass(frozen=True, slots=True)
-class Drained:
+class Drained(msgspec.Struct, frozen=True):
     """What all users did since the last drain, with readings of the processes that ran them."""
 
     tick: RecordedTick
@@ -113,8 +105,7 @@ class Drained:
     workers: WorkersReading | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineContext:
+class EngineContext(msgspec.Struct, frozen=True):
     """What the load thread gives an engine."""
 
     recorder: Recorder

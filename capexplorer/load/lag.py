@@ -6,7 +6,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import gevent
 import msgspec
@@ -16,8 +15,7 @@ from ..model.readings import GeneratorReading
 PERIOD_S = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(msgspec.Struct, frozen=True):
     """One tick's timer delay in ms; None if the timer never fired in it."""
 
     p50_ms: float | None

@@ -11,7 +11,6 @@ from _queue import SimpleQueue
 from _thread import get_native_id
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -23,6 +22,7 @@ from gevent.hub import set_hub
 from gevent.lock import BoundedSemaphore
 from locust.env import Environment
 from locust.event import Events
+from msgspec.structs import replace
 
 from ..errors import InputError
 from ..model import outside

@@ -9,10 +9,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..model import outside
 from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+import msgspec
 from gevent import getcurrent
 
 from ..model.events import FailureSignature
@@ -16,8 +16,7 @@ from .signature import links
 from .user_code import UserCodeFault
 
 
-@dataclass(slots=True)
-class RequestCounts:
+class RequestCounts(msgspec.Struct):
     """Requests of this process, since its beginning. Redirects and repeated attempts belong to the request that led to them."""
 
     started: int = 0

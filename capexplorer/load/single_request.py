@@ -7,7 +7,6 @@ import ssl
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPException
 from time import monotonic
 from urllib.parse import urlsplit
@@ -25,8 +24,7 @@ _KEPT_BYTES = 1 << 20
 """Most bytes of a body that are read; the size of a longer one is a lower bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(msgspec.Struct, frozen=True):
     """The service's reply."""
 
     status: int

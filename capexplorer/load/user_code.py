@@ -10,14 +10,15 @@ import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+import msgspec
 from gevent import GreenletExit, config, getcurrent
 from gevent.hub import Hub
 from gevent.monkey import get_original
+from msgspec.structs import replace
 
 from ..model import outside
 
@@ -132,8 +133,7 @@ _COUNTED = "counted_by_capexplorer"
 """Attribute that marks exceptions as counted: Locust reports them first, and then they end the user's greenlet."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserError:
+class UserError(msgspec.Struct, frozen=True):
     """An exception in user code, or one of the types below."""
 
     type: str

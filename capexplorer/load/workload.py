@@ -8,12 +8,12 @@ import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import locust
+import msgspec
 from locust.argument_parser import get_empty_argument_parser, get_parser, setup_parser_arguments
 from locust.clients import HttpSession
 from locust.contrib.fasthttp import FastHttpSession
@@ -89,13 +89,12 @@ def _check_effect(parser: Any, arguments: Sequence[str]) -> None:
 _RENAMED = re.compile(r"The (?P<old>\w+) class has been renamed to (?P<new>\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(msgspec.Struct, frozen=True):
     """User classes, and a shape when the locustfile has one."""
 
     classes: tuple[type[locust.User], ...]
     shape: Any = None
-    options: Namespace = field(default_factory=default_options)
+    options: Namespace = msgspec.field(default_factory=default_options)
     """What users find in `environment.parsed_options`."""
 
     @property

@@ -5,8 +5,9 @@ A conclusion is not written to the log, since it follows from the marks and verd
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+import msgspec
 
 from .events import Mark
 from .level import Level
@@ -15,8 +16,7 @@ from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateVer
 from .watched import ServerKind
 
 
-@dataclass(frozen=True, slots=True)
-class RunInvalid:
+class RunInvalid(msgspec.Struct, frozen=True):
     """The generator, its host or the network failed: only levels without such failures describe the service."""
 
     cause: Mark
@@ -28,8 +28,7 @@ class RunInvalid:
     """Highest offered rate that was served in full without such a cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityFound:
+class CapacityFound(msgspec.Struct, frozen=True):
     """The verdict on a capacity curve, of users or of offered rates."""
 
     found: CapacityVerdict | RateVerdict
@@ -43,15 +42,13 @@ class CapacityFound:
         return knee if knee is not None and knee.kind in ("knee", "at_or_below") else None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetDied:
+class TargetDied(msgspec.Struct, frozen=True):
     """The target's process ended by itself or was killed."""
 
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class RequestsFailed:
+class RequestsFailed(msgspec.Struct, frozen=True):
     """A cause of failed requests."""
 
     mark: Mark
@@ -64,8 +61,7 @@ class RequestsFailed:
     """Whether the service refuses requests beyond its capacity."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceLimited:
+class ServiceLimited(msgspec.Struct, frozen=True):
     """Bottlenecks that limit the service, at most two, those with the highest confidence first."""
 
     marks: tuple[Mark, ...]
@@ -75,8 +71,7 @@ class ServiceLimited:
     """Highest offered rate at which one of them was observed; None: none at a level of rates."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkTimeLimit:
+class ThinkTimeLimit(msgspec.Struct, frozen=True):
     """The users' think time sets the throughput; the service is not saturated."""
 
     mark: Mark
@@ -84,15 +79,13 @@ class ThinkTimeLimit:
     throughput_rps: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Leaking:
+class Leaking(msgspec.Struct, frozen=True):
     """Memory or file descriptors grow; the finding of `mark` is a Leak."""
 
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class NotJudged:
+class NotJudged(msgspec.Struct, frozen=True):
     """What was measured, if no detector ran."""
 
     settled: int
@@ -101,8 +94,7 @@ class NotJudged:
     """The level with the highest goodput; None if no level settled."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceChanged:
+class ServiceChanged(msgspec.Struct, frozen=True):
     """The service changed at some time, independently of load."""
 
     regimes: tuple[RegimeVerdict, ...]
@@ -111,8 +103,7 @@ class ServiceChanged:
     """Those that began with the failures of a cause that an earlier clause names with its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShortStall:
+class ShortStall(msgspec.Struct, frozen=True):
     """The service sent no reply for some seconds inside a level, and went on as before."""
 
     at_s: float
@@ -125,8 +116,7 @@ class ShortStall:
     """That of the level."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartlyCounted:
+class PartlyCounted(msgspec.Struct, frozen=True):
     """Settled levels whose figures count only a part of their requests: the users were still in their first task."""
 
     users: tuple[int, ...]
@@ -135,8 +125,7 @@ class PartlyCounted:
     """Share of its requests that each level's figures count."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsersNotWarm:
+class UsersNotWarm(msgspec.Struct, frozen=True):
     """Levels that ended before they settled because too few of their users were warm."""
 
     users: tuple[int, ...]
@@ -145,8 +134,7 @@ class UsersNotWarm:
     """Share of its users that were warm at the end of each level."""
 
 
-@dataclass(frozen=True, slots=True)
-class LevelsTooShort:
+class LevelsTooShort(msgspec.Struct, frozen=True):
     """Levels that ended before they could settle, although their users were warm."""
 
     users: tuple[int, ...]
@@ -157,23 +145,20 @@ class LevelsTooShort:
     """Seconds from its start until the last of them would have settled."""
 
 
-@dataclass(frozen=True, slots=True)
-class FiguresOfUserCode:
+class FiguresOfUserCode(msgspec.Struct, frozen=True):
     """What user code does without failing, which changes what the figures mean."""
 
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineShared:
+class MachineShared(msgspec.Struct, frozen=True):
     """The generator used a large share of a saturated machine's CPU."""
 
     mark: Mark
     share_ratio: float
 
 
-@dataclass(frozen=True, slots=True)
-class CpuUsedByOthers:
+class CpuUsedByOthers(msgspec.Struct, frozen=True):
     """Other processes used CPU time that the service or the generator needed."""
 
     others_cpu_ratio: float
@@ -188,16 +173,14 @@ class CpuUsedByOthers:
     """Offered rates of such levels, ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartsNotRead:
+class PartsNotRead(msgspec.Struct, frozen=True):
     """Watched parts that cannot be read: nothing is known of them."""
 
     parts: tuple[tuple[str, str], ...]
     """(name, why), in the order in which they are watched."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartsShowLess:
+class PartsShowLess(msgspec.Struct, frozen=True):
     """Requests wait somewhere, and of these watched parts, well-known servers, only the processes are read: their own figures
     would show connections and locks."""
 
@@ -241,8 +224,7 @@ Clause = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True):
     """The conclusion about one epoch. The first clause determines the severity."""
 
     clauses: tuple[Clause, ...]

@@ -5,10 +5,12 @@ The log has this in several lists of a verdict. Only this module reads them; `wo
 
 from __future__ import annotations
 
+import msgspec
+
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
-from dataclasses import dataclass
+
 from typing import get_args
 
 import numpy as np
@@ -22,8 +24,7 @@ from .verdicts import RegimeVerdict, Why
 WHYS: tuple[Why, ...] = get_args(Why)
 
 
-@dataclass(frozen=True, slots=True)
-class LevelUse:
+class LevelUse(msgspec.Struct, frozen=True):
     """What the verdict on its epoch makes of a level."""
 
     level: int

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from .. import wording
 from ..model.events import Verdict
@@ -164,8 +165,7 @@ _LABEL_HEIGHT, _DIGIT_WIDTH = 13.0, 7.6
 """Height of a label, and the most that one of its characters takes, px."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scene:
+class _Scene(msgspec.Struct, frozen=True):
     rows: list[ReportedLevel]
     goodput: Panel
     latency: Panel

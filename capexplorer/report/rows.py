@@ -4,8 +4,9 @@ itself."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from .. import wording
 from ..model.events import LevelOpened
@@ -31,8 +32,7 @@ OffCurve = Literal["recovery", "disturbed", "other_service", "changed"]
 OFF_CURVE: tuple[OffCurve, ...] = ("recovery", "disturbed", "other_service", "changed")
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedLevel:
+class ReportedLevel(msgspec.Struct, frozen=True):
     """A level, or one bin of a ramp. Times are seconds of the session."""
 
     opened: LevelOpened
@@ -173,8 +173,7 @@ Degradations = tuple[EndpointDegradation, ...]
 """The endpoint of one epoch that degrades first with users, and the one that does with the offered rate."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointAtLevel:
+class EndpointAtLevel(msgspec.Struct, frozen=True):
     """One endpoint over the settled seconds of one level."""
 
     level: ReportedLevel

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from .. import wording
 from ..model.events import Header, Mark, MarkChange, Note, Verdict, clients_of
@@ -166,8 +167,7 @@ WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop
 """Kinds whose sentence already contains all their figures."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFinding:
+class ListedFinding(msgspec.Struct, frozen=True):
     """One mark, in words."""
 
     mark: Mark

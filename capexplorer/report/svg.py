@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from string import Template
+
+import msgspec
 
 from ..wording.numbers import tick
 from ..wording.quantities import latency_below_title
@@ -34,8 +35,7 @@ def latency_label(value_ms: float) -> str:
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Colors:
+class Colors(msgspec.Struct, frozen=True):
     """CSS colours of a picture: literal ones, or a page's `var(--...)`."""
 
     background: str
@@ -79,8 +79,7 @@ def rules(colors: Colors) -> str:
     return _RULES.substitute(named) + "".join(series)
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """One plot: its position and size in px, and its axes, which both begin at 0."""
 
     left: float

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from .. import wording
 from ..model.events import Header, HostFacts, Target, Verdict, clients_of
@@ -41,8 +42,7 @@ class Table(NamedTuple):
 # The conditions under which a session was recorded: the header's facts as lines for a table.
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """One line. `foreign`: written by people or other programs, not by the app."""
 
     name: str

@@ -6,10 +6,10 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from .. import wording
 from ..analysis.epoch.measured_epoch import MeasuredEpoch

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from uuid import uuid4
+
+import msgspec
 
 from ..model.limits import ProcessLimits
 from ..target.supervisor import Exited, Output, Report, Supervisor
@@ -21,8 +22,7 @@ STOPS_S = 10.0
 """Seconds that a worker has to stop its users before it is killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCommand:
+class WorkerCommand(msgspec.Struct, frozen=True):
     """How workers of this machine are started."""
 
     join_host: str

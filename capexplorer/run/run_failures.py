@@ -8,7 +8,8 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode, Occurrence
@@ -38,8 +39,7 @@ GIVEN_UP_S = 15
 """Consecutive ticks without a heartbeat after which the run has failed, until the heartbeat returns."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadFailure:
+class LoadFailure(msgspec.Struct, frozen=True):
     """Why the run cannot continue, with the exit code: 4 if the locustfile is the cause, 1 if capexplorer is."""
 
     error: str

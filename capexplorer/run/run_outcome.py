@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from .. import wording
 from ..model.catalogue import RAISED, USER_CODE
@@ -18,8 +19,7 @@ from ..model.timeline import Timeline
 FailureSource = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread", "workers"]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A failure in one line, with its exit code and the target's last lines or a traceback."""
 
     error: str

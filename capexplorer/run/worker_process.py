@@ -8,7 +8,6 @@ import socket
 import time
 from _thread import get_native_id
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -43,8 +42,7 @@ KEPT_A_SECOND_MOST = 8
 """Whole requests that one report carries: with all of their bounds 130 KB."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerOptions:
+class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker finds its run, and which hosts it may load."""
 
     host: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ..model.figures import LevelFigures
 from ..model.proposals import GoTo, Hold, Proposal, Why
@@ -35,16 +36,14 @@ PORTS_USED_LEAST = 0.5
 """Share of all ephemeral ports in use below which they limit no step."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputLevel:
+class InputLevel(msgspec.Struct, frozen=True):
     """A level, reduced to what the autopilot needs."""
 
     users: int
     figures: LevelFigures
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchInput:
+class SearchInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input of one decision."""
 
     levels: Sequence[InputLevel]

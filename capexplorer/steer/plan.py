@@ -24,10 +24,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
 from typing import Literal
+
+import msgspec
 
 from ..errors import InputError
 from ..model.load import NO_LOAD, RATE_LEAST_PER_S, RATE_MOST_PER_S, Load, Rate, Users
@@ -75,16 +76,14 @@ DAYS_MOST = 30
 _DAY_S = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """A share of the knee or of the capacity that is known when the step begins: users, or a rate."""
 
     of: Literal["knee", "capacity"]
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A load, and how long it lasts, from when all users run or the schedule has the rate."""
 
     load: Load | Share

@@ -4,8 +4,9 @@ moves of the requested load. Time is passed in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, assert_never
+
+import msgspec
 
 from ..analysis.epoch.measured_epoch import SECONDS_LEAST
 from ..model.events import By
@@ -91,8 +92,7 @@ NO_KNEE = "the plan asks {}, but no knee has been found"
 NO_CAPACITY = "the plan asks for {:.0%} of the capacity, but no capacity has been found on rate levels"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """Go to `load` in a new level. `over_s`: change evenly over this many seconds. `at_once`: with an unlimited spawn rate."""
 
     load: Load
@@ -100,23 +100,20 @@ class Move:
     at_once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FindKnee:
+class FindKnee(msgspec.Struct, frozen=True):
     """Let the autopilot look for the knee and verify it."""
 
     only_verifies: bool = False
     """Only verify the known knee."""
 
 
-@dataclass(frozen=True, slots=True)
-class CannotGoOn:
+class CannotGoOn(msgspec.Struct, frozen=True):
     """The plan ends before its last step."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Ramp:
+class _Ramp(msgspec.Struct, frozen=True):
     before: Load
     last: Load
     began_s: float

@@ -9,8 +9,9 @@ recovers. The caller judges the levels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ..model.verdicts import RateCapacity, RateLevelVerdict
 
@@ -63,8 +64,7 @@ LEVELS_MOST = 30
 """Levels of one search: doubling from 1/s to 30,000/s takes 16, and those between at most 8 with their rests."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateInput:
+class RateInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input of one decision."""
 
     per_s: float | None
@@ -84,21 +84,18 @@ class RateInput:
     most_per_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """Go to this rate."""
 
     per_s: float
     why: Why
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(msgspec.Struct, frozen=True):
     """Stay on this level for now."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(msgspec.Struct, frozen=True):
     """The search ends, and this rate stays."""
 
     per_s: float

@@ -8,8 +8,10 @@ it began with and passes it with each of its steps and reports, so that those of
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.events import By
@@ -23,37 +25,32 @@ AUTOMATIC_SPAWN_RATE_MOST = 100.0
 """Maximum spawn rate in users per second if none was set; Locust warns about higher rates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manual:
+class Manual(msgspec.Struct, frozen=True):
     """No program sets the users: they stay until a person changes them."""
 
     by: By = "user"
     """Who ended the previous driver: a person (through a screen), or the run itself (in the pump's thread)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """A plan sets the users."""
 
     finds_knee: bool = False
     """Whether the autopilot acts for the plan, until it has found the knee."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """The load shape of a locustfile sets the users, in the load thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Autopilot:
+class Autopilot(msgspec.Struct, frozen=True):
     """The autopilot sets the users."""
 
 
 Driver = Manual | Plan | Shape | Autopilot
 
 
-@dataclass(frozen=True, slots=True)
-class Driving:
+class Driving(msgspec.Struct, frozen=True):
     """A driver with its generation."""
 
     kind: Driver

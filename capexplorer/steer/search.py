@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
@@ -51,8 +52,7 @@ Outcome = Literal["verified", "contradicted", "no_knee", "max_users", "ports", "
 moves with each of them or a backlog is not finished. The others name what prevented a level."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationEnd:
+class VerificationEnd(msgspec.Struct, frozen=True):
     """The verification has ended."""
 
     outcome: Outcome

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+import msgspec
 from textual.app import SystemCommand
 from textual.screen import ModalScreen, Screen
 
@@ -30,8 +30,7 @@ from .terminal import Terminal
 from .typeahead import TypeAhead
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """Why the screen was closed."""
 
     by: Literal["user", "detach", "signal"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from ..configuration import Markers
 
@@ -14,8 +15,7 @@ LatencyForm = Literal["lines", "heatmap", "levels"]
 """`lines`: percentiles over time; `heatmap`: the distribution over time; `levels`: percentiles by level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(msgspec.Struct, frozen=True):
     """Colours as `#rrggbb`, from the theme."""
 
     background: str = "#121212"
@@ -38,8 +38,7 @@ class Palette:
     """Whether there are colours. Without them (NO_COLOR) lines and their legends have letters."""
 
 
-@dataclass(frozen=True, slots=True)
-class DisplayOptions:
+class DisplayOptions(msgspec.Struct, frozen=True):
     """View options."""
 
     palette: Palette = Palette()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 # -- key -----------------------------------------------------------------------------------------------------------------------
 # The type of one row of the table of keys (`keys`), and the names of keys.
@@ -51,8 +52,7 @@ def character_of(name: str) -> str:
         return name
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """One action with its keys, on some screens."""
 
     keys: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import get_args
+
+import msgspec
+from msgspec.structs import replace
 
 from .. import configuration
 from ..configuration import Configuration, Markers
@@ -104,8 +106,7 @@ def _refuse_conflicts(keys: Sequence[Key], given: Mapping[str, object], screen: 
                 raise InputError(f"{where}: keys.{mine.name}: {expected}")
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True):
     """The preferences; their defaults apply without a configuration file."""
 
     theme: str | None = None

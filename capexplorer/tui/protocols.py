@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
+import msgspec
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -54,8 +54,7 @@ JOURNAL_BACK = 200
 """Number of latest journal entries that are searched for the autopilot's last step; it steps about once a minute."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """The screen's own state, in addition to the timeline."""
 
     load: Load

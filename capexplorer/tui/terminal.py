@@ -16,16 +16,16 @@ import selectors
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from os import close, waitpid
 from typing import Any
+
+import msgspec
 
 from ..errors import InputError
 from ..procs import isolated
 
 
-@dataclass(slots=True)
-class Terminal:
+class Terminal(msgspec.Struct):
     """Our own descriptors of the terminal. `drawn`: application mode was entered and not yet left."""
 
     input_fd: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ..model.catalogue import ENTRIES
 from ..model.events import Header, clients_of
@@ -43,8 +44,7 @@ _PROXY_PORTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Available:
+class Available(msgspec.Struct, frozen=True):
     """What advice may name. None: not known, as on the page of all causes; then it says where each option exists."""
 
     params: tuple[str, ...] | None = None
@@ -111,8 +111,7 @@ def advice_for(
 _OPTION = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """What the options of a text are chosen by: the arguments of `advice_for`."""
 
     readings: Readings

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
+
+import msgspec
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
@@ -295,8 +296,7 @@ def _since(mark: Mark) -> str:
     return f"from {session_time(since_s(mark))}{at_load(mark)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """The verdict line and its severity."""
 
     sentence: str

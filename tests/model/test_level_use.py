@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.model.events import LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures

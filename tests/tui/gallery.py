@@ -9,10 +9,10 @@ import random
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from marked import marked
+from msgspec.structs import replace
 from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks

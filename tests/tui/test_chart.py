@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from textual.geometry import Size
 from textual.strip import Strip
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import get_args
 
 import pytest
+from msgspec.structs import fields, replace
 from rich.color import Color, ColorSystem
 from rich.style import Style
 from textual.geometry import Size

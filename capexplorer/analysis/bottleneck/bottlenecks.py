@@ -7,7 +7,8 @@ worse than none, so levels that cannot be judged neither make nor close a mark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.catalogue import ENTRIES
 from ...model.events import Mark
@@ -29,8 +30,7 @@ from .watched_parts import NEIGHBOURS, watched_parts
 # as a rate.
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedLoadKind:
+class JudgedLoadKind(msgspec.Struct, frozen=True):
     """The levels of one kind of load in an epoch, and their knee."""
 
     ladder: MeasuredEpoch

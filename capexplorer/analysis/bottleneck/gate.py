@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
@@ -30,8 +31,7 @@ LATENCY_MORE = 1.1
 """Least ratio of latencies at which latency rose. With flat goodput, 20% more users make the whole cycle 20% longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(msgspec.Struct, frozen=True):
     """How goodput and latency of a level changed with its additional users."""
 
     users: float

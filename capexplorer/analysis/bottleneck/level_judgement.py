@@ -9,7 +9,9 @@ whose goodput other processes lowered gives only that finding, and full disks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.findings import Readings
 from ...model.load import Users
@@ -272,8 +274,7 @@ NOT_IF_CPU_WITHHELD: tuple[Rule, ...] = (resource_rules.host_cpu, resource_rules
 """Rules that are not applied if other processes made the service wait for a core: that may be why they would find something."""
 
 
-@dataclass(frozen=True, slots=True)
-class LevelJudgement:
+class LevelJudgement(msgspec.Struct, frozen=True):
     """A level with its findings."""
 
     level: MeasuredLevel

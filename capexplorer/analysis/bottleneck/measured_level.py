@@ -6,9 +6,10 @@ A reading that was not taken is None, never zero. A rule that needs it finds not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from errno import ENOSPC
 from urllib.parse import urlsplit
+
+import msgspec
 
 from ...addresses import is_loopback
 from ...model.events import HostFacts
@@ -28,8 +29,7 @@ FAILURES_MOST = 0.05
 """Response times are interpreted only if at most this share of requests fails: fast failures hide waiting."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredLevel:
+class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
     """A settled level, a part of a level that changed inside, or a bin of a ramp."""
 
     level: Level
@@ -186,13 +186,12 @@ FindingKey = tuple[str, str | None]
 """(id, watched part; None: the target and its host)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What one rule found at one level."""
 
     id: str
     """An id of the catalogue."""
-    readings: Readings = field(default_factory=dict)
+    readings: Readings = msgspec.field(default_factory=dict)
     """The named readings that show it."""
     unavailable: tuple[str, ...] = ()
     """Readings that would have increased the confidence but were not taken."""

@@ -6,8 +6,8 @@ They conclude from idle resources, so they find nothing where a needed reading i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ...model.findings import Readings
@@ -258,8 +258,7 @@ WORK_METRICS = ("app.queued", "app.accepted")
 """Metrics of the target that count its work; without one of them its backlog is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(msgspec.Struct, frozen=True):
     """Pieces of work that were accepted and not finished, over the settled seconds of a level."""
 
     growth: float

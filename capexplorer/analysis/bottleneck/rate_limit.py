@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
@@ -42,8 +44,7 @@ CONSTANT_MOST = 0.1
 `limit_req` in levels of eight seconds (measured)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyRate:
+class ReplyRate(msgspec.Struct, frozen=True):
     """Successful replies over the settled seconds of a level."""
 
     rate_rps: float

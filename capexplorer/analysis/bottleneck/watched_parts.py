@@ -7,9 +7,9 @@ machine, for the part that was named first.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from ...model.events import PartState
 from ...model.figures import LevelFigures
@@ -89,8 +89,7 @@ HERE = "generator"
 """The machine of the generator, and of a target that was started here."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedParts:
+class WatchedParts(msgspec.Struct, frozen=True):
     """The watched parts at one level."""
 
     levels: tuple[MeasuredLevel, ...] = ()

@@ -6,8 +6,10 @@ Marks of other causes list critical causes of generator, host and network that a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.catalogue import ENTRIES
 from ...model.events import (
@@ -39,8 +41,7 @@ from .resolve import BROKEN, TIMEOUTS, FailureClasses, Resolved, Symptom, readin
 PART_NOT_READ = "part_not_read"
 
 
-@dataclass(slots=True)
-class _Gap:
+class _Gap(msgspec.Struct):
     """The times in which one part was not read, in seconds of the session."""
 
     first_s: float

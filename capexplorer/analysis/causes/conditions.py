@@ -7,7 +7,8 @@ Each condition must last for some seconds: one tick is a single sample, and othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
@@ -37,8 +38,7 @@ HANGING_LEAST = 2.0
 that run are counted once a second, so that a level of 10 s with five of them knows their mean to 14%."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsualTimes:
+class UsualTimes(msgspec.Struct, frozen=True):
     """Times at the quickest level; None: not known."""
 
     service_ms: float | None = None

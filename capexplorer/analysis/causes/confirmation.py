@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
@@ -139,15 +141,14 @@ RETRANSMITTED_SYN_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
 """Latency ranges of requests whose SYN was sent two, three or four times (after 1 s, 2 s and 4 s more)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """Whether a cause is confirmed, and by which readings."""
 
     id: str
     """An id of the catalogue."""
     holds: bool
     """Whether it is confirmed."""
-    readings: Readings = field(default_factory=dict)
+    readings: Readings = msgspec.field(default_factory=dict)
     unread: tuple[str, ...] = ()
     """Names of readings that could not be taken."""
 

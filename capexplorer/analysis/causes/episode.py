@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ...model.catalogue import ENTRIES, invalidates_run
 from ...model.events import FailureTick, Log, Mark, Sample
@@ -66,8 +67,7 @@ _GO = re.compile(r"(?:^|\s)(?:http: panic serving \S+: (?P<served>.+)|(?P<reason
 _RUBY = re.compile(r":in [`'].*': (?P<reason>.+ \((?:\w+::)*\w*(?:Error|Exception|Timeout)\))$")
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(msgspec.Struct, frozen=True):
     """A line of the target's log."""
 
     text: str = ""
@@ -150,8 +150,7 @@ def _short(line: str) -> str:
 Counted = Literal["failures", "retried", "seconds", "deaths"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     """A cause in one tick."""
 
     t_s: float
@@ -162,11 +161,11 @@ class Occurrence:
     example: str = ""
     logged: Logged = Logged()
     """A line of the target's own log that may explain it."""
-    readings: Readings = field(default_factory=dict)
+    readings: Readings = msgspec.field(default_factory=dict)
     check: str | None = None
     """Name of the user's own check that failed."""
-    statuses: Mapping[str, int] = field(default_factory=dict)
-    symptoms: Mapping[str, int] = field(default_factory=dict)
+    statuses: Mapping[str, int] = msgspec.field(default_factory=dict)
+    symptoms: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Failures by symptom, if the cause is unknown."""
     unavailable: tuple[str, ...] = ()
     """Readings that could not be taken."""

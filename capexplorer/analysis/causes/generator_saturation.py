@@ -14,8 +14,9 @@ always tested first (docs/causes.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
+
+import msgspec
 
 from ...model.events import Sample
 from ...model.figures import LevelFigures
@@ -66,8 +67,7 @@ workers that shared a core with four busy processes were on a core or waited for
 (measured). With less, something else makes half of its timers late: a call that blocks its loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class SaturationReadings:
+class SaturationReadings(msgspec.Struct, frozen=True):
     """The generator's readings over settled seconds; None: not measured."""
 
     busy_ratio: float | None = None

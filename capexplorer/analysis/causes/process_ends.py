@@ -8,7 +8,8 @@ status is known.
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.events import Sample, Target
 from ...model.findings import Readings
@@ -32,8 +33,7 @@ _SIGNALLED = 128
 _OUTPUT_LINES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
+class Death(msgspec.Struct, frozen=True):
     """The target ended without being asked to."""
 
     at_s: float

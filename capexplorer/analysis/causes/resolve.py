@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ...model.catalogue import DEATHS, ENTRIES
 from ...model.events import FailureSignature, FailureTick, HostFacts, Mark
@@ -60,8 +61,7 @@ Race = Literal["yes", "no", "perhaps"]
 """Whether a broken connection is a race with the server's keep-alive timeout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symptom:
+class Symptom(msgspec.Struct, frozen=True):
     """One kind of failure in one tick."""
 
     id: str
@@ -78,12 +78,11 @@ class Symptom:
     """For a timeout, how long the request had waited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """The cause of a symptom, as far as it is known."""
 
     id: str
-    readings: Readings = field(default_factory=dict)
+    readings: Readings = msgspec.field(default_factory=dict)
     unavailable: tuple[str, ...] = ()
     competing: tuple[str, ...] = ()
     severity: Severity | None = None

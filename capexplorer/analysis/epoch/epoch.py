@@ -7,14 +7,14 @@ that costs about 4 ms under the interpreter lock that the load shares (`python -
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from ...model.events import Verdict
 from ...model.level import Level
@@ -138,8 +138,8 @@ def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObject
 def _as_load(level: RateLevel, grows: bool) -> LadderLevel:
     lost = level.failed + level.dropped
     ended = level.succeeded + lost
-    found = dataclasses.replace(on_ladder(level), failure_ratio=lost / ended if ended else None, requests=ended)
-    return dataclasses.replace(found, p95_ms=math.inf, p99_ms=math.inf) if grows else found
+    found = msgspec.structs.replace(on_ladder(level), failure_ratio=lost / ended if ended else None, requests=ended)
+    return msgspec.structs.replace(found, p95_ms=math.inf, p99_ms=math.inf) if grows else found
 
 
 # -- Levels that saturated a generator with fewer workers: once workers were added, these levels show nothing about the service.
@@ -179,8 +179,7 @@ OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""
 
 
-@dataclass(frozen=True)
-class Epoch(MeasuredEpoch):
+class Epoch(MeasuredEpoch, frozen=True, dict=True):
     """An epoch with its verdict. Build it with `epoch_of`."""
 
     at_s: float | None = None

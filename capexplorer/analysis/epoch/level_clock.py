@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.events import Phase
 from ...model.level_use import USERS_MISSING_MOST
@@ -32,8 +33,7 @@ def least_of(users: int) -> int:
     return math.ceil(users * (1 - USERS_MISSING_MOST))
 
 
-@dataclass(frozen=True, slots=True)
-class TickCounts:
+class TickCounts(msgspec.Struct, frozen=True):
     """Requests and pauses of users in one tick, warm-up and failures included."""
 
     requests: int

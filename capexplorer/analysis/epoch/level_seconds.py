@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
 from msgspec.structs import replace
@@ -229,8 +229,7 @@ STALLED_LAG_MOST_MS = 500.0
 """Loop lag in these seconds, or the next one, from which the generator stalled and not the service."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(msgspec.Struct, frozen=True):
     """A stall of the service."""
 
     at_s: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from ...model.catalogue import invalidates_run
 from ...model.events import Mark
@@ -75,8 +76,7 @@ SECONDS_LEAST = 5.5
 """Settled seconds from which an open level counts: before six batches of a second goodput has no standard error."""
 
 
-@dataclass(frozen=True)
-class MeasuredEpoch:
+class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
     """Costly fields are computed on first use and cached. Valid until the next event is applied to the timeline."""
 
     timeline: Timeline

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
@@ -47,8 +48,7 @@ FAILING_ERRORS = 3.0
 more do so one time in seven."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
+class Usual(msgspec.Struct, frozen=True):
     """What a second at a rate shows without overload, by the nearest level that was served in full."""
 
     in_flight: float
@@ -57,8 +57,7 @@ class Usual:
     """Share of the iterations that fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecondAfter:
+class SecondAfter(msgspec.Struct, frozen=True):
     """One second after a step down: iterations in flight at its end, and those that ended in it."""
 
     in_flight: float
@@ -232,8 +231,7 @@ QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
 
 
-@dataclass(frozen=True)
-class RateLadder(MeasuredEpoch):
+class RateLadder(MeasuredEpoch, frozen=True, dict=True):
     """The levels of offered rates of an epoch. Their load is the rate: `users` of their ladder levels is iterations a second."""
 
     rates: tuple[RateLevel, ...] = ()

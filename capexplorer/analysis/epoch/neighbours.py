@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from ...model.events import HostFacts, Target
 from ...model.figures import LevelFigures
@@ -82,8 +83,7 @@ WORKERS_LEAST = 2
 """From so many processes besides the first on, those are counted as workers that can use one core each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(msgspec.Struct, frozen=True):
     """CPU that other processes withheld from a level."""
 
     others_cpu_ratio: float
@@ -93,8 +93,7 @@ class Withheld:
     requests only took longer, and goodput describes the service."""
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourCheck:
+class NeighbourCheck(msgspec.Struct, frozen=True):
     """Facts about the machine and the service's program that hold for all levels of a session."""
 
     host: HostFacts

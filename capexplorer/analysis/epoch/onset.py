@@ -9,11 +9,12 @@ columns are read, so live, replayed and imported sessions are cut at the same se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.load import Rate, Users
@@ -81,8 +82,7 @@ def _is_burst(level: LadderLevel, later: LadderLevel) -> bool:
 # the level has no clean settled second for comparison.
 
 
-@dataclass(frozen=True, slots=True)
-class SettlingFailures:
+class SettlingFailures(msgspec.Struct, frozen=True):
     """When failures began while a level settled, and which of its settled seconds are failing."""
 
     since_s: float
@@ -254,8 +254,7 @@ def halves_of(timeline: Timeline, level: Level) -> list[LevelPart]:
     return cut(timeline, level, at) if at else []
 
 
-@dataclass(frozen=True, slots=True)
-class LevelChanges:
+class LevelChanges(msgspec.Struct, frozen=True):
     """At which of its settled seconds a level changed: ascending indices among them."""
 
     seconds: int

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ...model.intervals import ONE_SIDED_95
@@ -37,8 +38,7 @@ ROUGHNESS_MOST = 0.15
 """Greatest relative noise estimated in this way."""
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityCurve:
+class CapacityCurve(msgspec.Struct, frozen=True):
     """Goodput by users: arrays of one shape, (levels,)."""
 
     users: Floats
@@ -150,8 +150,7 @@ RAMP_ERROR = 0.12
 """Further structural error of N* on a ramp with short bins: users of a ramp are never in their steady state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
+class Crossing(msgspec.Struct, frozen=True):
     """The low-load line, the capacity line, and where they meet."""
 
     rps_per_user: float

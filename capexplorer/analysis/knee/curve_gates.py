@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
@@ -69,8 +69,7 @@ BEYOND_CYCLES = 2.0
 (`levels.SETTLING_CYCLES`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gates:
+class Gates(msgspec.Struct, frozen=True):
     """Efficiency and slope at the level with the most users, with the one-sided bounds that the gates compare."""
 
     efficiency: float
@@ -100,8 +99,7 @@ class Gates:
         return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
 
 
-@dataclass(frozen=True)
-class KneeLines:
+class KneeLines(msgspec.Struct, frozen=True, dict=True):
     """Pooled levels, their curve, and the two lines that meet at N*. Cheap: no interval is computed."""
 
     ladder: tuple[LadderLevel, ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
@@ -41,8 +42,7 @@ Key = tuple[str, str]
 """Method, name."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointFigures:
+class EndpointFigures(msgspec.Struct, frozen=True):
     """Requests and latency of one endpoint, pooled over one or more levels."""
 
     requests: int
@@ -62,8 +62,7 @@ class EndpointFigures:
         return (self.mean_ms or 0.0) * max(ERROR_LEAST, 1 / math.sqrt(successes) if successes else 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointChange:
+class EndpointChange(msgspec.Struct, frozen=True):
     """One endpoint at one level against low load."""
 
     key: Key
@@ -220,8 +219,7 @@ VALUES_LEAST = {"p95_ms": PERCENTILE_VALUES_LEAST["p95"], "p99_ms": PERCENTILE_V
 """With fewer successes a percentile rests on too few values (`thin`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(msgspec.Struct, frozen=True):
     """The metric at one level, with its 90% bounds; infinite where nothing succeeded."""
 
     users: float

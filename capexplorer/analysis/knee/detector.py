@@ -21,10 +21,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -420,8 +420,7 @@ def _true_from(back: NDArray[np.bool_]) -> int | None:
     return after if after < len(back) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
+class _Before(msgspec.Struct, frozen=True):
     """The figures of a load before the overload, interpolated between its levels."""
 
     goodput_rps: float

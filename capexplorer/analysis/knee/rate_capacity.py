@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.verdicts import Confidence, LevelState, Overload, RateCapacity, RateLimit
@@ -38,8 +39,7 @@ the other: 0.5 if they are called equally often. A queue without bound: 0. M/M/4
 the capacity and the higher one 1.6 of it, 0.43 from 0.95 to 1.25."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedLevel:
+class JudgedLevel(msgspec.Struct, frozen=True):
     """A level and whether it was served in full."""
 
     level: RateLevel

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import LevelState
@@ -19,8 +21,7 @@ BIN_ARRIVALS = 240
 (`UNSERVED_MOST`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLevel:
+class RateLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One level, or a bin of a ramp. Counts are iterations in its settled seconds; `due` = succeeded + failed + dropped +
     growth.
     """
@@ -219,8 +220,7 @@ LATE_MOST = 0.1
 """Share of the drops that the generator may have caused there: a second in which the load thread stood still drops by both."""
 
 
-@dataclass(frozen=True, slots=True)
-class LowLoad:
+class LowLoad(msgspec.Struct, frozen=True):
     """Figures at the lowest rate, with which the other levels are compared."""
 
     failure_high: float = 0.0

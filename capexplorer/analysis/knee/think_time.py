@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel, Little
@@ -37,8 +39,7 @@ UNACCOUNTED_MOST, CHANCE_MOST = 0.02, 2.0
 standard errors, as where a generator is the limit. They are not corrected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(msgspec.Struct, frozen=True):
     """Goodput of levels for the mean think time of all, 1/s, with its standard error; None: a level is left as it is."""
 
     rates: tuple[tuple[float, float] | None, ...]
@@ -48,8 +49,7 @@ class Correction:
     """Relative error of all corrected rates together, which no number of levels makes smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommonThinkTime:
+class CommonThinkTime(msgspec.Struct, frozen=True):
     """The think time per request of all users, at any load."""
 
     mean_s: float
@@ -114,8 +114,7 @@ def common_think_time(levels: Sequence[LadderLevel]) -> CommonThinkTime | None:
     return CommonThinkTime(mean_s, math.sqrt(variance / count), math.sqrt(variance) / mean_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Accounted:
+class _Accounted(msgspec.Struct, frozen=True):
     """How much of their users' time the responses and think times of some levels account for."""
 
     little: Little
@@ -150,8 +149,7 @@ def _accounted_at_low_load(cycles: Sequence[_Cycle]) -> _Accounted:
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class _Cycle:
+class _Cycle(msgspec.Struct, frozen=True):
     """The cycle of a level's users."""
 
     level: LadderLevel

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Confidence, KneeEvidence, KneeVerdict, Limit, Missing, Peak, Verification, VerificationStepName
@@ -309,8 +310,7 @@ Checks = tuple[Sequence[LadderLevel], Sequence[LadderLevel]]
 """Levels that may verify a knee, as `verification.verify` takes them: all that can be judged, and those that feed the fit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict states of its epoch that the judged levels do not show."""
 
     epoch: int = 0

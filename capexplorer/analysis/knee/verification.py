@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -59,8 +58,7 @@ FAILURES_LEAST = 4
 """Fewer failures in a level may be chance."""
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierKnee:
+class EarlierKnee(msgspec.Struct, frozen=True):
     """The knee as it was found in the levels before a moment."""
 
     lines: KneeLines

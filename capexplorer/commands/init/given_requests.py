@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
+import msgspec
 
 from ...addresses import is_same_service
 from ...drafting import reading, request_tasks
@@ -25,8 +25,7 @@ _SHOWN_CHARACTERS = 160
 LEFT_OUT_SHOWN = 10
 
 
-@dataclass(slots=True)
-class Requests:
+class Requests(msgspec.Struct):
     """Tasks, each with the line about its answer; or a locustfile in their place."""
 
     url: str
@@ -37,10 +36,10 @@ class Requests:
     sends: bool = True
     keeps_failing: bool = False
     asks: bool = False
-    secrets: request_tasks.Secrets = field(default_factory=request_tasks.Secrets)
-    tasks: list[tuple[Task, str]] = field(default_factory=list)
+    secrets: request_tasks.Secrets = msgspec.field(default_factory=request_tasks.Secrets)
+    tasks: list[tuple[Task, str]] = msgspec.field(default_factory=list)
     locustfile: Path | None = None
-    values: dict[str, tuple[Param, ...] | str] = field(default_factory=dict)
+    values: dict[str, tuple[Param, ...] | str] = msgspec.field(default_factory=dict)
     """What `{{NAME}}` in the requests stands for."""
 
     def add(self, text: str, where: str) -> None:

@@ -6,13 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic, sleep
 from urllib.parse import urlsplit
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from ...addresses import is_http_url, without_userinfo
 from ...drafting import curl, reading
@@ -40,8 +40,7 @@ from .given_requests import line_of, show, succeeded
 _POLL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class StartedService:
+class StartedService(msgspec.Struct, frozen=True):
     """A service that runs."""
 
     port: int
@@ -106,8 +105,7 @@ _LAUNCHERS = frozenset(
 """Programs that start others: their names say nothing about the service."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewService:
+class NewService(msgspec.Struct, frozen=True, kw_only=True):
     """A service that answers, with the keys of its profile."""
 
     name: str
@@ -115,7 +113,7 @@ class NewService:
     """URL that requests are sent to now."""
     url: str | None = None
     command: str | None = None
-    params: Mapping[str, Param] = field(default_factory=dict)
+    params: Mapping[str, Param] = msgspec.field(default_factory=dict)
     """Parameters of the command, each with its default."""
     ready: str | None = None
     first_request: str | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...run.options import RunOptions
 from ..terminal import print_error
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from ...run.live import LiveRun
 
 
-@dataclass(frozen=True, slots=True)
-class AssembledRun:
+class AssembledRun(msgspec.Struct, frozen=True):
     """A run with what belongs to its process."""
 
     run: LiveRun

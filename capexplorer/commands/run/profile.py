@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,8 +45,7 @@ _READY_REQUEST_S = 5.0
 _INTERPRETER = re.compile(r"python[\d.]*|\{python\}|node|ruby|java|sh|bash")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Where a command or a Compose file and its readiness request were given: what messages call them, and the folder."""
 
     command: str

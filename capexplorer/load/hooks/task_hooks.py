@@ -6,10 +6,10 @@ Replaced for the whole process, by whatever names a locustfile calls them, befor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import gevent.hub
+import msgspec
 from locust.exception import StopUser
 
 from ..bodies import LEAVING
@@ -22,8 +22,7 @@ _sleep = gevent.hub.sleep
 """gevent's own, which is no sleep of user code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observers:
+class Observers(msgspec.Struct, frozen=True):
     """What observes users."""
 
     activity: UserActivity

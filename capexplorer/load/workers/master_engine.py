@@ -6,7 +6,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import gevent
@@ -31,8 +30,7 @@ from .worker_registry import KnownWorker, Master, WorkerRegistry
 POLL_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class MasterOptions:
+class MasterOptions(msgspec.Struct, frozen=True):
     """How workers find the run, and which may join."""
 
     bind_host: str = "127.0.0.1"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -75,8 +74,7 @@ IN_TURN_MOST = 6
 two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(msgspec.Struct, frozen=True):
     """The workers' seconds of one tick."""
 
     seconds: tuple[tuple[str, WorkerSecond], ...]

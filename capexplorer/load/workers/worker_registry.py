@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 import gevent
+import msgspec
 from locust.env import Environment
 from locust.exception import RPCReceiveError
 from locust.rpc import Message
@@ -130,8 +130,7 @@ SUSPENDED_S = 1.0
 """Lateness of a call of `check_workers`, in seconds, from which this process was suspended itself: silence does not count."""
 
 
-@dataclass(slots=True)
-class KnownWorker:
+class KnownWorker(msgspec.Struct):
     """A worker that has joined."""
 
     name: str
@@ -141,7 +140,7 @@ class KnownWorker:
     """Whether it is on this machine."""
     heard_s: float
     """`time.monotonic` of its latest message."""
-    clock: ClockOffset = field(default_factory=ClockOffset)
+    clock: ClockOffset = msgspec.field(default_factory=ClockOffset)
     trips: int = 0
     asked_s: float = 0.0
     """`time.monotonic` of the latest question for its clock."""
@@ -149,7 +148,7 @@ class KnownWorker:
     """Users that it had when it last finished a step, before any of them died: Locust's count in later reports lacks those."""
     rate_turn: int = 0
     """`WorkerRate.turn` of the rate that its schedule has."""
-    plain: PlainStats = field(default_factory=PlainStats)
+    plain: PlainStats = msgspec.field(default_factory=PlainStats)
     """What a plain Locust worker has reported so far."""
 
     @property

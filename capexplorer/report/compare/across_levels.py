@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import median
+
+import msgspec
+from msgspec.structs import replace
 
 from .difference import FIGURES, INTERVAL_OUTSIDE, LEAST_RATIO, RUN_TO_RUN
 from .estimates import DEGREES_MOST, FALSE_MOST, Estimate, counted_error, probability, threshold, welch
@@ -88,8 +90,7 @@ WHOLE_RUN_SHARE = 0.5
 levels, which the scatter between levels contains already."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverallChange:
+class OverallChange(msgspec.Struct, frozen=True):
     """A figure's mean change over all user counts in common, on a logarithmic scale."""
 
     figure: str
@@ -217,8 +218,7 @@ def failure_change(before: Shares, after: Shares) -> OverallChange | None:
     return OverallChange("failure_ratio", found.levels, -sign * certain / succeeding, error, DEGREES_MOST, means=means)
 
 
-@dataclass(frozen=True, slots=True)
-class _Excess:
+class _Excess(msgspec.Struct, frozen=True):
     """Failures of a session beyond those that it would have with the other's share, at the other's equal or greater loads."""
 
     levels: int

@@ -3,7 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ... import wording
 from ...model.events import ClientOverhead, Mark
@@ -21,8 +21,7 @@ CAPACITY_DEGREES = 2.0
 """Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """A session to compare. `epoch`: None selects each epoch that has a settled level."""
 
     timeline: Timeline
@@ -30,12 +29,11 @@ class Session:
     title: str | None = None
     damaged: int = 0
     """Number of lines of its log that were left out or are missing."""
-    latencies: SecondLatencies = field(default_factory=SecondLatencies)
+    latencies: SecondLatencies = msgspec.field(default_factory=SecondLatencies)
     """Latencies of the timeline's seconds; without them the noise of percentiles is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(msgspec.Struct, frozen=True):
     """All settled levels of one user count, pooled."""
 
     users: int
@@ -45,8 +43,7 @@ class CurvePoint:
     """Whether other processes disturbed one of the levels."""
 
 
-@dataclass(frozen=True, slots=True)
-class RatePoint:
+class RatePoint(msgspec.Struct, frozen=True):
     """The longest settled level of one offered rate."""
 
     per_s: float
@@ -54,8 +51,7 @@ class RatePoint:
     """Goodput of iterations, percentiles of the time from plan, share of iterations that failed or were dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """One session, or one of its epochs."""
 
     letter: str
@@ -134,8 +130,7 @@ class Curve:
         return self.id if self.epoch is None else f"{self.id}#{self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedLevel:
+class MatchedLevel(msgspec.Struct, frozen=True):
     """A user count that both curves have."""
 
     users: int
@@ -155,8 +150,7 @@ class MatchedLevel:
         return next(each for each in self.differences if each.figure == figure)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedRate:
+class MatchedRate(msgspec.Struct, frozen=True):
     """An offered rate that both curves have."""
 
     per_s: float
@@ -171,8 +165,7 @@ class MatchedRate:
         return next(each for each in self.differences if each.figure == figure)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A curve against the first one."""
 
     before: Curve
@@ -232,8 +225,7 @@ class Pair:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """Everything that a format shows; the sentences are in `sentences`."""
 
     curves: tuple[Curve, ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.figures import LevelFigures
 from ...model.slice import BATCHES
@@ -16,8 +18,7 @@ from .estimates import DEGREES_MOST, FALSE_MOST, MISSING, Estimate, probability,
 # The compared figures: their names, units, and which direction is better.
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """One column of a level."""
 
     name: str
@@ -91,8 +92,7 @@ Judgement = Literal["beyond", "within", "unknown", "client", "partly_client", "n
 but other processes used the machine. None of these counts as the target's. `unknown`: no standard error on one side or both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The difference of `after` from `before`."""
 
     figure: str

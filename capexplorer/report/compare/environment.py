@@ -11,9 +11,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from ... import wording
 from ...model.events import Header, clients_of
@@ -29,8 +31,7 @@ DISTINCTION = 32
 """Characters that a headline has for what distinguishes a session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Differing:
+class Differing(msgspec.Struct, frozen=True):
     """A property that is not the same for all curves: its name, and a text for each curve."""
 
     name: str
@@ -52,8 +53,7 @@ def distinction(rows: Sequence[Differing], curve: int) -> str:
     return ", ".join(shown) + (f" and {left} more" if left else "")
 
 
-@dataclass(frozen=True, slots=True)
-class RunConditions:
+class RunConditions(msgspec.Struct, frozen=True):
     """The conditions of a curve: the session's header, and its epoch's parameters."""
 
     header: Header

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.events import Event, Sample
 from ...model.histogram import LatencyHistogram, merged
@@ -97,8 +99,7 @@ DISJOINT_BATCHES = 3
 """Number of disjoint batches that would fill the level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """A standard error with its degrees of freedom."""
 
     se: float
@@ -168,8 +169,7 @@ class SecondLatencies:
 _QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A figure. `value` None: not measured. `se` None: noise unknown."""
 
     value: float | None = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...errors import InputError
 from ...toml import nearest
@@ -39,8 +40,7 @@ _GRAMMAR = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A parsed condition."""
 
     text: str
@@ -60,8 +60,7 @@ class Condition:
         return None if size is None else OPERATORS[self.op](size, self.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """The result of one condition, as lines for stderr."""
 
     failed: tuple[str, ...] = ()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
 
+import msgspec
 from markupsafe import Markup
+from msgspec.structs import asdict
 
 from ...model.intervals import Z95
 from ...wording import quantities
@@ -34,8 +35,7 @@ _KNEE_LINE_PX = 15
 """Distance of the names of knees, one above the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPanel(svg.Panel):
+class LogPanel(svg.Panel, frozen=True):
     """A panel whose y axis is logarithmic, from the first tick to the last."""
 
     def y(self, value: float) -> float:
@@ -194,8 +194,7 @@ def _values(colors: svg.Colors) -> str:
     return named + "".join(f"--s{index}:{color};" for index, color in enumerate(colors.series))
 
 
-@dataclass(frozen=True, slots=True)
-class _PairRows:
+class _PairRows(msgspec.Struct, frozen=True):
     title: str
     before: str
     after: str

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
+
+import msgspec
+from msgspec.structs import replace
 
 from ...errors import InputError
 from ...model.events import clients_of
@@ -296,8 +298,7 @@ def _neighbours(one: Difference) -> Difference:
     return replace(one, judgement="neighbours") if one.counts else one
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
+class _Limit(msgspec.Struct, frozen=True):
     """Which user counts saturate one or both of two curves."""
 
     of_one: float

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+
+import msgspec
 
 from ...errors import InputError
 from ...model.events import Event
@@ -17,8 +18,7 @@ from ...model.timeline import Timeline
 from ..writing import Files, write_files, write_folder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class Format(msgspec.Struct, frozen=True, kw_only=True):
     """One format, which has `text`, `files` or `files_of_log`."""
 
     name: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib import resources
 
 import msgspec
@@ -30,7 +29,6 @@ from ..svg import PAGE, rules
 from ..tables import environment
 
 # isort: split
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -75,8 +73,7 @@ def in_units(titles: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(title, named.get(unit, unit)) for title, unit in titles]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(msgspec.Struct, frozen=True):
     """A figure as it is shown, and its exact value for sorting."""
 
     shown: str
@@ -95,8 +92,7 @@ def _latency(value_ms: float | None, *, few: bool = False) -> _Cell:
     return _cell(value_ms, quantities.latency_in_column(value_ms), few=few)
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
+class _Levels(msgspec.Struct, frozen=True):
     drawing: Markup | None
     rows: list[_Row]
     epochs: bool
@@ -113,8 +109,7 @@ class _Levels:
     p99_least: str = f"{P99_LEAST:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     level: int
     bin: int | str
     cells: list[_Cell]
@@ -166,8 +161,7 @@ def endpoint(each: dict[str, object]) -> tuple[str, list[_Cell]]:
     return f"{each['method']} {each['name']}", [_cell(requests), _cell(failures), _cell(ratio)]
 
 
-@dataclass(frozen=True, slots=True)
-class _EndpointLevels:
+class _EndpointLevels(msgspec.Struct, frozen=True):
     titles: tuple[tuple[str, str], ...]
     rows: list[_EndpointLevelRow]
     leaves: bool
@@ -179,8 +173,7 @@ class _EndpointLevels:
     """Whether there are offered rates of recovery from overload, and some that other processes disturbed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _EndpointLevelRow:
+class _EndpointLevelRow(msgspec.Struct, frozen=True):
     name: str
     cells: list[_Cell]
     kinds: str
@@ -284,8 +277,7 @@ def _data(timeline: Timeline) -> Markup:
     return Markup(text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Title:
+class _Title(msgspec.Struct, frozen=True):
     target: str
     profile: str
     began: str
@@ -317,8 +309,7 @@ def _title(timeline: Timeline) -> _Title | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Marks:
+class _Marks(msgspec.Struct, frozen=True):
     knees: tables.Table
     findings: list[ListedFinding]
     reanalysed: str
@@ -392,8 +383,7 @@ def _plain(values: NDArray[np.float64], digits: int) -> Values:
     return [None if value != value else int(value) if whole or value == int(value) else value for value in listed]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One series of a chart."""
 
     column: str
@@ -409,8 +399,7 @@ class Line:
     """Hidden until its name in the legend is clicked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """Charts share one time axis."""
 
     id: str
@@ -475,7 +464,7 @@ def data(timeline: Timeline) -> dict[str, Any]:
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
-    return {**asdict(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
+    return {**msgspec.to_builtins(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
 
 
 def _levels(timeline: Timeline) -> list[dict[str, Any]]:

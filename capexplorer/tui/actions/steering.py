@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+import msgspec
 from textual.widget import Widget
 
 from ... import wording
@@ -105,8 +105,7 @@ UNASKED = {"users": 50, "rate": 50}
 """Load up to which a step needs no confirmation; nor does one up to twice the highest load so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepAnswer:
+class StepAnswer(msgspec.Struct, frozen=True):
     """The message that the screen shows after a step; empty: none. `alarm`: the step was refused."""
 
     words: str = ""

@@ -6,10 +6,10 @@ Time, keys and the mouse all move the position of the feed's playback; the feed 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+import msgspec
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
@@ -37,8 +37,7 @@ LEAST_BAR_CELLS = 16
 """Least width of the bar; messages for which there is then no space are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransportView:
+class TransportView(msgspec.Struct, frozen=True):
     """The state of a replay to draw."""
 
     position_s: float = 0.0

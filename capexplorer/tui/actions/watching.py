@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual.widget import Widget
 
 from ...model.controls import AskControls, Controls, GiveControls, State

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
+import msgspec
+from msgspec.structs import replace
 from textual.geometry import Size
 
 from ... import wording
@@ -197,8 +198,7 @@ SO_FAR_TICKS = 5
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LevelPoint:
+class LevelPoint(msgspec.Struct, frozen=True):
     """A level on the curve, or one bin of a ramp."""
 
     level: int
@@ -300,8 +300,7 @@ UNRELIABLE_WORDS = {"few_levels": "too few levels", "no_bend": "no saturation ye
 """The words for each reason why a USL fit is not reliable, and is drawn in grey."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictParts:
+class VerdictParts(msgspec.Struct, frozen=True):
     """The parts of the chart that the verdict adds."""
 
     legend: tuple[Legend, ...] = ()

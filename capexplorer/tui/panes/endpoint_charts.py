@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -172,8 +172,7 @@ def _figures_of(endpoint: EndpointKey, endpoints: Sequence[LevelEndpoint]) -> Le
 # -- over levels
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointPoint:
+class EndpointPoint(msgspec.Struct, frozen=True):
     """One endpoint at one settled level, or bin of a ramp."""
 
     level: int

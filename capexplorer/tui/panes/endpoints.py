@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
@@ -29,8 +29,7 @@ from .pane import Lines, ListPane, ScrollingPane
 # While a level settles they are those of the last second, which their label states.
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One endpoint, or all of them."""
 
     name: str
@@ -167,8 +166,7 @@ NAME_CELLS = 16
 """Least width of the name in cells; columns for which there is then no space are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column of figures."""
 
     title: str

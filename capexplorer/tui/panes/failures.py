@@ -6,9 +6,9 @@ The list by cause shows the marks of the timeline (causes, leaks, bottlenecks); 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
@@ -31,8 +31,7 @@ from .pane import ScrollingPane
 # The lines of a list belong to its entries, which have several lines each.
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """One entry, or a heading between entries."""
 
     lines: tuple[Strip, ...]
@@ -295,8 +294,7 @@ class FailuresPane(ScrollingPane):
 # -- how much there is
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """The counts of failures for the tab and the status area."""
 
     open: int = 0

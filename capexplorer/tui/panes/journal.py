@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, islice
 
+import msgspec
+from msgspec.structs import replace
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
@@ -55,8 +56,7 @@ class JournalPane(ScrollingPane):
         return lines[first - begins[top] : last - begins[top]]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True):
     """An entry of the timeline with its text."""
 
     entry: Entry

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
@@ -52,8 +52,7 @@ class RequestPane(ScrollingPane):
         return lines[first:last]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLine:
+class RequestLine(msgspec.Struct, frozen=True):
     """One line before it is wrapped; `kind` gives its colour."""
 
     kind: str
@@ -152,8 +151,7 @@ WHY: dict[Why, str] = {"first": "first", "last": "last", "slowest": "slowest", "
 _TITLES = f" {'time':>8} {'level':>5} {'why':<7} {'status':>6} "
 
 
-@dataclass(frozen=True, slots=True)
-class Subset:
+class Subset(msgspec.Struct, frozen=True):
     """The requests of one cause or error. `title` may contain a target's text: escape it before display."""
 
     title: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from textual.geometry import Size
@@ -124,8 +124,7 @@ LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
 LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
 
 
-@dataclass(frozen=True, slots=True)
-class LevelLatency:
+class LevelLatency(msgspec.Struct, frozen=True):
     """A settled level, or the bin of a ramp."""
 
     level: int

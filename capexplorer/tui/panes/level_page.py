@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from rich.style import Style
 from textual.geometry import Size
@@ -114,8 +114,7 @@ _STATES: dict[Why | None, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownLevel:
+class ShownLevel(msgspec.Struct, frozen=True):
     """A level, or the bin of a ramp."""
 
     level: Level

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.style import Style
 from textual.strip import Strip
 
@@ -25,8 +25,7 @@ _LABEL_CELLS, _VALUE_CELLS = 12, 18
 """Widths in cells of the label with the spaces around it, and of number and unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One resource."""
 
     label: str
@@ -112,8 +111,7 @@ def packed(details: Sequence[str], first: int, others: int, more: int) -> list[s
 Shown = Callable[[float | None], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     """One resource of a part, e.g. `cpu`, `1.82`, `of 2 cores`, 0.91."""
 
     name: str
@@ -128,8 +126,7 @@ class Use:
         return " ".join(filter(None, (self.name, self.number, self.unit)))
 
 
-@dataclass(frozen=True, slots=True)
-class PartUse:
+class PartUse(msgspec.Struct, frozen=True):
     """A part in one tick. `uses` is empty if it was not read in this tick."""
 
     name: str
@@ -265,8 +262,7 @@ HOLDERS = {
 """Causes of exhausted ports, and the state that holds them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
+class Shortage(msgspec.Struct, frozen=True):
     """`words`: `ports full in 42 s`, `ports 83% used`, `ephemeral ports exhausted (TIME_WAIT)`."""
 
     words: str

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
@@ -33,8 +33,7 @@ from .pane import changed_regions
 _GAP = "   "
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Pieces that are shown or dropped together. The higher `rank`, the sooner they are dropped; rank 0 stays."""
 
     pieces: tuple[Piece, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +43,7 @@ FARTHEST_FRACTION = 1e4
 """Limit of the fraction of a value outside of the axis: far outside of any plot, and small enough to be counted in dots."""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """A scale from `low` to `high`, linear or logarithmic."""
 
     low: float

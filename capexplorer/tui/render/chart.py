@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -26,8 +27,7 @@ MIN_GUTTER_COLUMNS = 24
 """Width in cells below which a chart has no y labels, and the plot uses their columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """One line, or bars that begin at the bottom of the plot. xs ascend; NaN in ys is a gap."""
 
     xs: Sequence[float]
@@ -45,8 +45,7 @@ class Series:
     """Written along the line and at its end on a screen without colours; the legend shows the letter instead of the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """A small shape with an error bar from `low` to `high`, unless these are NaN. The shape is drawn with dots, not as a
     character, which could be wrong by half a cell: a tenth of the height of a low chart.
     """
@@ -61,8 +60,7 @@ class Point:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(msgspec.Struct, frozen=True):
     """A vertical line with a label at its top, where it fits."""
 
     x: float
@@ -73,8 +71,7 @@ class Boundary:
     """False: dotted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(msgspec.Struct, frozen=True):
     """A span of x, hatched so that it can be recognised without colours."""
 
     low: float
@@ -82,8 +79,7 @@ class Band:
     color: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(msgspec.Struct, frozen=True):
     """A sign on the axis line, with a word next to it if there is space."""
 
     x: float
@@ -92,8 +88,7 @@ class Tag:
     word: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
+class Heat(msgspec.Struct, frozen=True):
     """A heatmap: the shade of each cell shows a share from 0 to 1."""
 
     cells: Callable[[int, int], NDArray[np.float64]]
@@ -109,8 +104,7 @@ class Heat:
         return ".-+*#" if markers == "ascii" else "·░▒▓█"
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """All parts of a chart. Spans, tags, boundaries and the cursor have positions on `x`."""
 
     x: Axis
@@ -137,8 +131,7 @@ class Chart:
     """Shown below the cursor instead of the x labels that it would cover."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """The sizes of a chart's parts in cells."""
 
     legend: int
@@ -211,8 +204,7 @@ between entries; `tightest`: no space between such a key and its name too.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Legend:
+class Legend(msgspec.Struct, frozen=True):
     """One entry. Its texts are written as they are: they contain no text of targets or profiles."""
 
     key: str

@@ -9,11 +9,11 @@ import math
 import textwrap
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from rich.segment import Segment
 from rich.style import Style

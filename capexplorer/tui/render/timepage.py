@@ -8,9 +8,9 @@ import math
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,8 +58,7 @@ _AT_USERS = ("knee", "at_or_below", "bend", "latency_knee")
 """Kinds of marks whose number of users is shown next to the word."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimePage:
+class TimePage(msgspec.Struct, frozen=True):
     """The part of the timeline that a time chart shows at a cursor."""
 
     timeline: Timeline

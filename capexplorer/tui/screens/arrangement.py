@@ -5,9 +5,9 @@ eight from 180x50 on. In a smaller terminal, or if a pane is maximised, one pane
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
+from msgspec.structs import replace
 from rich.style import Style
 from textual.events import Click
 from textual.geometry import Size

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -38,8 +38,7 @@ DRAW_PERIOD_S = 1.0
 """Seconds between two drawings."""
 
 
-@dataclass(frozen=True, slots=True)
-class OverlaySource:
+class OverlaySource(msgspec.Struct, frozen=True):
     """The source of the data that these screens draw; the functions return the present values."""
 
     timeline: Callable[[], Timeline]

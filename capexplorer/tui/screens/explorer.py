@@ -7,10 +7,10 @@ the actions that it is given: steer the load, move through a recording, or watch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar, get_args
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container

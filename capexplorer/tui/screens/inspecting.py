@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.load import Rate, Users
@@ -18,8 +20,7 @@ from ..render.axis import page
 # The cursor is a column index of the timeline, as the cursors of panes are, which does not change when seconds are added.
 
 
-@dataclass(frozen=True, slots=True)
-class CurveStop:
+class CurveStop(msgspec.Struct, frozen=True):
     """A point of the capacity curve: its load, and a second that belongs to it."""
 
     x: float
@@ -118,8 +119,7 @@ ZOOMS_S = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7
 """Lengths in seconds that zooming steps through; the next longer one is all."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeWindow:
+class TimeWindow(msgspec.Struct, frozen=True):
     """One window. `length_s`: None is the whole session."""
 
     length_s: float | None = 300.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -113,8 +112,7 @@ class SavedSessions(Protocol):
 Key = float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column. Widths are minimum ones; further cells of a wide screen go mostly to the title."""
 
     name: str

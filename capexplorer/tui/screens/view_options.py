@@ -6,8 +6,9 @@ import base64
 import copy
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...errors import InputError
 from ...model.figures import LevelBin
@@ -94,8 +95,7 @@ class _FrozenLevel(Level):
 HINT = "a session's id, its beginning, or a path; SESSION#1 is its epoch 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Baselines:
+class Baselines(msgspec.Struct, frozen=True):
     """The source of baselines."""
 
     read: Callable[[str], Curve]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from analysis.loads import FACTS, READINGS, Load, closed_session
 from capexplorer.analysis.bottleneck import bottlenecks

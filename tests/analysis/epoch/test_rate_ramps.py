@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from capexplorer import wording
 from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder, split

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.verdict_kinds import LITTLE_MOST, unaccounted_ratio

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, interval
 from capexplorer.analysis.ladder import LadderLevel

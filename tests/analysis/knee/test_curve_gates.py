@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.curve_gates import Gates, KneeLines, is_consistent, is_long_enough
 from capexplorer.analysis.ladder import LadderLevel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import LadderLevel
@@ -20,7 +20,7 @@ def limit_of(levels: list[LadderLevel]) -> str | None:
 
 
 def beyond(levels: list[LadderLevel], **changes: object) -> list[LadderLevel]:
-    return [replace(level, **changes) if level.users > 50 else level for level in levels]  # type: ignore[arg-type]
+    return [replace(level, **changes) if level.users > 50 else level for level in levels]
 
 
 def test_latency_that_grows_with_users_is_queueing() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.verdict_kinds import raised_to_refusals, unevenness

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.detector import analyse
 from capexplorer.analysis.ladder import LadderLevel

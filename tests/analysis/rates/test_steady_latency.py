@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.epoch.regime import latency_differs
 from capexplorer.analysis.knee.rate_level import RateLevel, on_ladder, steady_latency_error_ms

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import gevent
 import locust
 from locust.env import Environment
 from locust.exception import RescheduleTask
+from msgspec.structs import replace
 
 from capexplorer.load.lean.user import LeanHttpUser
 from capexplorer.load.request_counts import request_counts, uncounted
