@@ -1,6 +1,7 @@
-"""Digests of every export of each recorded session in the repository. `python -m tests.report.recorded_exports` renews them.
+"""Digests of every export of each recorded session in the repository, and of each made session (`made_sessions`).
 
-They show whether a change alters the exports of existing sessions. An intended change is listed in CHANGELOG.md.
+`python -m tests.report.recorded_exports` renews them. They show whether a change alters exports. A commit
+with an intended change says what differs and why.
 """
 
 from __future__ import annotations
@@ -8,19 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from capexplorer import paths
 from capexplorer.commands.compare import FORMATS as COMPARISONS
 from capexplorer.commands.compare import opened, rendered
 from capexplorer.errors import InputError
-from capexplorer.report.compare import compare
+from capexplorer.model.events import Event
+from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.reader import open_session
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-DIGESTS = DATA / "exports.json"
+DIGESTS, MADE_DIGESTS = DATA / "exports.json", DATA / "made_exports.json"
 SESSIONS: Mapping[str, Path] = {
     **paths.sample_sessions(),
     **{path.stem: path for path in sorted((DATA / "sessions").glob("*.jsonl"))},
@@ -34,14 +38,25 @@ _APPEARANCE = re.compile(rb"<style>.*?</style>|<script>.*?</script>|<meta http-e
 
 
 def digests(name: str) -> dict[str, str]:
-    """By `FORMAT FILE`: the digest of each export of the session. By `compare FORMAT`: of its comparison with COMPARED_WITH."""
-    return {export: _digest(content) for export, content in (*_exports(name).items(), *_comparisons(name).items())}
-
-
-def _exports(name: str) -> dict[str, bytes]:
-    """By `FORMAT FILE`: the content of each file of each export."""
+    """Of a recorded session, by `FORMAT FILE`: the digest of each export; by `compare FORMAT`: of its comparison with
+    COMPARED_WITH."""
     with open_session(SESSIONS[name]) as log:
-        events = list(log)
+        exports = _exports(name, list(log))
+    folder = SESSIONS[name].parent
+    comparison = compare([opened(str(SESSIONS[each]), folder) for each in (COMPARED_WITH, name)])
+    return _digests(exports, comparison)
+
+
+def made_digests(name: str) -> dict[str, str]:
+    """Those of a made session, which is compared with the first one."""
+    from .made_sessions import MADE
+
+    first, events = list(next(iter(MADE.values()))()), list(MADE[name]())
+    return _digests(_exports(name, events), compare([Session(Timeline(each)) for each in (first, events)]))
+
+
+def _exports(name: str, events: Sequence[Event]) -> dict[str, bytes]:
+    """By `FORMAT FILE`: the content of each file of each export."""
     exports: dict[str, bytes] = {}
     for form in FORMATS.values():
         try:
@@ -52,11 +67,9 @@ def _exports(name: str) -> dict[str, bytes]:
     return exports
 
 
-def _comparisons(name: str) -> dict[str, bytes]:
-    """By `compare FORMAT`: the comparison with COMPARED_WITH."""
-    folder = SESSIONS[name].parent
-    comparison = compare([opened(str(SESSIONS[each]), folder) for each in (COMPARED_WITH, name)])
-    return {f"compare {form}": rendered(comparison, form) for form in COMPARISONS}
+def _digests(exports: Mapping[str, bytes], comparison: Comparison) -> dict[str, str]:
+    compared = {f"compare {form}": rendered(comparison, form) for form in COMPARISONS}
+    return {export: _digest(content) for export, content in (*exports.items(), *compared.items())}
 
 
 def _digest(content: bytes) -> str:
@@ -64,5 +77,14 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(_APPEARANCE.sub(b"", content)).hexdigest()[:16]
 
 
+def _renew() -> None:
+    sys.path.append(str(DATA.parent))  # common modules of tests, as pytest finds them
+    from .made_sessions import MADE
+
+    recorded, made = {name: digests(name) for name in SESSIONS}, {name: made_digests(name) for name in MADE}
+    for path, found in ((DIGESTS, recorded), (MADE_DIGESTS, made)):
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    DIGESTS.write_text(json.dumps({name: digests(name) for name in SESSIONS}, indent=1) + "\n", encoding="utf-8")
+    _renew()

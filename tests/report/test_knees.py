@@ -8,45 +8,20 @@ from xml.etree import ElementTree
 
 import pytest
 from marked import marked
-from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Peak, SloVerdict, UslFit
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 from capexplorer.report import capacity
 from capexplorer.report.compare import Comparison, Session, compare, sentences
 from capexplorer.report.compare.page import render as page
-from capexplorer.report.formats import html, markdown
-from capexplorer.report.formats.csv import levels as csv_levels
+from capexplorer.report.formats import html
 from capexplorer.report.statements import marked_s
-from capexplorer.report.tables import knees
 
 from .compared import LevelSpec, timeline
 from .compared import knee as knee_mark
-from .exported_sessions import ramp, session
-
-KNEE = KneeVerdict(
-    kind="knee",
-    users=30,
-    users_low=26,
-    users_high=35,
-    capacity_rps=122.0,
-    limit="queueing",
-    confidence="medium",
-    provisional=True,
-)
-USL = UslFit(lambda_rps=4.2, sigma=0.031, kappa=0.0004, peak_users=49.2, peak_rps=120.0, r_squared=0.99)
-CURVE = CurveFit(
-    low_load_rps_per_user=4.0, low_load_se=0.03, baseline_users=(5, 20), capacity_rps=122.0, capacity_se_rps=2.0, usl=USL
-)
-VERDICT = CapacityVerdict(knee=KNEE, curve=CURVE)
-
-
-def with_verdict(
-    verdict: CapacityVerdict = VERDICT, *, recovery: tuple[int, ...] = (), slo: tuple[SloVerdict, ...] = ()
-) -> Timeline:
-    """A session of 5, 20 and 50 users with this verdict; `recovery`: the indices of levels of recovery from overload."""
-    return Timeline([*session((5, 20, 50)), Verdict(t_s=38.0, capacity=verdict, slo=slo, recovery_levels=recovery)])
+from .exported_sessions import session
+from .made_sessions import with_verdict
 
 
 def drawing(shown: Timeline) -> str:
@@ -60,17 +35,8 @@ def drawing(shown: Timeline) -> str:
 # -- the picture of goodput and latency by users
 
 
-def test_the_picture_has_the_knee_its_interval_the_capacity_and_the_fits() -> None:
-    found = drawing(with_verdict())
-    assert [found.count(f'class="{name}"') for name in ("band", "capacity", "linear")] == [1, 1, 1]
-    assert ">knee 30 [26–35] at 122/s<" in found
-    assert ">capacity 122/s<" in found
-    assert "low load 4/s per user" in found
-    assert "USL fit (thin): λ 4.2/s, σ 0.031, κ 0.0004, peak at 49 users" in found
-
-
 def test_the_band_spans_the_interval() -> None:
-    found = drawing(with_verdict())
+    found = drawing(Timeline(with_verdict()))
     band = re.search(r'class="band" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', found)
     line = re.search(r'<line class="knee" x1="([\d.]+)"', found)
     assert band
@@ -78,34 +44,6 @@ def test_the_band_spans_the_interval() -> None:
     left, width, x = float(band[1]), float(band[2]), float(line[1])
     assert left < x < left + width
     assert (x - left) / width == pytest.approx((30 - 26) / (35 - 26), abs=0.01)
-
-
-def test_an_unreliable_usl_fit_is_grey_with_its_reason() -> None:
-    found = drawing(with_verdict(replace(VERDICT, curve=replace(CURVE, usl=replace(USL, unreliable_why="few_levels")))))
-    assert 'class="usl grey"' in found
-    assert "too few levels" in found
-
-
-def test_a_bend_has_no_interval_and_without_a_knee_there_is_no_line() -> None:
-    bend = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="bend", users=30, users_low=20))))
-    assert 'class="band"' not in bend
-    assert 'class="knee soft"' in bend
-    assert "scaling flattens from 30 users" in bend
-    none = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="no_knee", users=50))))
-    assert 'class="knee' not in none
-    assert "no knee up to 50 users" in none
-
-
-def test_a_knee_at_or_below_the_lowest_level_has_no_line_of_linear_scaling() -> None:
-    found = drawing(with_verdict(replace(VERDICT, knee=KneeVerdict(kind="at_or_below", users=5, users_high=6))))
-    assert "knee at or below 5 users" in found
-    assert 'class="band"' in found
-    assert 'class="linear"' not in found
-
-
-def test_the_picture_has_the_latency_knee() -> None:
-    found = drawing(with_verdict(replace(VERDICT, latency_knee=KneeVerdict(kind="latency_knee", users=20))))
-    assert "latency climbs from 20" in found
 
 
 def test_labels_of_points_do_not_overlap() -> None:
@@ -123,92 +61,13 @@ def test_labels_of_points_do_not_overlap() -> None:
 
 def test_each_line_below_the_picture_fits_into_it() -> None:
     below = re.findall(
-        r'<text x="64" y="[\d.]+" text-anchor="start" class="muted">([^<]+)<', drawing(with_verdict(recovery=(2,)))
+        r'<text x="64" y="[\d.]+" text-anchor="start" class="muted">([^<]+)<', drawing(Timeline(with_verdict(recovery=(2,))))
     )
     assert [line for line in below if len(line) > 90] == []
     assert "squares: recovery" in "; ".join(below)
 
 
-def test_levels_of_recovery_are_squares_and_not_on_the_curve() -> None:
-    plain, with_recovery = drawing(with_verdict()), drawing(with_verdict(recovery=(2,)))
-    curve = re.compile(r'<polyline class="e0" points="([^"]*)"')
-    assert len(curve.findall(plain)[0].split()) == 3, "points of the curve"
-    assert len(curve.findall(with_recovery)[0].split()) == 2, "points of the curve without the level of recovery"
-    assert "squares: recovery" in with_recovery
-    assert "squares" not in plain
-    assert re.search(r'<rect class="e0 hollow"', with_recovery)
-
-
-def test_every_epoch_has_its_own_knee_and_interval() -> None:
-    other = replace(KNEE, users=10, users_low=8, users_high=12, epoch=1)
-    events = session((5, 20, 50, 5, 20, 40))
-    verdicts = [Verdict(t_s=75.0, capacity=VERDICT), Verdict(t_s=75.0, epoch=1, capacity=replace(VERDICT, knee=other))]
-    found = drawing(Timeline([*events, *verdicts]))
-    assert "epoch 0: knee 30" in found
-    assert "epoch 1: knee 10" in found
-    assert found.count('class="band"') == 2
-
-
-def test_a_log_without_verdicts_shows_its_mark_and_linear_scaling_from_the_lowest_level() -> None:
-    mark = marked(
-        t_s=30.0, key="knee:0", state="open", kind="knee", id="knee", users=30, evidence={"users_low": 26, "users_high": 35}
-    )
-    found = drawing(Timeline([*session((5, 20, 50)), mark]))
-    assert ">knee 30<" in found
-    assert 'class="band"' in found
-    assert "linear scaling from the lowest level" in found
-
-
-def test_the_picture_of_a_ramp_has_its_knee() -> None:
-    verdict = Verdict(t_s=31.0, capacity=replace(VERDICT, knee=replace(KNEE, users=20, users_low=18, users_high=23)))
-    found = drawing(Timeline([*ramp(), verdict]))
-    assert "knee 20" in found
-    assert "hollow: seconds of a ramp with about as many users" in found
-
-
-def test_the_picture_is_the_same_every_time() -> None:
-    assert capacity.picture(with_verdict()) == capacity.picture(with_verdict())
-
-
 # -- tables
-
-
-def test_the_table_of_knees_has_interval_capacity_limit_and_confidence() -> None:
-    assert knees(with_verdict()).rows == [("knee", "30", "26–35", "122.0 ± 3.9", "queueing", "medium, provisional")]
-    text = markdown.render(with_verdict()).decode()
-    assert "| knee | 30 | 26–35 | 122.0 ± 3.9 | queueing | medium, provisional |" in text
-    assert "<td>26–35</td>" in html.render(with_verdict()).decode()
-
-
-def test_peak_latency_knee_and_objectives_have_rows_in_the_table() -> None:
-    peak = Peak(users=40, goodput_rps=125.0, shape="retrograde", fall_ratio=0.2)
-    latency = KneeVerdict(kind="latency_knee", users=20, users_low=10, users_high=30, confidence="high")
-    slo = (
-        SloVerdict(name="p95_ms", limit=300, state="crossed", users=22, users_low=20, users_high=25, goodput_rps=80.0, thin=True),
-        SloVerdict(name="failure_ratio", limit=0.01, state="broken", users_high=5.0),
-    )
-    found = knees(with_verdict(replace(VERDICT, knee=replace(KNEE, peak=peak), latency_knee=latency), slo=slo)).rows
-    assert [line[0] for line in found[:4]] == ["knee", "peak", "latency climbs", "p95 ≤ 300 ms"]
-    assert found[1][1:5] == ("40", "–", "125", "goodput falls by 20%")
-    assert found[2][1:3] == ("20", "–")  # its bounds are the levels beside it, no 90% interval
-    assert found[3][1:] == ("22", "20–25", "80", "–", "few values at its limit")
-    assert found[4][:2] == ("failures ≤ 1%", "under 5")
-
-
-def test_the_table_has_a_row_if_there_is_no_knee() -> None:
-    found = knees(
-        with_verdict(CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=50), curve=replace(CURVE, capacity_rps=None)))
-    )
-    assert found.rows == [("knee", "none up to 50", "–", "–", "–", "–")]
-
-
-def test_levels_of_recovery_are_marked_in_tables_and_remain_in_the_csv() -> None:
-    text = markdown.render(with_verdict(recovery=(2,))).decode()
-    assert "| ↓ 50 |" in text
-    assert "recovery from overload" in text
-    assert "recovery from overload" not in markdown.render(with_verdict()).decode()
-    assert ">↓50<" in html.render(with_verdict(recovery=(2,))).decode()
-    assert len(csv_levels(with_verdict(recovery=(2,))).splitlines()) == 4
 
 
 # -- charts by time

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
-from capexplorer.report import tables
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.comparison import Session
 from capexplorer.report.compare.curves import rate_points
@@ -16,30 +15,10 @@ from capexplorer.report.compare.estimates import SecondLatencies
 from capexplorer.report.compare.json import document
 from capexplorer.report.compare.markdown import render
 from capexplorer.report.compare.pairing import compare
-from capexplorer.report.formats import html, markdown
 from capexplorer.report.summary import summarise
 
 from .compared import header_with, overheads
 from .simulated_rates import session, timeline
-
-
-def test_each_rate_level_has_a_row_that_ends_with_its_state() -> None:
-    table = tables.rates(timeline(100))
-    rows = table.rows
-    assert [row[0] for row in rows] == ["40/s", "60/s", "80/s", "160/s"]
-    assert rows[0][-1] == "served in full"
-    assert rows[-1][-1].startswith("not stationary: the queue grows by ")
-    assert {len(row) for row in rows} == {len(table.titles)}
-
-
-def test_markdown_and_html_have_the_table_of_rates_and_the_capacity() -> None:
-    written = markdown.render(timeline(100)).decode()
-    assert "## Offered rates" in written
-    assert "## Levels" not in written
-    assert "| capacity as a rate |" in written
-    page = html.render(timeline(100)).decode()
-    assert "<h2>Offered rates</h2>" in page
-    assert "not stationary" in page
 
 
 def test_the_json_has_the_capacity_as_a_rate_and_the_state_of_each_level() -> None:

@@ -14,11 +14,13 @@ from capexplorer.report.formats import json as json_report
 from capexplorer.report.summary import summarise
 from capexplorer.session.reader import open_session
 
-from .recorded_exports import DIGESTS, SESSIONS, digests
+from .made_sessions import MADE
+from .recorded_exports import DIGESTS, MADE_DIGESTS, SESSIONS, digests, made_digests
 
 RECORDED: dict[str, dict[str, str]] = json.loads(DIGESTS.read_text("utf-8"))
+MADE_RECORDED: dict[str, dict[str, str]] = json.loads(MADE_DIGESTS.read_text("utf-8"))
 HOW_TO_RENEW = (
-    "if the change is intended, run `python -m tests.report.recorded_exports`, and say in CHANGELOG.md what differs and why"
+    "if the change is intended, run `python -m tests.report.recorded_exports`, and say in the commit what differs and why"
 )
 
 
@@ -34,6 +36,13 @@ def test_the_exports_of_a_recorded_session_have_not_changed(name: str) -> None:
     found = digests(name)
     changed = sorted(export for export in {*found, *RECORDED[name]} if found.get(export) != RECORDED[name].get(export))
     assert changed == [], f"{name}: {HOW_TO_RENEW}"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_exports_of_a_made_session_have_not_changed(name: str) -> None:
+    assert set(MADE_RECORDED) == set(MADE), HOW_TO_RENEW
+    found, recorded = made_digests(name), MADE_RECORDED[name]
+    assert sorted(export for export in {*found, *recorded} if found.get(export) != recorded.get(export)) == [], HOW_TO_RENEW
 
 
 @pytest.mark.parametrize("name", SESSIONS)
