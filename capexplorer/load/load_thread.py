@@ -40,16 +40,17 @@ from .engine import (
     Spawned,
     UsersMovedToWorkers,
 )
+from .guard import HostGuard
 from .hooks.hook import put_in_place
 from .hooks.hook_table import USERS
 from .hooks.task_hooks import Observers
+from .kept_requests import RequestSampling
 from .lag import LagMeter
 from .local_engine import LocalEngine
 from .locust_bounds import BoundedStats
 from .native import allocate_lock, start_thread
 from .offering import Offering
 from .recorder import Recorder
-from .request_counts import request_counts
 from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
 from .workload import Workload
 
@@ -65,10 +66,8 @@ BEAT_S = 0.25
 class HubThread:
     """Start once, call, stop once. Calls return at once unless they say otherwise."""
 
-    def __init__(self, errors: UserErrors, is_user: Callable[[Any], bool], at_end: Callable[[], None]) -> None:
-        """`is_user` says whether a greenlet is a user's, so that its exceptions count as user errors. `at_end` runs in the thread
-        when it is stopped.
-        """
+    def __init__(self, errors: UserErrors) -> None:
+        self.errors = errors
         self.lag = LagMeter(self._where_in_user_code)
         self.beats = 0
         """Grows four times a second while the hub runs."""
@@ -78,7 +77,6 @@ class HubThread:
         self.native_id: int | None = None
         """Thread id of the operating system, for CPU accounting."""
         self._python_id = 0
-        self._hub_arguments, self._at_end = (errors, is_user), at_end
         self._posted: deque[Callable[[], None]] = deque()
         self._wake: Any = None
         self._heartbeat: Any = None
@@ -152,7 +150,7 @@ class HubThread:
             self._begin()
             ready.put(None)
             self._asked_to_end.wait()  # type: ignore[union-attr]
-            self._at_end()
+            self.at_end()
         except BaseException as error:  # noqa: BLE001 - the thread's boundary: `ended_by` shows it to other threads
             self.ended_by = error
         finally:
@@ -160,7 +158,7 @@ class HubThread:
             self._running.release()
 
     def _begin(self) -> None:
-        hub = LoadHub(*self._hub_arguments)
+        hub = LoadHub(self.errors, self.is_user)
         set_hub(hub)
         self.native_id, self._python_id = get_native_id(), hub.thread_ident
         self._asked_to_end = HubEvent()
@@ -169,6 +167,13 @@ class HubThread:
         self._heartbeat = hub.loop.timer(BEAT_S, BEAT_S)
         self._heartbeat.start(self._beat)
         gevent.spawn(self.lag.run)
+
+    def is_user(self, greenlet: Any) -> bool:
+        """Whether a greenlet is a user's, so that its exceptions count as user errors."""
+        raise NotImplementedError
+
+    def at_end(self) -> None:
+        """What the thread does when it is stopped."""
 
     def _beat(self) -> None:
         self.beats += 1
@@ -184,13 +189,19 @@ class HubThread:
 class LoadThread(HubThread):
     """Call `start` once, then set users, then `stop`. `on_report` is called in the load thread and must not block."""
 
-    def __init__(self, on_report: Callable[[Report], None], engine: MakeEngine = LocalEngine) -> None:
+    def __init__(
+        self,
+        on_report: Callable[[Report], None],
+        engine: MakeEngine = LocalEngine,
+        *,
+        guard: HostGuard | None = None,
+        sampling: RequestSampling | None = None,
+    ) -> None:
+        """`guard`: counts connects. `sampling`: keeps some requests whole; None: no request is kept."""
+        super().__init__(UserErrors())
         self._on_report = on_report
-        self.recorder = Recorder()
+        self.recorder = Recorder(errors=self.errors, guard=guard, sampling=sampling)
         self.offering = Offering(self.recorder.iterations)
-        self.errors = UserErrors()
-        super().__init__(self.errors, self._is_user, self._shut_down)
-        self.recorder.on_invalid_event = request_counts.on_dropped = self.errors.add
         self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
         """An engine that was prepared to replace `engine`."""
@@ -277,9 +288,9 @@ class LoadThread(HubThread):
     def _prepare(self) -> None:
         self._step_lock = BoundedSemaphore(1)
         put_in_place(USERS, Observers(self.recorder.activity, self.offering, self.errors))
-        self.recorder.on_custom_event = self.errors.on_custom_event
 
-    def _is_user(self, greenlet: Any) -> bool:
+    def is_user(self, greenlet: Any) -> bool:
+        """As of HubThread."""
         return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets
 
     def _make_workload(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
@@ -416,7 +427,8 @@ class LoadThread(HubThread):
         """Report the requested count; fewer users may run if some died at once or a class has a `fixed_count`."""
         self._on_report(Spawned(Users(self.engine.runner.target_user_count), time.monotonic()))
 
-    def _shut_down(self) -> None:
+    def at_end(self) -> None:
+        """Stop the users, and fire the events of the end."""
         runner = self.engine.runner
         if runner is None:
             return

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import gevent
 from gevent import getcurrent
@@ -39,67 +39,58 @@ def shares_of(classes: Iterable[Any]) -> dict[str, float]:
     return {name: weight / total for name, weight in weights.items() if weight}
 
 
-class LocalUsers:
-    """`PoolUsers` of a LocalRunner."""
+class WorkerUsers:
+    """The users of a pool in a WorkerRunner, whose master begins the test with the first users. In the load thread."""
 
-    def __init__(self, runner: Any, step: Callable[[int, float], None]) -> None:
-        """`step`: Locust's dispatch, to a number of users at a spawn rate."""
-        self._runner, self._step = runner, step
+    _counts = "target_user_classes_count"
+    """The attribute that has the users by class, as of the last dispatch and with those that were added since: by it
+    `Replacement` finds dead users."""
+
+    def __init__(self, runner: Any) -> None:
+        self._runner = self._counted_by = runner
 
     def shares(self) -> Mapping[str, float]:
-        """By weight."""
+        """The share of each user class among arrivals, by its weight; the sum is 1."""
         return shares_of(self._runner.user_classes)
 
     def wanted(self) -> Mapping[str, int]:
-        """Users by class as of the last dispatch, with those that were added since."""
-        counts: Mapping[str, int] = self._runner._local_worker_node.user_classes_count
+        """Users that run or are starting, by user class."""
+        counts: Mapping[str, int] = getattr(self._counted_by, self._counts)
         return counts
 
     def begin(self, users: int) -> None:
-        """Begin a test as Locust does, with its events."""
+        """Begin a Locust test with at least this many users, in place of a step that is under way; here the master does."""
+
+    def can_grow(self) -> bool:
+        """Whether the first users have been started."""
+        return bool(self._runner.worker_state == STATE_RUNNING)
+
+    def add(self, kind: str, count: int) -> None:
+        """Start more users of a class, without Locust's dispatcher."""
+        counts = self.wanted()
+        setattr(self._counted_by, self._counts, {**counts, kind: counts.get(kind, 0) + count})
+        self._runner.target_user_count += count
+        self._runner.spawn_users({kind: count})
+
+
+class LocalUsers(WorkerUsers):
+    """Those of a LocalRunner."""
+
+    _counts = "user_classes_count"
+
+    def __init__(self, runner: Any, step: Callable[[int, float], None]) -> None:
+        """`step`: Locust's dispatch, to a number of users at a spawn rate."""
+        super().__init__(runner)
+        self._counted_by, self._step = runner._local_worker_node, step
+
+    def begin(self, users: int) -> None:
+        """As Locust does, with its events."""
         self._step(max(users, self._runner.user_count), BEGIN_PER_S)
 
     def can_grow(self) -> bool:
         """False while Locust's own dispatch starts users."""
         runner = self._runner
         return runner.state == STATE_RUNNING and (runner.spawning_greenlet is None or runner.spawning_greenlet.ready())
-
-    def add(self, kind: str, count: int) -> None:
-        """Start users without Locust's dispatcher. Its counts are updated here, by which `Replacement` finds dead users."""
-        node = self._runner._local_worker_node
-        node.user_classes_count = {**node.user_classes_count, kind: node.user_classes_count.get(kind, 0) + count}
-        self._runner.target_user_count += count
-        self._runner.spawn_users({kind: count})
-
-
-class WorkerUsers:
-    """`PoolUsers` of a WorkerRunner. The master begins the test with the first users; the worker adds further ones itself."""
-
-    def __init__(self, runner: Any) -> None:
-        self._runner = runner
-
-    def shares(self) -> Mapping[str, float]:
-        """By weight."""
-        return shares_of(self._runner.user_classes)
-
-    def wanted(self) -> Mapping[str, int]:
-        """Users by class as the master last requested, with those that were added since."""
-        counts: Mapping[str, int] = self._runner.target_user_classes_count
-        return counts
-
-    def begin(self, users: int) -> None:
-        """Do nothing: the master begins the test."""
-
-    def can_grow(self) -> bool:
-        """Whether the master has begun the test."""
-        return bool(self._runner.worker_state == STATE_RUNNING)
-
-    def add(self, kind: str, count: int) -> None:
-        """Start users that the master's dispatcher does not know."""
-        counts = self._runner.target_user_classes_count
-        self._runner.target_user_classes_count = {**counts, kind: counts.get(kind, 0) + count}
-        self._runner.target_user_count += count
-        self._runner.spawn_users({kind: count})
 
 
 # -- pool ----------------------------------------------------------------------------------------------------------------------
@@ -118,29 +109,10 @@ FIRST_MOST = 100
 """Most users that Locust's own dispatch starts, since it starts them without a break; the others follow in chunks."""
 
 
-class PoolUsers(Protocol):
-    """The users of an engine. Called in the load thread."""
-
-    def shares(self) -> Mapping[str, float]:
-        """The share of each user class among arrivals, by its weight; the sum is 1."""
-
-    def wanted(self) -> Mapping[str, int]:
-        """Users that run or are starting, by user class."""
-
-    def begin(self, users: int) -> None:
-        """Begin a Locust test with at least this many users, in place of a step that is under way."""
-
-    def can_grow(self) -> bool:
-        """Whether the first users have been started."""
-
-    def add(self, kind: str, count: int) -> None:
-        """Start more users of a class."""
-
-
 class Pool:
     """Call `aim` with a rate and `begin`, then `look` regularly, which starts users that are missing; `end` with the rate."""
 
-    def __init__(self, dispatch: Dispatch, users: PoolUsers, errors: UserErrors) -> None:
+    def __init__(self, dispatch: Dispatch, users: WorkerUsers, errors: UserErrors) -> None:
         self._dispatch, self._users, self._errors = dispatch, users, errors
         self._spare: dict[str, int] = {}
         dispatch.users = users.wanted

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -24,11 +23,12 @@ from . import user_activity
 from .arrivals import Ledger, current_iteration
 from .bounded_keys import EndpointNames, FailureStream
 from .connections import Closes, closes
+from .guard import HostGuard
 from .kept_requests import RequestSampling
 from .request_counts import attempts_of_request, request_counts
 from .signature import full_text, signature_of
 from .user_activity import UserActivity
-from .user_code import UserCodeFault
+from .user_code import UserCodeFault, UserErrors
 
 EXAMPLES_MOST = 1_000
 """Maximum number of failures recorded in full in a session, one per signature, so that many failures stay cheap."""
@@ -91,7 +91,18 @@ def _shown(value: object) -> str:
 class Recorder:
     """`on_request` runs in the load thread, `drain` in the recorder's."""
 
-    def __init__(self, activity: UserActivity | None = None) -> None:
+    def __init__(
+        self,
+        activity: UserActivity | None = None,
+        *,
+        errors: UserErrors | None = None,
+        guard: HostGuard | None = None,
+        sampling: RequestSampling | None = None,
+    ) -> None:
+        """`errors`: takes what user code does wrong. `guard`: counts the connections that users try to open.
+        `sampling`: keeps some requests whole; None: no request is kept.
+        """
+        self._errors, self._guard, self._sampling = errors or UserErrors(), guard, sampling
         self.iterations = Ledger()
         """The outcomes of the iterations of rate levels."""
         self.activity = activity or UserActivity()
@@ -99,14 +110,6 @@ class Recorder:
         self.names = EndpointNames()
         self.failures = FailureStream()
         self._requests: deque[_Request] = deque()
-        self.connects_so_far: Callable[[], int] = lambda: 0
-        """Connections that users tried to open since the beginning."""
-        self.on_invalid_event: Callable[[InvalidRequestEvent], None] = lambda error: None
-        """Called in the load thread."""
-        self.on_custom_event: Callable[[str], None] = lambda event: None
-        """Called in the load thread with the name of a request event that has no request of its own."""
-        self.sampling: RequestSampling | None = None
-        """Keeps some requests whole; None: no request is kept."""
         self._is_last = False
         """Whether the next drain is the last one."""
         self._drained_s = time.monotonic()
@@ -138,7 +141,7 @@ class Recorder:
             response_ms, length = math.inf, 0
         if not (abs(response_ms) < outside.GREATEST and 0 <= length < outside.GREATEST):  # NaN is not less either
             took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
-            self.on_invalid_event(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
+            self._errors.add(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
         signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:
@@ -146,10 +149,10 @@ class Recorder:
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)
         for custom in user_activity.fired(method, named, response_ms, start_time):
-            self.on_custom_event(custom)
+            self._errors.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
         self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
-        sampling = self.sampling
+        sampling = self._sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
             sampling.take(method, named, response_ms, signature, exception, response, start_time, url, warm)
 
@@ -162,8 +165,8 @@ class Recorder:
 
     def begin_level(self, index: int) -> None:
         """Attribute kept requests from now on to this level. From any thread."""
-        if self.sampling is not None:
-            self.sampling.begin_level(index)
+        if self._sampling is not None:
+            self._sampling.begin_level(index)
 
     def drain_all(self) -> None:
         """Let the next drain, which is the last one, return all waiting failures and kept requests without a bound."""
@@ -184,7 +187,7 @@ class Recorder:
         return self._tick(ended_s, users, endpoints)
 
     def _new_connects(self) -> int:
-        before, self._connects = self._connects, self.connects_so_far()
+        before, self._connects = self._connects, 0 if self._guard is None else self._guard.connects
         return self._connects - before
 
     def _new_closes(self) -> Closes:
@@ -194,6 +197,8 @@ class Recorder:
     def _of_clients(self) -> ClientTick:
         before, self._counts = self._counts, replace(request_counts)
         now = self._counts
+        for _ in range(now.dropped - before.dropped):
+            self._errors.add(UserCodeFault("catch_response=True without a with-block: the request counts as no result"))
         return ClientTick(
             started=now.started - before.started,
             reported=now.reported - before.reported,
@@ -232,9 +237,9 @@ class Recorder:
         )
 
     def _kept(self) -> tuple[PlacedRequest, ...]:
-        if self.sampling is None:
+        if self._sampling is None:
             return ()
-        kept = self.sampling.drain_all() if self._is_last else self.sampling.drain()
+        kept = self._sampling.drain_all() if self._is_last else self._sampling.drain()
         return tuple(each.named(*self.names.canonical(*each.endpoint)) for each in kept)
 
 

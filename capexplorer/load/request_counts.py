@@ -5,7 +5,7 @@ A check of the requests that are reported one by one. Of each process; the log h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -13,7 +13,6 @@ from gevent import getcurrent
 
 from ..model.events import FailureSignature
 from .signature import links
-from .user_code import UserCodeFault
 
 
 class RequestCounts(msgspec.Struct):
@@ -24,8 +23,8 @@ class RequestCounts(msgspec.Struct):
     """Ended as a success or a failure."""
     abandoned: int = 0
     """Without a result: the user was stopped, or user code left the with-block early (`endings.LEAVING`) or never entered it."""
-    on_dropped: Callable[[UserCodeFault], None] = lambda fault: None
-    """Called for each request whose with-block user code never entered."""
+    dropped: int = 0
+    """Those of the abandoned requests whose with-block user code never entered."""
 
 
 request_counts = RequestCounts()
@@ -45,7 +44,7 @@ def uncounted() -> Iterator[None]:
 def drop() -> None:
     """Count a request whose with-block user code never entered. In any thread: the garbage collector finds some of them."""
     request_counts.abandoned += 1
-    request_counts.on_dropped(UserCodeFault("catch_response=True without a with-block: the request counts as no result"))
+    request_counts.dropped += 1
 
 
 # -- attempts ------------------------------------------------------------------------------------------------------------------

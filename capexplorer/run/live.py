@@ -7,9 +7,9 @@ from typing import assert_never
 
 from ..errors import InputError
 from ..load import native
+from ..load.before_users import why_unreachable
 from ..load.engine import Report as LoadReport
 from ..load.load_thread import LoadThread
-from ..load.single_request import why_unreachable
 from ..load.workload import Workload
 from ..model.controls import (
     AddNote,

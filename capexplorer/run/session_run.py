@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
-from ..load import client_overhead
+from ..load.before_users import client_overhead
 from ..load.engine import Report as LoadReport
 from ..load.engine import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
 from ..load.load_thread import LoadThread
@@ -312,7 +312,7 @@ def build_header(
 
     def measure(url: str) -> None:
         for name, kind in workload.http_clients.items():
-            found = load_thread.call(lambda kind=kind: client_overhead.measure(kind, url))  # type: ignore[misc]
+            found = load_thread.call(lambda kind=kind: client_overhead(kind, url))  # type: ignore[misc]
             if found is not None:
                 overheads[name] = found
 

@@ -73,7 +73,13 @@ class WorkerProcess:
             hello=jobs.packed(self._hello),
             on_boundary=self._on_boundary,
         )
-        self._load_thread = LoadThread(self._on_report, engine=engine)
+        self._guard = HostGuard(
+            options.allow_hosts,
+            lambda host: self._print_line(f"load to {host} is not allowed and was refused"),
+            joined=options.host,
+        )
+        sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
+        self._load_thread = LoadThread(self._on_report, engine, guard=self._guard, sampling=sampling)
 
     def join(self) -> None:
         """Get the run's job and join. Raises InputError if there is no run or it refuses this worker, if the locustfile
@@ -84,17 +90,10 @@ class WorkerProcess:
         job = self._load_thread.call(lambda: worker_engine.ask(options.host, options.port, self._hello, options.join_within_s))
         self._check(job)
         native.bound_bodies(job.max_body_mb)
-        guard = HostGuard(
-            options.allow_hosts,
-            lambda host: self._print_line(f"load to {host} is not allowed and was refused"),
-            joined=options.host,
-        )
-        put_in_place(GUARD, guard)
+        put_in_place(GUARD, self._guard)
         guarding.forget_environment()
-        self._load_thread.recorder.connects_so_far = lambda: guard.connects
         if job.users is not None:
             redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run
-        self._load_thread.recorder.sampling = RequestSampling(without_secrets, a_drain_most=KEPT_A_SECOND_MOST)
         self._load_thread.make_workload(lambda: self._workload(job), job.url, own_events=job.locustfile is None)
         gc.freeze()  # as in a run's own process
         gc.set_threshold(700, 10, 10)

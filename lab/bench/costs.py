@@ -287,10 +287,8 @@ def _kept(port: str) -> list[float]:
     error, draw, calls = LocustBadStatusCode("http://127.0.0.1/", code=503), random.Random(5), 1_000
 
     def listener(exception: Exception | None, *, keeps: bool) -> Callable[[], float]:
-        recorder = Recorder()
-        if keeps:
-            recorder.sampling = RequestSampling(without_secrets)
-            recorder.begin_level(0)
+        recorder = Recorder(sampling=RequestSampling(without_secrets) if keeps else None)
+        recorder.begin_level(0)
 
         def batch_us() -> float:
             times_ms = [draw.lognormvariate(3, 0.5) for _ in range(calls)]

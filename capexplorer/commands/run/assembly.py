@@ -99,9 +99,7 @@ def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadThre
     workers = worker_setup.load_workers_of(options, run)
     run.use_workers(workers)
     engine = workers.make_engine if options.workers is not None else LocalEngine
-    load_thread = LoadThread(run.on_load_report, engine)
-    load_thread.recorder.connects_so_far = lambda: guard.connects
-    load_thread.recorder.sampling = RequestSampling(without_secrets)
+    load_thread = LoadThread(run.on_load_report, engine, guard=guard, sampling=RequestSampling(without_secrets))
     load_thread.start()
     own_events = options.locustfile is None
     users_url = options.users_url(run.service.url)

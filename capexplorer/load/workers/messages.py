@@ -1,6 +1,5 @@
-"""The kinds of messages between master and workers that are not Locust's. Senders and receivers take them from here.
-
-Those about an offered rate are in `messages`, with their data.
+"""What master and workers tell each other beside Locust's own messages: the kinds of messages, and the data that they carry.
+Senders and receivers take both from here.
 """
 
 from __future__ import annotations
@@ -26,12 +25,6 @@ from ...profile import MAX_BODY_MB, Users
 from ..recorder import SUMMED, RecordedTick
 from ..signature import fold
 from ..variables import DrawnTogether
-
-# -- message kinds -------------------------------------------------------------------------------------------------------------
-# The kinds of messages between master and workers that are not Locust's. Senders and receivers take them from here.
-#
-# Those about an offered rate are in `messages`, with their data.
-
 
 PREFIX = "capexplorer_"
 

@@ -26,7 +26,6 @@ from ..offering import Pool, WorkerUsers
 from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
 from . import messages
-from . import messages as jobs
 from .messages import HELLO, JOB, KEY, REFUSED, USER_ERRORS_MOST, Job, UserErrorCount, WorkerHello, WorkerSecond
 
 # -- joining -------------------------------------------------------------------------------------------------------------------
@@ -45,13 +44,13 @@ def ask(host: str, port: int, hello: WorkerHello, within_s: float) -> Job:
     deadline_s = time.monotonic() + within_s
     try:
         while (left_s := deadline_s - time.monotonic()) > 0:
-            client.send(Message(HELLO, jobs.packed(hello), ""))  # type: ignore[no-untyped-call]
+            client.send(Message(HELLO, messages.packed(hello), ""))  # type: ignore[no-untyped-call]
             with gevent.Timeout(min(left_s, ASK_EVERY_S), False):
                 answer = client.recv()  # type: ignore[no-untyped-call]
                 if answer.type == REFUSED:
                     raise InputError(f"the run at {host}:{port} refuses this worker: {answer.data}")
                 if answer.type == JOB:
-                    return jobs.unpacked(answer.data, Job)
+                    return messages.unpacked(answer.data, Job)
     finally:
         client.close(linger=0)  # type: ignore[no-untyped-call]
     raise InputError(f"no answer of a run at {host}:{port} in {within_s:g} s: is it there, with the same secret and --bind?")
@@ -72,31 +71,15 @@ GIVEN_UP_S = 15.0
 class Worker(WorkerRunner):
     """The runner. `report` sends the report on one second."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        host: str,
-        port: int,
-        hello: bytes,
-        on_boundary: Callable[[float], None],
-        on_rate: Callable[[Worker, object], None],
-        *,
-        on_level: Callable[[int], None],
-        keeps_users: Callable[[], bool],
-    ) -> None:
-        """`hello`: the same as in its request for a job. `on_boundary` gets a boundary between ticks, by this machine's clock.
-        `on_rate` gets this runner and the message of a rate to offer; None ends the rate. `on_level` gets the index of a level
-        that begins. `keeps_users` returns whether a rate is offered, whose pool the master's messages must not reduce.
-        """
-        self._on_rate, self._on_level, self._keeps_users = on_rate, on_level, keeps_users
+    def __init__(self, environment: Environment, engine: WorkerEngine) -> None:
+        self._engine = engine
         self.ended_because = ""
         """Why the master ended this worker; empty before that, and at the normal end of the run."""
         self.has_ended = False
-        self._hello, self._on_boundary = hello, on_boundary
         self._waiting: deque[bytes] = deque(maxlen=60)
         self._news = Event()
         self._heard_s = time.monotonic()
-        super().__init__(environment, host, port)
+        super().__init__(environment, *engine.address)
 
     def report(self, second: bytes) -> None:
         """Send this report now, in a `stats` message of Locust."""
@@ -115,7 +98,7 @@ class Worker(WorkerRunner):
 
     def connect_to_master(self) -> None:
         """Identify this worker, and then report that it is ready."""
-        self.send_message(messages.WHO, self._hello)  # type: ignore[arg-type]
+        self.send_message(messages.WHO, self._engine.hello)  # type: ignore[arg-type]
         super().connect_to_master()  # type: ignore[no-untyped-call]
 
     def handle_message(self, msg: Message) -> None:
@@ -125,13 +108,13 @@ class Worker(WorkerRunner):
             case messages.CLOCK:
                 self.send_message(messages.CLOCK, {**msg.data, "worker_s": time.monotonic()})
             case messages.GRID:
-                self._on_boundary(msg.data["boundary_s"])
+                self._engine.on_boundary(msg.data["boundary_s"])
             case messages.LEVEL:
-                self._on_level(int(msg.data))
+                self._engine.begin_level(int(msg.data))
             case messages.RATE:
-                self._on_rate(self, msg.data)
+                self._engine.offer_share(self, msg.data)
             case messages.RATE_ENDED:
-                self._on_rate(self, None)
+                self._engine.end_rate(self)
             case messages.REFUSED:
                 self.ended_because = str(msg.data)
             case "quit":
@@ -145,7 +128,7 @@ class Worker(WorkerRunner):
         """Stop the test as Locust does, since the run's locustfile has stopped it. `Worker.stop` is not called on the instance,
         where it would count as a call by this worker's user code.
         """
-        self._on_rate(self, None)
+        self._engine.end_rate(self)
         type(self).stop(self)
         self.send_message("client_stopped")
         self.client.send(Message("client_ready", __version__, self.client_id))  # type: ignore[no-untyped-call]
@@ -153,7 +136,7 @@ class Worker(WorkerRunner):
 
     def start_worker(self, user_classes_count: dict[str, int], **kwargs: Any) -> None:
         """Start and stop users as the master requests, but keep those that a pool has added, which the master does not know."""
-        if self._keeps_users():
+        if self._engine.offers:
             present = self.target_user_classes_count
             user_classes_count = {kind: max(count, present.get(kind, 0)) for kind, count in user_classes_count.items()}
         super().start_worker(user_classes_count, **kwargs)
@@ -173,7 +156,7 @@ class Worker(WorkerRunner):
                 self.ended_because, self.has_ended = f"the run has not answered for {GIVEN_UP_S:g} s", True
                 self.stop_users(self.user_classes_count)
             elif silent_s > ABANDONED_S and self.user_count:
-                self._on_rate(self, None)
+                self._engine.end_rate(self)
                 self.target_user_classes_count, self.target_user_count = {}, 0
                 self.stop_users(self.user_classes_count)
 
@@ -184,29 +167,27 @@ class WorkerEngine(InProcessEngine):
     def __init__(
         self, context: EngineContext, address: tuple[str, int], hello: bytes, on_boundary: Callable[[float], None]
     ) -> None:
+        """`hello`: the same as in its request for a job. `on_boundary` gets a boundary between ticks, by this machine's clock."""
         super().__init__(context)
-        self._address, self._hello, self._on_boundary = address, hello, on_boundary
+        self.address, self.hello, self.on_boundary = address, hello, on_boundary
 
     def create_runner(self, environment: Environment) -> None:
         """Make a WorkerRunner and join. Raises ConnectionError."""
-        offering = self._context.offering
-        self.runner = runner = environment.runner = Worker(
-            environment,
-            *self._address,
-            self._hello,
-            self._on_boundary,
-            self._offer,
-            on_level=self.begin_level,
-            keeps_users=lambda: offering.is_on,
-        )
+        self.runner = runner = environment.runner = Worker(environment, self)
         self.replace_dead_users(lambda: runner.target_user_classes_count)
 
-    def _offer(self, runner: Any, data: object) -> None:
-        """Offer a rate that the master sent; None: end it. The first may arrive before `create_runner` returns."""
+    @property
+    def offers(self) -> bool:
+        """Whether a rate is offered, whose pool of users the master's messages must not reduce."""
+        return self._context.offering.is_on
+
+    def end_rate(self, runner: Any) -> None:
+        """End the rate."""
+        self._context.offering.close(lambda: runner.user_count <= runner.target_user_count)
+
+    def offer_share(self, runner: Any, data: object) -> None:
+        """Offer the share of a rate that the master sent. The first may arrive before `create_runner` returns."""
         offering = self._context.offering
-        if data is None:
-            offering.close(lambda: runner.user_count <= runner.target_user_count)
-            return
         users, rate = WorkerUsers(runner), messages.from_message(data)
         if offering.pool is None:
             offering.pool = Pool(offering.dispatch, users, self._context.errors)

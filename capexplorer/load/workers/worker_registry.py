@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import gevent
 import msgspec
@@ -24,7 +24,6 @@ from ...model import outside
 from ...model.load import OfferedRate, Rate
 from ..engine import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import messages
-from . import messages as jobs
 from .merging import ClockOffset
 from .messages import Job, PlainStats, WorkerHello, WorkerRate, split, to_message
 
@@ -38,27 +37,11 @@ WHY_MOST = 200
 """Characters of the reason why a worker is lost."""
 
 
-class MessageHandler(Protocol):
-    """Admits and removes workers, and handles their messages."""
-
-    def receive(self, client_id: str, message: Message) -> bool:
-        """Handle a message. Returns whether Locust must handle it too."""
-
-    def handled(self, client_id: str, message: Message) -> None:
-        """Called after Locust has handled a message."""
-
-    def lose(self, client_id: str, why: str) -> None:
-        """Remove a worker. Has no effect for another client."""
-
-    def check_workers(self) -> None:
-        """Called every LOOK_EVERY_S."""
-
-
 class Master(MasterRunner):
     """The runner. Call `dispatch` in place of `start`, which does nothing."""
 
-    def __init__(self, environment: Environment, host: str, port: int, handler: MessageHandler) -> None:
-        self._handler = handler
+    def __init__(self, environment: Environment, host: str, port: int, registry: WorkerRegistry) -> None:
+        self._registry = registry
         super().__init__(environment, host, port)
         receive = self.server.recv_from_client
 
@@ -85,17 +68,17 @@ class Master(MasterRunner):
         """Call `check_workers` regularly, in place of Locust's count of heartbeats, of which a worker may miss four."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
-            self._handler.check_workers()
+            self._registry.check_workers()
 
     def handle_message(self, client_id: str, msg: Message) -> None:
-        """Pass a message to the handler, and to Locust if the handler says so."""
+        """Pass a message to the registry, and to Locust if the registry says so."""
         try:
-            if self._handler.receive(client_id, msg):
+            if self._registry.receive(client_id, msg):
                 super().handle_message(client_id, msg)
-                self._handler.handled(client_id, msg)
+                self._registry.handled(client_id, msg)
         except Exception as error:  # noqa: BLE001 - else a message of one peer ends the greenlet that receives all messages
             why = outside.text(f"its message `{msg.type}` cannot be read: {type(error).__name__}: {error}", WHY_MOST)
-            self._handler.lose(client_id, why)
+            self._registry.lose(client_id, why)
 
     def send_to(self, client_id: str, kind: str, data: Any = None) -> None:
         """Send one message to one peer."""
@@ -158,7 +141,7 @@ class KnownWorker(msgspec.Struct):
 
 
 class WorkerRegistry:
-    """A `master.MessageHandler`. Calls `on_change` after the set of workers has changed, and `on_second(worker id, report)`
+    """Calls `on_change` after the set of workers has changed, and `on_second(worker id, report)`
     with each report.
     """
 
@@ -202,7 +185,7 @@ class WorkerRegistry:
             case messages.HELLO:
                 self._greet(client_id, message.data)
             case messages.WHO:
-                self._introduced[client_id] = jobs.unpacked(message.data, WorkerHello)
+                self._introduced[client_id] = messages.unpacked(message.data, WorkerHello)
             case "client_ready":
                 if client_id in self._introduced or self._accepts_plain:
                     return True
@@ -213,15 +196,15 @@ class WorkerRegistry:
 
     def _greet(self, client_id: str, data: object) -> None:
         try:
-            hello = jobs.unpacked(data, WorkerHello)
+            hello = messages.unpacked(data, WorkerHello)
         except InputError as error:
             self._refuse(client_id, "a worker", str(error))
             return
-        why = jobs.why_refused(hello)
+        why = messages.why_refused(hello)
         if why is not None:
             self._refuse(client_id, hello.host, why)
         else:
-            self._send(client_id, messages.JOB, jobs.packed(self._job))
+            self._send(client_id, messages.JOB, messages.packed(self._job))
 
     def _refuse(self, client_id: str, host: str, why: str) -> None:
         self._send(client_id, messages.REFUSED, why)

@@ -61,10 +61,8 @@ _EXCEPTIONS = st.one_of(
 def any_request_event() -> list[Any]:
     """[problems, whether requests were recorded, whether invalid events were named]."""
     problems: list[str] = []
-    recorder = Recorder()
-    recorder.sampling = RequestSampling(without_secrets)
     errors = UserErrors()
-    recorder.on_invalid_event = errors.add
+    recorder = Recorder(errors=errors, sampling=RequestSampling(without_secrets))
     recorded = 0
 
     @settings(deadline=None)

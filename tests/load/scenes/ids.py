@@ -32,8 +32,7 @@ class _Load:
     """The seconds of a run in one process, with a new level every LEVEL_S seconds."""
 
     def __init__(self) -> None:
-        self._stats, self._recorder = BoundedStats(), Recorder()
-        self._recorder.sampling = RequestSampling(without_secrets)
+        self._stats, self._recorder = BoundedStats(), Recorder(sampling=RequestSampling(without_secrets))
         self._ids, self._levels = itertools.count(10**15), itertools.count()
 
     def seconds(self, count: int) -> None:

@@ -42,8 +42,7 @@ def _user(kind: type[locust.User], url: str) -> Any:
 def _counted(ask: Any) -> list[int]:
     """[connects, closed by the service, closed by users] while `ask` ran."""
     gc.collect()  # urllib3 closes connections of a session without references
-    recorder = Recorder()
-    recorder.connects_so_far = lambda: _guard.connects
+    recorder = Recorder(guard=_guard)
     recorder.drain(0.0, 0)
     ask()
     tick = recorder.drain(0.0, 0)

@@ -17,9 +17,8 @@ from capexplorer.session.redact_request import without_secrets
 
 def _kept(kind: type[locust.User], url: str, closed_url: str) -> list[dict[str, Any]]:
     """A failed POST, a second one over the same connection, a failed check, and a connection that is refused."""
-    environment, recorder = Environment(user_classes=[]), Recorder()
+    environment, recorder = Environment(user_classes=[]), Recorder(sampling=RequestSampling(without_secrets))
     redact.remember({"ID": "t0p-secret-id"})
-    recorder.sampling = RequestSampling(without_secrets)
     recorder.begin_level(3)
     environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
     user: Any = type("Client", (kind,), {"host": url, "abstract": False})(environment)

@@ -207,7 +207,7 @@ def a_rate_comes_before_a_worker_has_joined() -> bool:
     context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
-    engine._offer(runner, to_message(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
+    engine.offer_share(runner, to_message(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
     is_on = offering.is_on
-    engine._offer(runner, None)
+    engine.end_rate(runner)
     return is_on and not offering.is_on

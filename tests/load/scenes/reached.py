@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from capexplorer.load.before_users import why_unreachable
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.load.single_request import why_unreachable
 
 
 def asked(urls: dict[str, str]) -> dict[str, str | None]:

@@ -14,9 +14,10 @@ from locust.exception import RescheduleTask
 from msgspec.structs import replace
 
 from capexplorer.load.lean.user import LeanHttpUser
+from capexplorer.load.recorder import Recorder
 from capexplorer.load.request_counts import request_counts, uncounted
 from capexplorer.load.signature import signature_of
-from capexplorer.load.user_code import UserCodeFault
+from capexplorer.load.user_code import UserErrors
 
 
 def _seen(kind: type[locust.User], url: str) -> dict[str, Any]:
@@ -90,7 +91,8 @@ def lean_http_user(url: str) -> dict[str, Any]:
 
 def a_block_not_entered(url: str) -> str:
     """What user code is told."""
-    faults: list[UserCodeFault] = []
-    request_counts.on_dropped = faults.append
+    errors = UserErrors()
+    recorder = Recorder(errors=errors)
     http_user(url)
-    return str(faults[0])
+    recorder.drain(0.0, 0)
+    return errors.waiting[0].text
