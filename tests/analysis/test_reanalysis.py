@@ -10,9 +10,8 @@ import pytest
 from kit.scenario import HEADER
 from marked import marked
 
-from capexplorer import wording
 from capexplorer.analysis.reanalysis import DETECTORS, changes, detect, reanalyse, reanalysed_events, with_marks
-from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, MarkChange, Note, Reanalysed
+from capexplorer.model.events import Ended, Event, FigureChange, LevelOpened, Mark, Note, Reanalysed
 from capexplorer.model.findings import Cause, Readings, StopRule
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import decode, encode
@@ -185,29 +184,3 @@ def test_detectors_run_in_order_and_their_marks_are_sorted_by_time() -> None:
 def test_the_detectors_of_this_version_find_the_same_marks_every_time() -> None:
     timeline = Timeline(session())
     assert detect(timeline) == detect(timeline) == detect(timeline, DETECTORS)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (MarkChange(kind="new", key="knee:0", found=cause()), "new: cause: ports exhausted: 7 ×"),
-        (MarkChange(kind="gone", key="cause:ports", recorded=cause()), "gone: cause: ports exhausted: 7 ×"),
-        (
-            MarkChange(
-                kind="changed",
-                key="knee:0",
-                recorded=knee(),
-                found=knee(31.0),
-                figures=(FigureChange(name="users", recorded=28.0, found=31.0), FigureChange(name="limit", found="errors")),
-            ),
-            "changed: knee at 31 users: users 28 → 31, limit unknown → errors",
-        ),
-    ],
-)
-def test_a_change_is_described_in_one_line(change: MarkChange, sentence: str) -> None:
-    assert wording.change(change) == sentence
-
-
-def test_a_reanalysis_is_described_in_one_line() -> None:
-    reported = reanalyse(Timeline(session(knee(), cause())), [detector_of(knee(31.0))]).as_event("2.0")
-    assert wording.reanalysed(reported) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"

@@ -9,7 +9,7 @@ import pytest
 from marked import marked
 
 from capexplorer import wording
-from capexplorer.model.events import Mark
+from capexplorer.model.events import FigureChange, Mark, MarkChange, Reanalysed
 from capexplorer.model.findings import Knee, RepliesChanged
 from capexplorer.model.verdicts import (
     CapacityVerdict,
@@ -166,3 +166,14 @@ def test_a_revision_of_a_knee_says_that_it_was_verified(known: Verification, end
     )
     revised = wording.revised(Mark(t_s=125.4, key="knee:epoch0", state="updated", finding=Knee(verdict=found)))
     assert revised == f"knee now 28 [25–31] at 78.8/s, {ending}"
+
+
+def test_reanalysis_is_told_by_its_counts_and_each_change_by_its_figures() -> None:
+    later = msgspec.structs.replace(KNEE_MARK, users=31.0)
+    figures = (FigureChange(name="users", recorded=47.0, found=31.0), FigureChange(name="soft_limit", found="errors"))
+    changed = MarkChange(kind="changed", key="k", recorded=KNEE_MARK, found=later, figures=figures)
+    gone = MarkChange(kind="gone", key="k", recorded=KNEE_MARK)
+    assert wording.change(changed) == "changed: knee at 31 users: users 47 → 31, soft limit unknown → errors"
+    assert wording.change(gone).startswith("gone: knee at 47 users")
+    event = Reanalysed(t_s=0.0, version="2.0", recorded=2, found=1, changes=(changed, gone))
+    assert wording.reanalysed(event) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
 
 from ..loads import Load, closed_session
@@ -143,5 +142,3 @@ def test_a_rise_of_goodput_per_user_with_a_step_up_is_a_change_of_the_service_an
     assert epoch.verdict is not None
     rose = epoch.verdict.regimes[1]
     assert (rose.began, rose.inside, rose.return_users) == ("goodput", True, None)
-    sentence = wording.first_change(epoch.verdict.regimes)
-    assert sentence.endswith("which the earlier levels do not explain: the service had changed by then, independently of load")

@@ -57,8 +57,6 @@ def test_an_upstream_that_dies_at_a_constant_rate_is_a_fault_in_time_and_no_capa
     assert fault.inside
     assert fault.at_rates
     assert fault.began_s == pytest.approx(at_s, abs=2.0)
-    assert "a fault at that time, not a load limit" in wording.verdict(timeline)
-    assert "s offered" in wording.verdict(timeline)
 
 
 @pytest.mark.parametrize("at_s", [34.15, 34.6, 34.9])
@@ -76,14 +74,12 @@ def test_levels_before_and_after_a_fault_that_passes_are_of_one_service() -> Non
     assert found.capacity.per_s == pytest.approx(70, rel=0.06)
     (cut,) = [each for each in found.levels if each.other_service]
     assert (cut.level, cut.is_part) == (2, True)
-    assert wording.rate_level(cut) == "the service was a different one then: not in the verdict"
 
 
 def test_a_capacity_that_halves_at_a_constant_rate_is_a_shift_and_no_capacity_between_both() -> None:
     timeline = session((20.0, 40.0, 80.0, 20.0), Trouble(95.0, speed=0.5), 40)
     (shift,) = current_marks(timeline, "shift")
     assert (shift.id, shift.users, shift.offered_per_s) == ("goodput_fell", None, 80.0)
-    assert "at 01:35 (80/s offered)" in wording.mark(shift)
     found = verdict(timeline).capacity
     assert found is None or found.kind != "capacity" or found.per_s == pytest.approx(50, rel=0.1)
 
@@ -103,7 +99,6 @@ def test_a_rate_that_was_served_and_is_not_when_it_returns_shows_a_change_of_the
     changed = found.regimes[-1]
     assert (changed.began, changed.inside, changed.users) == ("goodput", True, 80.0)
     assert changed.before_rps == pytest.approx(80, rel=0.1)
-    assert "the service changed at that time, independently of load" in wording.verdict(timeline)
 
 
 def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
@@ -112,7 +107,6 @@ def test_a_capacity_that_doubles_begins_a_new_regime() -> None:
     assert len(found.regimes) > 1
     assert found.capacity is not None
     assert found.capacity.per_s <= 210
-    assert "the service changed at that time, independently of load" in wording.verdict(timeline)
 
 
 @pytest.mark.parametrize("rates", [(20.0, 40.0, 20.0), (20.0, 20.0, 20.0), (40.0, 40.0, 20.0)])
@@ -130,7 +124,6 @@ def test_a_service_that_is_slower_at_a_rate_offered_before_has_changed_even_if_a
     assert now.after_ms > 2 * now.before_ms
     assert now.return_users is None
     assert now.unchanged_until_s == pytest.approx(now.began_s if rates[1] == rates[-1] else 20.0, abs=3.0)
-    assert "the mean time from plan at 20/s offered rose from" in wording.verdict(slower)
     (last,) = [each for each in verdict(slower).levels if each.other_service]
     assert last.level == 2
 
@@ -202,7 +195,6 @@ def test_a_level_that_settles_while_a_backlog_is_worked_off_is_not_judged() -> N
 )
 def test_overload_of_an_unchanged_service_is_no_fault_in_time(seed: int) -> None:
     timeline = moving_rates("still", seed).timeline
-    assert "a fault at that time" not in wording.verdict(timeline)
     assert [each.began_s for each in verdict(timeline).regimes if each.inside] == []
 
 
@@ -215,7 +207,6 @@ def test_a_long_queue_at_the_greatest_rate_leaves_doubt_whether_the_service_keep
     assert capacity is not None
     assert (capacity.kind, capacity.confidence) == ("keeps_up", confidence)
     assert (capacity.slower_times is not None) == is_near
-    assert ("near the capacity" in wording.verdict(timeline)) == is_near
 
 
 def test_other_processes_that_use_the_cpu_are_named_and_give_no_capacity() -> None:
@@ -223,9 +214,6 @@ def test_other_processes_that_use_the_cpu_are_named_and_give_no_capacity() -> No
     found = verdict(timeline).capacity
     assert found is None or found.kind == "keeps_up"
     assert [mark.id for mark in current_marks(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
-    words = wording.verdict(timeline)
-    assert words.startswith("Other processes (busy) use")
-    assert "results at 80/s offered do not describe the service" in words
 
 
 def test_the_backlog_of_an_overload_during_which_others_used_the_cpu_is_no_fault_at_the_lower_rate() -> None:
@@ -249,8 +237,6 @@ def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -
     found = [mark for mark in current_marks(timeline, "bottleneck") if mark.severity != "info"]
     assert found
     assert {(mark.users, mark.offered_per_s) for mark in found} == {(None, 130.0)}
-    assert "at 130/s offered" in wording.mark(found[0])
-    assert wording.title(found[0]) in wording.verdict(timeline)
 
 
 def test_below_the_capacity_no_limit_is_reached() -> None:
@@ -263,7 +249,6 @@ def test_no_limit_is_reached_up_to_the_rate_that_arrived() -> None:
     timeline = session((20.0, 40.0), Trouble())
     (found,) = current_marks(timeline, "bottleneck")
     assert found.offered_per_s == pytest.approx(36.9, abs=0.1)
-    assert "no limit reached at 36.94/s offered" in wording.mark(found)
 
 
 def test_a_rate_within_the_interval_of_the_capacity_does_not_show_that_no_limit_is_reached() -> None:
@@ -295,7 +280,6 @@ def test_live_detectors_and_reanalysis_agree(trouble: Trouble) -> None:
 def test_a_cause_names_the_offered_rate_and_not_the_users_of_its_pool() -> None:
     (cause,) = current_marks(session(BELOW, Trouble(30.0, failing=1.0)), "cause")
     assert (cause.users, cause.offered_per_s) == (None, 40.0)
-    assert "at 40/s offered" in wording.mark(cause)
 
 
 @pytest.mark.parametrize("speed", [0.4, 2.5], ids=["slower", "faster"])

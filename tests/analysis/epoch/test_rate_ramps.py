@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from capexplorer import wording
 from capexplorer.analysis.epoch.measured_rates import chronological, growth_of_rate, rate_ladder, split
 from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel, pooled
@@ -20,7 +19,7 @@ from capexplorer.model.load import OfferedFigures
 from capexplorer.model.verdicts import RateVerdict
 from lab.simulation.moving import ramped_rates
 from lab.simulation.open_queue import OpenRun
-from lab.simulation.queues import System, Trouble
+from lab.simulation.queues import System
 from lab.simulation.virtual import VirtualRates
 
 from ..rates.levels import level
@@ -144,7 +143,6 @@ def test_a_ramp_beyond_the_capacity_gives_capacity_interval_limit_and_objective(
     assert (found.capacity.low_per_s or 0) <= 50 <= (found.capacity.high_per_s or 0)
     assert found.objectives[0].state == "crossed"
     assert 20 < (found.objectives[0].per_s or 0) < 52
-    assert wording.verdict(session.timeline).startswith("Capacity ")
 
 
 def test_a_ramp_that_stays_below_the_capacity_was_served_in_full_and_users_in_long_tasks_are_no_queue() -> None:
@@ -186,13 +184,6 @@ def test_a_bin_that_other_processes_disturbed_is_left_out_alone() -> None:
     assert [rate for index, rate in enumerate(ladder.rates) if index not in crowded and rate.due] == (
         replace(ladder, measured=tuple(measured)).usable
     )
-
-
-def test_a_ramp_whose_highest_bins_other_processes_disturbed_says_so() -> None:
-    session = _ramped(System(1 / 100, 0, trouble=Trouble(30.0, speed=0.3, by_neighbour=True)), 160.0)
-    words = wording.verdict(session.timeline)
-    assert words.startswith("Other processes (busy) use")
-    assert "results at 160/s offered do not describe the service" in words
 
 
 def _ramped(system: System, to_per_s: float) -> VirtualRates:

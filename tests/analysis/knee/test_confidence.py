@@ -11,7 +11,6 @@ from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.verdict_kinds import LITTLE_MOST, unaccounted_ratio
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
-from capexplorer.wording import capacity
 
 from ..ladders import ideal
 
@@ -69,9 +68,3 @@ def test_the_median_of_all_levels_decides_how_much_time_is_unaccounted_for() -> 
     levels = ladder(PAUSE_S)
     levels[0] = replace(levels[0], wait_s=0.0)
     assert unaccounted_ratio(levels) == pytest.approx(1.0, rel=0.01)
-
-
-def test_the_verdict_says_how_much_time_is_unaccounted_for() -> None:
-    sentence = capacity(judge(ladder(0.0)))
-    assert "(low confidence)" in sentence
-    assert "of the users' time (Little's law): the figures may be wrong" in sentence
