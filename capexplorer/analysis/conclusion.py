@@ -22,7 +22,6 @@ from ..model.conclusions import (
     LevelsTooShort,
     MachineShared,
     NotJudged,
-    PartlyCounted,
     PartsNotRead,
     PartsShowLess,
     RequestsFailed,
@@ -39,7 +38,7 @@ from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak
 from ..model.level import Level
-from ..model.level_use import are_warm, counted_ratio
+from ..model.level_use import are_warm
 from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
@@ -356,17 +355,6 @@ def _is_near(ratio: float, usual: float, requests: int) -> bool:
 # -- Which levels say nothing about the service because their users were still new, or the levels too short for them.
 
 
-def partly_counted(view: EpochView) -> PartlyCounted | None:
-    """The clause about levels whose figures count only a part of their requests; None without such levels. Costs a pass over
-    their seconds.
-    """
-    levels = [level for level in view.levels() if "partial" in view.use(level).whys]
-    if not levels:
-        return None
-    ratios = tuple(counted_ratio(view.timeline, level) or 0.0 for level in levels)
-    return PartlyCounted(tuple(level.users for level in levels), ratios)
-
-
 def users_not_warm(view: EpochView) -> UsersNotWarm | None:
     """The clause about levels that ended before enough of their users were warm; None without such levels."""
     ended = (level for level in view.levels() if level.ended_s is not None and level.users and not level.figures.settled)
@@ -551,11 +539,10 @@ def _leaks(view: EpochView) -> Iterator[Conclusion]:
 
 def _too_new(view: EpochView) -> Iterator[Conclusion]:
     """Users were too new: used where the epoch has no capacity curve and no levels of offered rates."""
-    new = [found for found in (partly_counted(view), users_not_warm(view)) if found is not None]
-    short = levels_too_short(view)
+    new, short = users_not_warm(view), levels_too_short(view)
     if (new or short) and view.rates is None and (view.capacity is None or view.capacity.curve is None):
-        hold = (Told.HOLD_LEVELS,) if new else ()
-        yield Conclusion((Told.USERS_TOO_NEW, *(() if short is None else (short,)), *new, *hold))
+        named = (short, *((new, Told.HOLD_LEVELS) if new is not None else ()))
+        yield Conclusion((Told.USERS_TOO_NEW, *(clause for clause in named if clause is not None)))
 
 
 # -- parts of several conclusions
@@ -567,15 +554,7 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
 
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
-    partly = None if found.clauses[0] is Told.USERS_TOO_NEW else partly_counted(view)
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
-    added = (
-        changed,
-        stalled(view, changed),
-        partly,
-        figures_of_user_code(view),
-        machine_shared(view),
-        *parts,
-    )
+    added = (changed, stalled(view, changed), figures_of_user_code(view), machine_shared(view), *parts)
     yield from (clause for clause in added if clause is not None)

@@ -116,15 +116,6 @@ class ShortStall(msgspec.Struct, frozen=True):
     """That of the level."""
 
 
-class PartlyCounted(msgspec.Struct, frozen=True):
-    """Settled levels whose figures count only a part of their requests: the users were still in their first task."""
-
-    users: tuple[int, ...]
-    """User count of each level."""
-    counted_ratios: tuple[float, ...]
-    """Share of its requests that each level's figures count."""
-
-
 class UsersNotWarm(msgspec.Struct, frozen=True):
     """Levels that ended before they settled because too few of their users were warm."""
 
@@ -209,7 +200,6 @@ Clause = (
     | LevelsTooShort
     | MachineShared
     | NotJudged
-    | PartlyCounted
     | PartsNotRead
     | PartsShowLess
     | RequestsFailed

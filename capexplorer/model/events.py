@@ -526,8 +526,6 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
     """Indices of levels in which other processes used CPU that service or generator needed."""
     left_out_levels: tuple[int, ...] = ()
     """Those of `disturbed_levels` that do not describe the service, so that the fit does not use them."""
-    partial_levels: tuple[int, ...] = ()
-    """Indices of settled levels that the fit does not use because their figures cover only a part of their users."""
     first_endpoint: EndpointDegradation | None = None
     """The endpoint that degrades first at levels of users; `rates` has that of offered rates."""
 

@@ -5,15 +5,9 @@ The log has this in several lists of a verdict. Only this module reads them; `wo
 
 from __future__ import annotations
 
-import msgspec
-
-from . import one_blas_thread  # noqa: F401  before numpy is loaded
-
-# isort: split
-
 from typing import get_args
 
-import numpy as np
+import msgspec
 
 from .events import Verdict
 from .figures import LevelFigures
@@ -65,7 +59,6 @@ def _whys(level: Level, index: int, verdict: Verdict) -> set[Why]:
         "other_service": any(not each.judged and not _may_be_load(each, load) for each in of_users),
         "recovery": index in verdict.recovery_levels,
         "disturbed": index in verdict.left_out_levels,
-        "partial": index in verdict.partial_levels,
     }
     return {why for why, holds in known.items() if holds} | {each.why for each in levels if each.level == index and each.why}
 
@@ -84,15 +77,3 @@ USERS_MISSING_MOST = 0.05
 def are_warm(figures: LevelFigures) -> bool:
     """Whether enough users were warm at the end of the level for it to settle; True if not known."""
     return figures.warm_ratio is None or figures.warm_ratio >= 1 - USERS_MISSING_MOST
-
-
-def counted_ratio(timeline: Timeline, level: Level) -> float | None:
-    """Share of the requests in the level's settled seconds that its figures count; None without requests."""
-    end = len(timeline) if level.ended_s is None else timeline.index_at(level.ended_s) + 1
-    names = ("level", "settled", "requests", "throughput_rps", "duration_s")
-    index, settled, requests, rate_rps, duration_s = (
-        np.frombuffer(timeline.columns[name][level.first_index : end]) for name in names
-    )
-    own = (index == level.opened.index) & (settled == 1.0)
-    everything = float(np.nansum((rate_rps * duration_s)[own]))
-    return float(np.nansum(requests[own])) / everything if everything > 0 else None

@@ -185,7 +185,7 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
 
 # -- Why the curve of its load does not count a level.
 
-Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed", "partial"]
+Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed"]
 """Why a level is not counted; of several reasons the first here comes first.
 
 - `changed`: the service changed during the level, so that its figures are means over two states.
@@ -193,7 +193,6 @@ Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed", "
 - `recovery`: the level followed overload with less load.
 - `unsteady`: goodput at an offered rate varied too much for a mean, as while a backlog is worked off.
 - `disturbed`: other processes used CPU that the level needed, or generator, host or network failed.
-- `partial`: its figures cover only a part of its users.
 """
 
 

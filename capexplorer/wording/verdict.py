@@ -235,13 +235,6 @@ def _(each: conclusions.NotJudged) -> str:
 
 
 @clause.register
-def _(each: conclusions.PartlyCounted) -> str:
-    """`the figures of 2 levels (20 to 30 users) cover only 40–62% of the requests: ...`."""
-    counted = f"the figures of {levels_of(each.users)} cover only {shares(each.counted_ratios)} of the requests"
-    return f"{counted}: the users were still in their first task"
-
-
-@clause.register
 def _(each: conclusions.UsersNotWarm) -> str:
     """`2 levels (20 to 30 users) did not settle: only 10–40% of the users had completed a task cycle`."""
     return f"{levels_of(each.users)} did not settle: only {shares(each.warm_ratios)} of the users had completed a task cycle"

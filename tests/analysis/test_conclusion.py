@@ -23,7 +23,6 @@ from capexplorer.model.conclusions import (
     LevelsTooShort,
     MachineShared,
     NotJudged,
-    PartlyCounted,
     PartsNotRead,
     PartsShowLess,
     RequestsFailed,
@@ -61,7 +60,6 @@ CHANGED = msgspec.structs.replace(KNEE, regimes=REGIMES)
 TOO_NEW = Scenario(None).measured(5, LevelFigures(settled=False, warm_ratio=0.4), lasts_s=20.0).events
 TOO_SHORT = Scenario(None).measured(5, LevelFigures(settled=False, warm_ratio=1.0), lasts_s=5.0, settling_s=8.0).events
 RATES = Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="capacity", per_s=100.0)))
-NO_CURVE = Verdict(t_s=200.0, capacity=CapacityVerdict(), partial_levels=(0, 1))
 
 
 DATABASE = PartState(t_s=1.0, name="db", state="read", place="here: port 5432", program="postgres", pid=17)
@@ -110,11 +108,6 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
     "a level that its users did not let settle": (TOO_NEW, (Told, UsersNotWarm, Told), "info"),
     "a level that was too short to settle": (TOO_SHORT, (Told, LevelsTooShort), "info"),
-    "partial levels only": ([*UP_TO_82, NO_CURVE], (Told, PartlyCounted, Told), "info"),
-    "partial levels beside a knee, and a machine shared with the generator last": (
-        [*UP_TO_82, msgspec.structs.replace(KNEE, partial_levels=(0,)), SHARED],
-        (Curve, PartlyCounted, MachineShared), "info",
-    ),
     "other processes come first where they may have hidden a knee": (
         [
             *levels_beside_others(20, 1.6, {"chrome": 1.2}),

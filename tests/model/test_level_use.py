@@ -56,7 +56,6 @@ def rate(level: int, *, regimes: tuple[RegimeVerdict, ...] = (), **why: bool) ->
          LevelUse(1, ("other_service",))),  # as its curve leaves it out, although load may explain it
         (Verdict(t_s=3.0, disturbed_levels=(1,)), LevelUse(1, is_disturbed=True)),
         (Verdict(t_s=3.0, disturbed_levels=(1,), left_out_levels=(1,)), LevelUse(1, ("disturbed",), is_disturbed=True)),
-        (Verdict(t_s=3.0, partial_levels=(1,)), LevelUse(1, ("partial",))),
         (Verdict(t_s=3.0, regimes=(regime(0, judged=True), regime(1))), LevelUse(1, ("other_service",))),
         (Verdict(t_s=3.0, regimes=(regime(0, 1, judged=True), regime(1))), LevelUse(1, ("changed", "other_service"))),
         (Verdict(t_s=3.0, regimes=(regime(0, judged=True), regime(1)), recovery_levels=(1,)),

@@ -63,14 +63,6 @@ def test_a_difference_has_its_change_ratio_noise_and_direction() -> None:
     assert difference("goodput", None, Estimate(2.0, 0.1)).change is None
 
 
-def test_partial_levels_are_not_compared() -> None:
-    levels = [LevelSpec(5), LevelSpec(10, goodput_rps=40.0)]
-    verdict = Verdict(t_s=30.0, capacity=CapacityVerdict(), partial_levels=(1,))
-    with_partial, without = compared(timeline(levels, more=[verdict]), timeline(levels)).curves
-    assert [point.users for point in with_partial.points] == [5]
-    assert [point.users for point in without.points] == [5, 10]
-
-
 # -- pooling
 
 

@@ -18,7 +18,6 @@ import msgspec
 
 from ...model.events import Verdict
 from ...model.level import Level
-from ...model.level_use import counted_ratio
 from ...model.load import Users
 from ...model.timeline import Timeline
 from ...model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateObjective, RateVerdict, SloVerdict
@@ -158,23 +157,6 @@ def outgrown_levels(levels: Sequence[Level], outside_requests_ms: float) -> tupl
     return tuple(reversed(found))
 
 
-# -- Levels whose figures cover only a part of their users. The curve does not use them (docs/knee.md, section 2).
-#
-# A level settles when its users are warm. Older logs do not record that, and have settled levels whose users were still in their
-# first task: the service received those requests, but the figures do not count them.
-
-COUNTED_LEAST = 0.9
-"""Least share of the requests in settled seconds that a level's figures must count."""
-
-
-def is_partial(timeline: Timeline, level: Level) -> bool:
-    """Whether the level's figures leave out more than a tenth of the service's requests."""
-    if level.opened.ramp or level.figures.warm_ratio is not None:
-        return False
-    counted = counted_ratio(timeline, level)
-    return counted is not None and counted < COUNTED_LEAST
-
-
 OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""
 
@@ -189,7 +171,7 @@ class Epoch(MeasuredEpoch, frozen=True, dict=True):
     def verdict(self) -> Verdict | None:
         """The knee, the objectives, and which levels they do not use; None while there is no level to speak of."""
         if not self.judgeable:
-            if not self.partial and self.rates is None:
+            if self.rates is None:
                 return None
             return Verdict(
                 **self._common_fields(),
@@ -226,7 +208,6 @@ class Epoch(MeasuredEpoch, frozen=True, dict=True):
         return {
             "t_s": self.timeline.last_s if self.at_s is None else self.at_s,
             "epoch": self.index,
-            "partial_levels": self.partial,
             "rates": self.rates,
         }
 
@@ -274,8 +255,6 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
     own = tuple(level for level in given if isinstance(level.load, Users))
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
-    partial = tuple(level.opened.index for level in counted if level.figures.settled and is_partial(timeline, level))
-    counted = [level for level in counted if level.opened.index not in partial]
     outside_requests_ms = time_outside_requests_ms(part.figures for level in counted for part in parts(level))
     outgrown = outgrown_levels(counted, outside_requests_ms)
     counted = [level for level in counted if level.opened.index not in outgrown]
@@ -306,7 +285,6 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         outside_requests_ms=outside_requests_ms,
         measured=whole,
         halves=halves,
-        partial=partial,
         outgrown=outgrown,
         all_levels=tuple(given),
         at_s=at_s,

@@ -89,8 +89,6 @@ class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
     """Settled levels with goodput in the order they ran; levels that changed inside are divided into parts, ramps into bins."""
     halves: Halves
     """Divides a level in two where goodput may have changed inside it."""
-    partial: tuple[int, ...] = ()
-    """Indices of settled levels whose figures cover only a part of their users; they are not in `measured`."""
     outgrown: tuple[int, ...] = ()
     """Indices of levels that saturated fewer workers than there were later; they are not in `measured` either."""
     all_levels: tuple[Level, ...] = ()

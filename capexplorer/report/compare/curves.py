@@ -185,7 +185,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         raise ValueError("a session has a header")
     levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
     points, uses = _points(levels, session), level_uses(timeline)
-    on_curve = {level.users for level in levels if uses[level.opened.index].why in (None, "partial")}
+    on_curve = {level.users for level in levels if uses[level.opened.index].why is None}
     several = len({level.opened.epoch for level in timeline.levels}) > 1
     return Curve(
         letter=letter,

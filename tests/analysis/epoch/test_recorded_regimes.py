@@ -2,7 +2,7 @@
 
 The services: an upstream that dies at constant load, clean at 24 users and about 110/s until then; a capacity of 100/s (24 users)
 that doubles after about 60 s; a limiter that refuses more than 100/s (a knee near 21 users); a limiter that delays requests to
-100/s (a knee at 21); a pool whose users were still in tasks of 60 steps; and one thread, whose CPU neighbours used, with 2 to 20
+100/s (a knee at 21); and one thread, whose CPU neighbours used, with 2 to 20
 users, on the line up to 14.
 """
 
@@ -54,7 +54,6 @@ TRUTHS = {
     "rate-limit-that-delays": Truth(
         "knee", (20, 22), (98, 102), frozenset({"rate_limit"}), sure=True, says=("delays requests to 100/s",),
     ),
-    "long-tasks-before-warm-users": Truth(None, says=("The capacity is unknown",), never_says=("Knee", "hypervisor")),
     "busy-neighbours": Truth(
         "no_knee", (14, 14), sure=True, says=("Other processes use 1.1 of 2 cores", "results at 20 users do not describe"),
     ),
