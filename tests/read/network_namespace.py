@@ -13,6 +13,8 @@ _NO_NAMESPACE_EXIT_CODE = 77
 
 _PRELUDE = f"""
 import ctypes, fcntl, json, os, socket, struct, sys, time
+from capexplorer.read.ports import PortsProbe
+from capexplorer.read.tcp import TcpProbe
 uid, gid = os.geteuid(), os.getegid()
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 unshare = ctypes.CDLL(None).unshare
@@ -46,6 +48,12 @@ def wait_for_time_wait_sockets(count):
             return
         time.sleep(0.01)
     raise AssertionError(open("/proc/net/sockstat").read())
+
+def fields(reading):
+    return {{name: getattr(reading, name) for name in reading.__struct_fields__}}
+
+def used_ports():
+    return fields(PortsProbe().read(1.0))
 
 def report(value):
     '''Return a value to the test.'''

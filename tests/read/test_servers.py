@@ -62,9 +62,6 @@ def test_nginx_connections_that_were_accepted_and_not_handled_are_rejected_conne
     values, counters = of_stub_status(STUB_STATUS)
     assert values == {"connections": 291.0, "reading": 6.0, "writing": 179.0, "waiting": 106.0}
     assert counters == {"rejected_connections": 8.0, "requests": 31070465.0}
-
-
-def test_a_page_that_is_not_of_stub_status_raises_value_error() -> None:
     with pytest.raises(ValueError, match="not one of stub_status"):
         of_stub_status("<html>welcome</html>")
 
@@ -91,45 +88,33 @@ def test_servers_of_a_part_are_those_with_a_url_in_its_spec() -> None:
     assert not spec.has_reader, "a part that has only servers needs no reader process"
 
 
-def test_statsd_counters_become_rates_gauges_keep_their_value_and_timers_become_means() -> None:
+NAMES_MOST = 32
+
+STATSD: dict[str, tuple[list[bytes], dict[str, float]]] = {  # to the figures over two seconds without datagrams_per_s
+    "a sampled counter": ([b"requests:1|c|@1.0", b"requests:1|c|@0.5"], {"requests_per_s": 1.5}),
+    "a gauge that is set and changed": ([b"workers:4|g", b"workers:-1|g|#a:b"], {"workers": 3.0}),
+    "the mean of a timer": ([b"duration:10.5|ms\nduration:20.5|ms"], {"duration_ms": 15.5}),
+    "no metrics": ([b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"], {}),
+    "too many names": ([f"n{index}:1|g".encode() for index in range(99)], {f"n{index}": 1.0 for index in range(NAMES_MOST)}),
+}
+
+
+@pytest.mark.parametrize("case", STATSD)
+def test_what_arrives_by_statsd_becomes_figures(case: str) -> None:
+    datagrams, figures = STATSD[case]
     totals = Totals()
-    for datagram in (
-        b"gunicorn.requests:1|c|@1.0",
-        b"gunicorn.requests:1|c|@0.5\ngunicorn.workers:4|g",
-        b"gunicorn.workers:-1|g|#a:b",
-        b"gunicorn.request.duration:10.5|ms\ngunicorn.request.duration:20.5|ms",
-    ):
+    for datagram in datagrams:
         totals.add(datagram)
-    assert totals.take(2.0, dropped=0) == {
-        "datagrams_per_s": 2.0,
-        "gunicorn.requests_per_s": 1.5,
-        "gunicorn.workers": 3.0,
-        "gunicorn.request.duration_ms": 15.5,
-    }
+    assert totals.take(2.0, dropped=0) == {"datagrams_per_s": len(datagrams) / 2} | figures
 
 
-def test_statsd_gauges_and_timers_are_missing_from_a_second_without_datagrams() -> None:
+def test_statsd_gauges_and_timers_are_missing_from_a_second_without_datagrams_and_counters_from_one_with_losses() -> None:
     totals = Totals()
-    totals.add(b"gunicorn.requests:1|c\ngunicorn.workers:3|g\ngunicorn.request.duration:10.5|ms")
+    totals.add(b"requests:1|c\nworkers:3|g\nduration:10.5|ms")
     totals.take(1.0, dropped=0)
-    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 0.0, "gunicorn.requests_per_s": 0.0}
-    totals.add(b"gunicorn.requests:1|c")
-    assert totals.take(1.0, dropped=7) == {"datagrams_per_s": 1.0, "dropped_datagrams": 7.0, "gunicorn.workers": 3.0}
-
-
-def test_statsd_skips_lines_that_are_not_metrics() -> None:
-    totals = Totals()
-    for datagram in (b"\xff\x00", b"a b:1|c", b"x:nan|c", b"x:1|c|@0", b"x:1|c|@.0", b"", b":1|c", b"x" * 200 + b":1|c"):
-        totals.add(datagram)
-    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 8.0}
-
-
-def test_statsd_keeps_at_most_32_names() -> None:
-    totals = Totals()
-    for index in range(100):
-        totals.add(f"name{index}:1|g".encode())
-    figures_by_name = totals.take(1.0, dropped=0)
-    assert len(figures_by_name.keys() - {"datagrams_per_s"}) == 32
+    assert totals.take(1.0, dropped=0) == {"datagrams_per_s": 0.0, "requests_per_s": 0.0}
+    totals.add(b"requests:1|c")
+    assert totals.take(1.0, dropped=7) == {"datagrams_per_s": 1.0, "dropped_datagrams": 7.0, "workers": 3.0}
 
 
 def test_statsd_figures_of_a_real_gunicorn_are_received(tmp_path: Path) -> None:
@@ -173,20 +158,16 @@ def nginx_response(accepted: int, handled: int) -> bytes:
 
 def test_nginx_that_closes_a_connection_without_a_response_refuses_and_its_counters_continue() -> None:
     """So does nginx when all of its worker_connections are in use."""
-    responses = [nginx_response(10, 10), b"", nginx_response(40, 22)]
+    responses = [b"", nginx_response(10, 10), b"", nginx_response(40, 22)]
 
     with tcp_server(lambda connection, _: connection.sendall(responses.pop(0))) as port:
         server = Nginx(f"http://127.0.0.1:{port}/")
+        with pytest.raises(httpx.HTTPError):  # it has never sent a page of stub_status, so it need not be nginx
+            server.read()
         assert server.read()["refused_readings"] == 0.0
         with pytest.raises(ServerRefused):
             server.read()
         assert server.read()["rejected_connections_per_s"] > 0.0, "those since the last response are counted"
-
-
-def test_a_server_that_closes_the_first_connection_raises_http_error() -> None:
-    """It has never sent a page of stub_status, so it need not be nginx."""
-    with tcp_server(lambda connection, _: None) as port, pytest.raises(httpx.HTTPError):
-        Nginx(f"http://127.0.0.1:{port}/").read()
 
 
 def endless(connection: socket.socket) -> Iterator[int]:

@@ -64,18 +64,12 @@ def test_an_invalid_watch_text_is_refused_in_one_line(text: str, expected: str) 
 def test_a_part_of_the_command_line_replaces_the_part_of_that_name_in_the_profile() -> None:
     parts_of_profile = (PartSpec(name="db", at="ssh old"), PartSpec(name="web", at="ssh web1"))
     assert [part.at for part in watches_of(["db=ssh new"], parts_of_profile)] == ["ssh web1", "ssh new"]
-
-
-def test_two_parts_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="a name of its own"):
         watches_of(["db=here", "db=ssh db1"], ())
 
 
-def test_a_transport_into_a_container_selects_its_first_process() -> None:
+def test_in_a_container_the_first_process_is_selected_or_that_of_a_port() -> None:
     assert PartSpec(name="db", at="kubectl exec -i db-0 --").selected == ("pid", "1")
-
-
-def test_a_port_selects_the_process_in_a_container() -> None:
     assert PartSpec(name="db", at="docker -H tcp://h exec -i db", port=5432).selected == ("port", "5432")
 
 

@@ -34,16 +34,6 @@ from .target_rig import (
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
 
 
-def test_a_daemon_of_the_target_is_ended_with_it(rig: Rig) -> None:
-    run = rig.run(LEAVES_A_DAEMON)
-    assert rig.printed("daemon")
-    daemon = int(rig.supervisor.output[0].split()[1])
-    assert is_alive(daemon)
-    rig.supervisor.stop()
-    rig.exited(run)
-    assert not is_alive(daemon)
-
-
 def test_processes_that_a_crashed_target_leaves_running_are_ended(rig: Rig) -> None:
     run = rig.run(LEAVES_A_DAEMON)
     assert rig.printed("daemon")
@@ -148,13 +138,6 @@ def test_a_supervisor_that_hangs_is_ended_with_all_of_the_target_when_the_app_cl
     os.kill(rig.supervisor_pid, signal.SIGSTOP)
     rig.supervisor.close(grace_s=0.1)
     assert not [pid for pid in family if is_alive(pid)]
-
-
-def test_a_stubborn_target_does_not_outlive_a_killed_app(tmp_path: Path) -> None:
-    with app(tmp_path, IGNORES_SIGTERM) as (process, pids):
-        process.kill()
-        assert becomes_true(lambda: not is_alive(pids["target"]))
-        assert becomes_true(lambda: not is_alive(pids["supervisor"]))
 
 
 IN_A_PATCHED_PROCESS = """

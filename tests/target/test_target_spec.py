@@ -39,7 +39,7 @@ path = "/metrics"
 
 
 def a_target(folder: Path, text: str) -> Path:
-    (folder / "store").mkdir()
+    (folder / "store").mkdir(parents=True)
     (folder / "store" / "target.toml").write_text(text, encoding="utf-8")
     return folder / "store"
 
@@ -54,6 +54,12 @@ def test_the_command_line_and_environment_have_their_placeholders_filled(store: 
     command = (sys.executable, "-u", "serve.py", "--port=8123", "memory", "4", "0.5", "true", "{ not one }")
     assert store.command_line(params, 8123) == command
     assert store.environment_for(params, 8123) == {"STORE_PORT": "8123", "STORE_FOLDER": str(store.folder)}
+
+
+def test_a_target_needs_the_scratch_folder_if_its_command_has_the_placeholder(tmp_path: Path, store: TargetSpec) -> None:
+    spec = load_spec(a_target(tmp_path / "data", 'title = "x"\ncommand = ["serve", "{scratch}/tasks"]\n'))
+    assert spec.uses_scratch and not store.uses_scratch
+    assert spec.command_line({}, 8000) == ("serve", f"{spec.scratch}/tasks")
 
 
 def test_keys_that_are_left_out_have_defaults(tmp_path: Path) -> None:
@@ -74,21 +80,6 @@ def test_a_build_is_another_command_of_the_same_target(tmp_path: Path) -> None:
     assert spec.command_line({"size": 1}, 80) == ("./server", "80")
 
 
-@pytest.mark.parametrize(
-    ("build", "wrong"),
-    [
-        ("command = []", "build.command: expected a list of at least 1 entry, got 0"),
-        ('command = ["make"]\ntimeout_s = 0', "build.timeout_s: expected more than 0, got 0"),
-        ('command = ["make", "{prot}"]', "build.command[1]: unknown placeholder `{prot}`; did you mean `port`?"),
-    ],
-)
-def test_a_wrong_build_is_one_line(tmp_path: Path, build: str, wrong: str) -> None:
-    folder = a_target(tmp_path, BUILT + build)
-    with pytest.raises(InputError) as raised:
-        load_spec(folder)
-    assert str(raised.value) == f"{folder / 'target.toml'}: {wrong}"
-
-
 def test_params_are_typed_whether_they_come_as_texts_or_as_values(store: TargetSpec) -> None:
     assert store.resolve({}) == {"store": "disk", "threads": 4, "ratio": 0.5, "fsync": False}
     texts = store.resolve({"threads": " 8 ", "ratio": "2", "fsync": "ON"})
@@ -103,16 +94,13 @@ def test_params_are_typed_whether_they_come_as_texts_or_as_values(store: TargetS
         ({"thread": "8"}, "no parameter `thread`; did you mean `threads`?"),
         ({"xyz": "8"}, "no parameter `xyz`; expected one of fsync, ratio, store, threads"),
         ({"threads": "many"}, "threads: expected an integer from 1 to 64, got `many`"),
-        ({"threads": "8.5"}, "threads: expected an integer from 1 to 64, got `8.5`"),
         ({"threads": 8.0}, "threads: expected an integer from 1 to 64, got `8.0`"),
         ({"threads": True}, "threads: expected an integer from 1 to 64, got `true`"),
         ({"threads": "0"}, "threads: expected an integer from 1 to 64, got `0`"),
         ({"threads": 65}, "threads: expected an integer from 1 to 64, got `65`"),
-        ({"threads": ""}, "threads: expected an integer from 1 to 64, got ``"),
         ({"ratio": "nan"}, "ratio: expected a number of at least 0, got `nan`"),
         ({"ratio": "-1"}, "ratio: expected a number of at least 0, got `-1`"),
         ({"store": "cloud"}, "store: expected one of disk, memory, got `cloud`"),
-        ({"store": 1}, "store: expected one of disk, memory, got `1`"),
         ({"fsync": "maybe"}, "fsync: expected true or false, got `maybe`"),
     ],
 )
@@ -158,10 +146,10 @@ BASE = 'title = "x"\ncommand = ["true"]\n'
         (BASE + '[params.a]\ndefault = "x"\nmin = 1\n', "params.a: expected no min and max: its default is not a number"),
         (BASE + "[params.a]\ndefault = 9\nmax = 8\n", "params.a.default: expected an integer of at most 8, got `9`"),
         (BASE + '[params.a]\ndefault = "x"\nchoices = ["y"]\n', "params.a.default: expected one of y, got `x`"),
-        (
-            BASE + '[params.a]\ndefault = 1\nchoices = ["2"]\n',
-            "params.a.choices: expected an integer, as its default",
-        ),
+        (BASE + '[params.a]\ndefault = 1\nchoices = ["2"]\n', "params.a.choices: expected an integer, as its default"),
+        (BUILT + "command = []", "build.command: expected a list of at least 1 entry, got 0"),
+        (BUILT + 'command = ["make"]\ntimeout_s = 0', "build.timeout_s: expected more than 0, got 0"),
+        (BUILT + 'command = ["make", "{prot}"]', "build.command[1]: unknown placeholder `{prot}`; did you mean `port`?"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, expected: str) -> None:

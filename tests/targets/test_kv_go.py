@@ -13,8 +13,6 @@ import httpx
 import pytest
 from programs import needs
 
-from capexplorer.target.place import free_port
-
 from .served import TARGETS, served
 
 START = TARGETS / "kv-go" / "start.py"
@@ -73,30 +71,6 @@ def test_an_atomic_counter_counts_every_increment(tmp_path: Path) -> None:
 
 
 @needs_go
-@pytest.mark.skipif(os.cpu_count() == 1, reason="increments do not run in parallel on one core")
-def test_a_plain_counter_loses_increments_that_happen_at_the_same_time(tmp_path: Path) -> None:
-    with served("kv-go", tmp_path, counter="plain", burst=1_000_000) as service:
-        added = 0
-        for _ in range(20):  # while all other cores are busy, increments may not run in parallel
-            added += sum(together(20, lambda: service.post("/increment").json()["added"]))
-            if service.get("/counter").json()["counter"] < added:
-                break
-        assert service.get("/counter").json()["counter"] < added
-
-
-@needs_go
-@pytest.mark.skipif(os.cpu_count() == 1, reason="increments do not run in parallel on one core")
-def test_a_plain_store_crashes_under_load_and_its_last_line_says_why() -> None:
-    command = [sys.executable, str(START), "-port", str(port := free_port()), "-store", "plain", "-burst", "100000"]
-    with subprocess.Popen(command, env=os.environ | {"GOTRACEBACK": "none"}, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None:
-            together(AT_ONCE, lambda: _post(port))
-        assert process.stderr is not None
-        assert process.stderr.read().strip().endswith("fatal error: concurrent map writes")
-    assert process.returncode == 2
-
-
-@needs_go
 def test_two_sessions_that_need_the_binary_at_once_build_it_once(tmp_path: Path) -> None:
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "GOCACHE": _go_cache()}
     command = [sys.executable, str(START), "-build"]
@@ -109,13 +83,6 @@ def test_two_sessions_that_need_the_binary_at_once_build_it_once(tmp_path: Path)
 def _go_cache() -> str:
     """Go's own cache, which would be below XDG_CACHE_HOME if it were not set."""
     return subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def _post(port: int) -> bool:
-    try:
-        return httpx.post(f"http://127.0.0.1:{port}/post", json={"key": "a", "value": "b"}, trust_env=False).is_success
-    except httpx.TransportError:
-        return False
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ def test_it_serves_a_file_of_the_configured_size(tmp_path: Path) -> None:
         assert (answer.status_code, len(answer.content), answer.headers.get("connection")) == (200, 5_000, "keep-alive")
         assert client.get("/metrics").json()["connections"] >= 1
         assert client.get("/nothing").status_code == 404
+        assert (tmp_path / "nginx.conf").is_file() and (tmp_path / "nginx.pid").is_file(), "it writes into its own folder"
 
 
 @needs_nginx
@@ -28,21 +29,9 @@ def test_without_keep_alive_it_closes_after_each_reply(tmp_path: Path) -> None:
         assert client.get("/").headers["connection"] == "close"
 
 
-@needs_nginx
-def test_nginx_writes_only_into_its_own_folder(tmp_path: Path) -> None:
-    with served("static", tmp_path) as client:
-        client.get("/")
-        assert (tmp_path / "nginx.conf").is_file() and (tmp_path / "nginx.pid").is_file()
-
-
 def test_a_missing_nginx_is_reported_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "serve.py").write_text(
-        (TARGETS / "static" / "serve.py")
-        .read_text(encoding="utf-8")
-        .replace("/usr/sbin", "/nowhere")
-        .replace("/usr/local/sbin", "/nowhere"),
-        encoding="utf-8",
-    )  # as on a machine without nginx in these folders
+    program = (TARGETS / "static" / "serve.py").read_text(encoding="utf-8")
+    (tmp_path / "serve.py").write_text(program.replace("/usr/sbin", "/nowhere").replace("/usr/local/sbin", "/nowhere"))
     ran = subprocess.run(
         [sys.executable, tmp_path / "serve.py", "--port", "9999", "--folder", tmp_path],
         env={"PATH": "/nowhere"},

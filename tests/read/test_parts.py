@@ -1,4 +1,5 @@
-"""Parts on this machine, real processes, read by the same reader that is sent to other machines."""
+"""Watched parts, read by the same reader here and on other machines: what is read of real processes, and when and why a part is
+unread."""
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ import pytest
 from programs import needs
 
 from capexplorer.model.watched import PartSpec
+from capexplorer.read.link import PartLink
+from capexplorer.read.messages import Noticed, RawReading
+from capexplorer.read.part_probe import PartProbe
+from capexplorer.read.parts_process import WatchedPart
 
 from .parts_process import children_of, parts_process
 
@@ -203,15 +208,7 @@ def test_a_transport_that_cannot_start_is_reported_with_the_message_of_the_syste
         assert state.reason == "no-such-program: No such file or directory"
 
 
-def test_reader_processes_end_with_the_parts_process() -> None:
-    with parts_process(PartSpec(name="here")) as process:
-        process.wait_for_reading(lambda each: each.host, "a reading of the host")
-        readers = children_of(process.process.pid)
-        assert readers
-    assert not [pid for pid in readers if Path(f"/proc/{pid}").exists()], "reader processes that still run"
-
-
-def test_reader_processes_end_if_the_parts_process_is_killed() -> None:
+def test_reader_processes_end_with_the_parts_process_even_if_it_is_killed() -> None:
     with pytest.raises(AssertionError, match="ended with an error"), parts_process(PartSpec(name="here")) as process:
         process.wait_for_reading(lambda each: each.host, "a reading of the host")
         readers = [os.pidfd_open(pid) for pid in children_of(process.process.pid)]
@@ -219,3 +216,115 @@ def test_reader_processes_end_if_the_parts_process_is_killed() -> None:
     for reader in readers:
         assert select.select([reader], [], [], 30.0)[0], "a reader process still runs"
         os.close(reader)
+
+
+SILENT_TRANSPORT = shlex.join([sys.executable, "-c", "import time; time.sleep(600)"])
+"""It prints nothing, as a login that takes long."""
+
+
+class FakeClock:
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def wake() -> Iterator[int]:
+    """The write end of the pipe by which a part wakes its process."""
+    read_end, write_end = os.pipe()
+    yield write_end
+    os.close(read_end)
+    os.close(write_end)
+
+
+def new_states(part: WatchedPart) -> list[str]:
+    """States that the part has reported since the last call."""
+    return [each.part.state for each in part.take() if isinstance(each, Noticed)]
+
+
+def test_a_part_whose_transport_prints_nothing_is_unread_after_twenty_seconds(wake: int) -> None:
+    clock = FakeClock()
+    part = WatchedPart(PartSpec(name="db", at=SILENT_TRANSPORT), lambda *_: None, clock, wake)
+    part.poll()
+    clock.now_s += 12.0
+    assert new_states(part) == [], "after 12 s the login may still succeed"
+    clock.now_s += 9.0
+    assert new_states(part) == ["unread"], "after 21 s"
+    part.link.close()
+
+
+def test_a_part_whose_transport_cannot_start_is_unread_after_five_seconds(wake: int) -> None:
+    clock = FakeClock()
+    part = WatchedPart(PartSpec(name="db", at="no-such-program db1"), lambda *_: None, clock, wake)
+    part.poll()
+    clock.now_s += 6.0
+    assert new_states(part) == ["unread"]
+
+
+def reason_of_failure(at: str) -> str | None:
+    """Why a transport gives no readings; waits until it has failed."""
+    link = PartLink(at)
+    link.poll(b"{}")
+    while link.why is None:
+        assert select.select(link.descriptors(), [], [], 60.0)[0], "the transport neither prints nor ends"
+        assert not list(link.take())
+    link.close()
+    return link.why
+
+
+@pytest.mark.parametrize(
+    ("at", "reason"),
+    [
+        ("yes", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("sh -c 'yes >&2'", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("sh -c 'cat /dev/zero'", "the transport printed more than 8 MiB without an answer of the reader"),
+        ("true", "the transport ended"),
+        ("sh -c 'echo Account locked >&2; exit 1'", "Account locked"),
+        ("sh -c 'printf Account >&2; sleep 0.2; echo \" locked\" >&2; exit 1'", "Account locked"),
+        ("sh -c 'cannot open /dev/tty </dev/tty'", "sh: 1: cannot open /dev/tty: No such device or address"),
+    ],
+)
+def test_a_transport_without_a_shell_fails_with_a_reason_of_one_line(at: str, reason: str) -> None:
+    assert reason_of_failure(at) == reason
+
+
+def raw_reading(pid: int, started_ticks: int, boot_s: float) -> RawReading:
+    """A raw reading of one sleeping process, `boot_s` after the machine started. `started_ticks`: its start, in 1/100 s."""
+    fields = ["S", "1", *["0"] * 17, str(started_ticks), "0", "100", *["0"] * 28]
+    return RawReading(wall=0.0, boot=boot_s, pids=(pid,), files={f"/proc/{pid}/stat": f"{pid} (web) {' '.join(fields)}"})
+
+
+def is_alive(probe: PartProbe, reading: RawReading) -> bool:
+    """Whether the probe reports the selected process as alive."""
+    found = probe.read(reading)
+    return bool(found and found.target and found.target.alive)
+
+
+def test_a_new_process_with_the_pid_of_the_selected_one_is_not_read() -> None:
+    probe = PartProbe(PartSpec(name="web", pid=700))
+    assert [is_alive(probe, raw_reading(700, 5_000, boot_s)) for boot_s in (100.0, 101.0)] == [False, True]
+    assert not is_alive(probe, raw_reading(700, 10_150, 102.0))
+    assert probe.facts.why == "process 700 has ended, and another one has its id now"
+    assert probe.facts.pid is None
+
+
+def test_the_start_time_of_the_selected_process_is_kept_over_connections() -> None:
+    before = PartProbe(PartSpec(name="web", pid=700))
+    before.read(raw_reading(700, 5_000, 100.0))
+    after = PartProbe(PartSpec(name="web", pid=700), before.started_ticks)
+    assert not any(is_alive(after, raw_reading(700, 10_150, boot_s)) for boot_s in (110.0, 111.0))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(PartSpec(name="web", port=80), id="port: the listener may have been started again"),
+        pytest.param(PartSpec(name="web", at="docker exec -i web"), id="container: its first process always has id 1"),
+    ],
+)
+def test_a_part_selected_by_port_or_container_follows_a_new_process(spec: PartSpec) -> None:
+    probe = PartProbe(spec)
+    for boot_s in (100.0, 101.0):
+        probe.read(raw_reading(1, 5_000, boot_s))
+    assert is_alive(probe, raw_reading(1, 10_150, 102.0))

@@ -1,13 +1,23 @@
-"""Parsers of files in /proc and /sys: recorded texts, and texts that are cut off, empty or missing (None)."""
+"""Files of /proc and /sys: recorded texts, cut off, empty or missing; and the machine's readings and facts."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from capexplorer.model.readings import HostReading
 from capexplorer.read import cgroup, machine, procfs
+from capexplorer.read.machine import HostProbe, fastest_link, host_facts
+
+if sys.platform != "linux":
+    pytest.skip("/proc is Linux", allow_module_level=True)
 
 PROC_STAT = """cpu  100 5 40 1000 60 3 7 20 9 0
 cpu0 50 2 20 500 30 1 3 10 4 0
@@ -112,3 +122,78 @@ def test_cgroup_folders_of_version_2_are_the_process_own_and_all_above_it() -> N
 def test_cgroup_folders_of_version_1_are_those_of_the_cpu_controller() -> None:
     assert "/sys/fs/cgroup/cpu,cpuacct/a" in cgroup.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
     assert cgroup.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
+
+
+def read_twice() -> tuple[HostReading, HostReading]:
+    """Two readings of one probe, with CPU work of this process between them."""
+    probe = HostProbe()
+    first = probe.read(1.0)
+    before = time.monotonic()
+    sum(range(3_000_000))
+    time.sleep(0.2)
+    second = probe.read(time.monotonic() - before)
+    probe.close()
+    return first, second
+
+
+def test_rates_are_none_at_the_first_read() -> None:
+    first, _ = read_twice()
+    rates = (
+        "cpu_ratio",
+        "steal_ratio",
+        "disk_busy_ratio",
+        "received_bytes_per_s",
+        "cpu_pressure_ratio",
+        "memory_pressure_ratio",
+        "io_pressure_ratio",
+    )
+    assert {name: getattr(first, name) for name in rates} == dict.fromkeys(rates)
+    assert first.grown("swapped_in_per_s") is None
+
+
+def test_the_second_reading_is_within_the_bounds_of_this_machine() -> None:
+    _, reading = read_twice()
+    cpus = os.cpu_count() or 1
+    assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
+    total = psutil.virtual_memory().total
+    assert reading.memory_used_bytes is not None and 0 < reading.memory_used_bytes < total
+    assert reading.load_average_1m is not None
+    limit = host_facts().fds_limit_of_system
+    assert reading.fds is not None and limit is not None
+    assert 0 < reading.fds < limit
+    assert reading.grown("swapped_in_per_s") is not None
+    for name in ("cpu_pressure_ratio", "memory_pressure_ratio", "io_pressure_ratio", "disk_busy_ratio"):
+        ratio = getattr(reading, name)
+        assert ratio is None or 0 <= ratio <= 1, name
+
+
+def test_the_facts_of_the_host_agree_with_the_kernel_and_psutil() -> None:
+    facts = host_facts()
+    assert facts.system == "Linux"
+    assert facts.kernel == os.uname().release
+    assert facts.cpus == os.cpu_count()
+    assert facts.memory_bytes == psutil.virtual_memory().total
+    assert facts.port_range is not None and facts.ports_reserved is not None
+    first, last = facts.port_range
+    assert facts.ports_capacity == last - first + 1 - facts.ports_reserved
+    assert facts.somaxconn is not None and facts.tcp_tw_reuse in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("speeds_mbit_s", "bytes_per_s"),
+    [
+        pytest.param({"eth0": "1000\n", "eth1": "100\n"}, 125e6, id="the faster of two"),
+        pytest.param({"eth0": "-1\n"}, None, id="speed unknown to the kernel"),
+        pytest.param({"lo": None}, None, id="no file with a speed"),
+        pytest.param({"eth0": "?\n"}, None, id="not a number"),
+        pytest.param({}, None, id="no links"),
+    ],
+)
+def test_the_fastest_link_is_the_one_with_the_highest_speed(
+    speeds_mbit_s: dict[str, str | None], bytes_per_s: float | None, tmp_path: Path
+) -> None:
+    for name, speed in speeds_mbit_s.items():
+        (tmp_path / name).mkdir()
+        if speed is not None:
+            (tmp_path / name / "speed").write_text(speed)
+    assert fastest_link(str(tmp_path)) == bytes_per_s

@@ -1,4 +1,4 @@
-"""The ports probe counts the ephemeral ports that connections use, exactly, and predicts when they run out."""
+"""Ports, TCP counters and accept queues are those of the kernel's tables, counted exactly in a network namespace of the test."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ from capexplorer.read.ports import Range, ephemeral_range, exhausted_in_s, range
 from .network_namespace import run_in_namespace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sock_diag is Linux")
-
-_READ_PORTS = """
-from capexplorer.read.ports import PortsProbe
-def fields(reading):
-    return {name: getattr(reading, name) for name in reading.__struct_fields__}
-def read():
-    return fields(PortsProbe().read(1.0))
-"""
-"""For the code of a test in the namespace."""
-
 _CONNECTIONS_TO_TWO_DESTINATIONS = """
 first_listener = listener
 connections = [connect(('127.0.0.1', 9000)) for _ in range(10)]
@@ -47,54 +37,39 @@ def test_the_range_of_this_machine_is_that_of_ip_local_port_range() -> None:
     assert 0 < ports.capacity <= last - first + 1
 
 
-def test_client_sockets_count_as_used_ports_and_server_sockets_do_not() -> None:
-    reported = run_in_namespace(_READ_PORTS + "connections = [connect(('127.0.0.1', 9000)) for _ in range(60)]\nreport(read())")
-    assert reported["used"] == 60
-    assert reported["established"] == 60
-    assert reported["time_wait"] == 0
-    assert reported["by_state"] == {}, "it counts sockets in states other than ESTABLISHED and TIME_WAIT"
-    assert reported["destination"] == "127.0.0.1:9000"
-
-
-def test_time_wait_sockets_count_if_the_client_closed_first() -> None:
+def test_client_sockets_count_as_used_ports_and_those_in_time_wait_if_the_client_closed_first() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
+kept = [connect(('127.0.0.1', 9000)) for _ in range(60)]
 for client_closes_first in [True] * 30 + [False] * 50:
     client, server = connect(('127.0.0.1', 9000))
     for end in (client, server) if client_closes_first else (server, client):
         end.close()
 wait_for_time_wait_sockets(80)
-report(read())
+report(used_ports())
 """
     )
-    assert reported["used"] == reported["time_wait"] == 30
-    assert reported["established"] == 0
+    assert (reported["used"], reported["established"], reported["time_wait"]) == (90, 60, 30)
+    assert reported["by_state"] == {}, "it counts sockets in states other than ESTABLISHED and TIME_WAIT"
+    assert reported["destination"] == "127.0.0.1:9000"
 
 
-def test_only_connections_to_the_watched_port_are_counted() -> None:
-    """Without this rule, connections of another program were counted in a session of five users."""
+def test_used_ports_are_those_of_the_watched_port_or_of_the_destination_with_the_most_connections() -> None:
+    """Without the first rule, connections of another program were counted in a session of five users."""
     reported = run_in_namespace(
-        _READ_PORTS
-        + _CONNECTIONS_TO_TWO_DESTINATIONS
+        _CONNECTIONS_TO_TWO_DESTINATIONS
         + """
 probe = PortsProbe()
 probe.watch(9000)
-report(fields(probe.read(1.0)))
+report([used_ports(), fields(probe.read(1.0))])
 """
     )
-    assert (reported["used"], reported["destination"]) == (10, "127.0.0.1:9000")
-
-
-def test_used_ports_are_those_of_the_destination_with_the_most_connections() -> None:
-    reported = run_in_namespace(_READ_PORTS + _CONNECTIONS_TO_TWO_DESTINATIONS + "report(read())")
-    assert (reported["used"], reported["destination"]) == (25, "127.0.0.2:9001")
+    assert [(each["used"], each["destination"]) for each in reported] == [(25, "127.0.0.2:9001"), (10, "127.0.0.1:9000")]
 
 
 def test_used_ports_are_counted_for_each_source_address_alone() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 connections = []
 for source in range(2, 5):
     for _ in range(7):
@@ -103,7 +78,7 @@ for source in range(2, 5):
         client.bind((f'127.0.0.{source}', 0))
         client.connect(('127.0.0.1', 9000))
         connections += [client, listener.accept()[0]]
-report(read())
+report(used_ports())
 """
     )
     assert reported["used"] == 7, "the port range applies to each of the three source addresses"
@@ -111,11 +86,10 @@ report(read())
 
 def test_connections_over_ipv6_and_ipv4_mapped_addresses_are_counted() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 connections = [connect(('127.0.0.1', 9000)) for _ in range(4)]
 connections += [connect(('::ffff:127.0.0.1', 9000), socket.AF_INET6) for _ in range(3)]
-with_mapped = read()
+with_mapped = used_ports()
 listener = socket.create_server(('::1', 9002), family=socket.AF_INET6, backlog=64)
 connections += [connect(('::1', 9002), socket.AF_INET6) for _ in range(12)]
 for _ in range(5):
@@ -123,7 +97,7 @@ for _ in range(5):
     client.close()
     server.close()
 wait_for_time_wait_sockets(5)
-report([with_mapped, read()])
+report([with_mapped, used_ports()])
 """
     )
     with_mapped, with_ipv6 = reported
@@ -133,8 +107,7 @@ report([with_mapped, read()])
 
 def test_server_sockets_inside_the_ephemeral_range_do_not_count_as_used_ports() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 sysctl('ipv4/ip_local_port_range', '40000 40999')
 listeners = []
 for port in (40000, 40500, 40501, 40999):  # opened first, since a connection could take one of these ports
@@ -143,7 +116,7 @@ connections = []
 for listener in listeners:
     port = listener.getsockname()[1]
     connections += [connect(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
-report(read())
+report(used_ports())
 """
     )
     assert reported["used"] == max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))
@@ -151,8 +124,7 @@ report(read())
 
 def test_connections_fail_when_used_ports_reach_the_capacity() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 sysctl('ipv4/ip_local_port_range', '40000 40099')
 sysctl('ipv4/ip_local_reserved_ports', '40050-40099,50000')
 probe = PortsProbe()
@@ -176,8 +148,7 @@ report([readings, len(connections), error])
 
 def test_time_wait_is_counted_again_only_when_due_and_follows_the_kernels_total_between_counts() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 total = 0
 def open_and_close(count):
     global total
@@ -214,8 +185,7 @@ report([readings, time_wait_counts])
 
 def test_the_burn_rate_is_smoothed_over_ten_seconds_and_zero_without_growth() -> None:
     reported = run_in_namespace(
-        _READ_PORTS
-        + """
+        """
 probe = PortsProbe()
 connections = []
 rates = []
@@ -249,3 +219,166 @@ def test_exhaustion_is_predicted_only_if_ports_grow_faster_than_time_wait_frees_
     used: int, time_wait: int, burn: float | None, expected: float | None
 ) -> None:
     assert exhausted_in_s(28000, used, time_wait, burn) == expected
+
+
+def test_opened_connections_and_sockets_are_counted_exactly() -> None:
+    reported = run_in_namespace(
+        """
+probe = TcpProbe()
+first = probe.read()
+connections = [connect(('127.0.0.1', 9000)) for _ in range(11)]
+refused = socket.socket()
+try:
+    refused.connect(('127.0.0.1', 9001))
+except ConnectionRefusedError:
+    pass
+for client, server in connections[:4]:
+    client.close()
+    server.close()
+wait_for_time_wait_sockets(4)
+reading = probe.read()
+report(fields(reading) | {"first": [first.grown("active_opens"), first.sockets_in_use]})
+"""
+    )
+    assert reported["first"] == [None, 1], "no growth, and the listener"
+    assert reported["active_opens"] == 12, "11 connections and the refused one"
+    assert reported["passive_opens"] == 11
+    assert reported["attempt_fails"] == 1
+    assert reported["segments_sent"] >= 11 * 3, "at least SYN, SYN-ACK and ACK of each connection"
+    assert reported["resets_of_established"] == 0
+    assert reported["sockets_time_wait"] == 4
+    assert reported["sockets_in_use"] == 1 + 2 * 7, "the listener, and both ends of the 7 open connections"
+    assert reported["listen_overflows"] == 0
+
+
+def test_an_accept_queue_beyond_its_backlog_is_reported_with_overflows_and_drops() -> None:
+    reported = run_in_namespace(
+        """
+probe = TcpProbe()
+probe.read()
+full = socket.create_server(('127.0.0.1', 9001), backlog=5)
+clients = []
+for _ in range(12):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(('127.0.0.1', 9001))
+    clients.append(client)
+reading = probe.read()
+queues = [probe.listen_queue(port) for port in (9001, 9000, 9002)]
+report([*queues, reading.listen_overflows, reading.listen_drops])
+"""
+    )
+    full_queue, empty_queue, without_listener, overflows, drops = reported
+    assert full_queue == [6, 5], "Linux queues one connection more than the backlog of 5"
+    assert empty_queue == [0, 64]
+    assert without_listener is None
+    assert overflows == drops > 0
+
+
+def test_drops_and_retransmissions_of_the_target_exclude_those_of_neighbours() -> None:
+    reported = run_in_namespace(
+        """
+target, neighbour = TcpProbe(), TcpProbe()
+target.watch(None, 9000)
+neighbour.watch(None, 9001)
+full = socket.create_server(('127.0.0.1', 9001), backlog=5)
+first = [probe.read().target for probe in (target, neighbour)]
+clients = []
+for _ in range(12):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(('127.0.0.1', 9001))
+    clients.append(client)
+client, server = connect(('127.0.0.1', 9000))
+client.send(b'.')
+time.sleep(1.2)  # a SYN without an answer is sent again after 1 s
+counters = [target.read().target, neighbour.read().target]
+report([first, [[each.segments_sent, each.segments_retransmitted, each.listen_drops] for each in counters]])
+"""
+    )
+    first, ((target_sent, target_retransmitted, target_drops), (_, neighbour_retransmitted, neighbour_drops)) = reported
+    assert first == [None, None], "the first read has no growth"
+    assert target_sent == 4, "SYN, ACK, one byte and its ACK: the SYN-ACK is not sent by an established socket"
+    assert target_retransmitted == 0
+    assert target_drops == 0
+    assert neighbour_retransmitted >= 6, "six connections do not fit, and each sends its SYN again after a second"
+    assert neighbour_drops >= 12, "the first and the second SYN of six connections"
+
+
+def test_segments_that_were_sent_twice_and_arrived_twice_do_not_count_as_lost() -> None:
+    """A late acknowledgement causes a tail loss probe, which sends a segment again: here a reader answers after 30 ms."""
+    reported = run_in_namespace(
+        """
+probe = TcpProbe()
+probe.watch(None, 9000)
+client, server = connect(('127.0.0.1', 9000))
+for end in (client, server):
+    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+probe.read()
+for _ in range(40):
+    client.send(b'.')
+    client.send(b'.')
+    time.sleep(0.03)
+    server.recv(2)
+    server.send(b'.')
+    client.recv(1)
+time.sleep(0.1)  # the last acknowledgement
+total_retrans = struct.unpack_from('=I', client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 100)[0]
+report([total_retrans, probe.read().target.segments_retransmitted])
+"""
+    )
+    retransmitted_by_kernel, retransmitted_by_probe = reported
+    assert retransmitted_by_kernel > 0
+    assert retransmitted_by_probe == 0
+
+
+def test_half_open_connections_are_counted_for_the_watched_port_only() -> None:
+    reported = run_in_namespace(
+        """
+target, neighbour = TcpProbe(), TcpProbe()
+target.watch(None, 9000)
+neighbour.watch(None, 9001)
+waits_for_data = socket.create_server(('127.0.0.1', 9001))
+waits_for_data.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 30)
+for probe in (target, neighbour):
+    probe.read()
+clients = [socket.create_connection(('127.0.0.1', 9001)) for _ in range(3)]
+report([probe.read().target.half_open for probe in (target, neighbour)])
+"""
+    )
+    assert reported == [0, 3]
+
+
+def test_counters_of_a_target_in_another_network_namespace_are_read_there() -> None:
+    reported = run_in_namespace(
+        """
+ready, to_child = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0
+    os.write(ready[1], b'.')
+    os.read(to_child[0], 1)
+    set_loopback_up()
+    listener_of_child = socket.create_server(('127.0.0.1', 9000))
+    clients = [socket.create_connection(('127.0.0.1', 9000)) for _ in range(3)]
+    os.write(ready[1], b'.')
+    os.read(to_child[0], 1)
+    os._exit(0)
+os.read(ready[0], 1)
+probe = TcpProbe()
+probe.watch(child)
+probe.read()
+connections = [connect(('127.0.0.1', 9000)) for _ in range(5)]
+os.write(to_child[1], b'.')
+os.read(ready[0], 1)
+reading = probe.read()
+report([reading.active_opens, reading.passive_opens, *probe.listen_queue(9000)])
+os.write(to_child[1], b'.')
+os.waitpid(child, 0)
+"""
+    )
+    active_opens, passive_opens, listen_queue, listen_backlog = reported
+    assert active_opens == 5, "connections that the generator opened, in its own namespace"
+    assert passive_opens == 3, "connections that the target received, in its namespace"
+    assert listen_queue == 3
+    assert listen_backlog is None, "the files of another namespace do not have it"
