@@ -200,26 +200,29 @@ class Note(Event, frozen=True, kw_only=True, tag="note"):
     text: str
 
 
+CommandName = Literal[
+    "users",
+    "rate",
+    "step",
+    "spawn_rate",
+    "new_level",
+    "zero",
+    "note",
+    "restart",
+    "quit",
+    "autopilot",
+    "plan",
+    "runner",
+    "controls",
+    "workers",
+    "watch",
+]
+
+
 class Command(Event, frozen=True, kw_only=True, tag="command"):
     """A command to a live run."""
 
-    name: Literal[
-        "users",
-        "rate",
-        "step",
-        "spawn_rate",
-        "new_level",
-        "zero",
-        "note",
-        "restart",
-        "quit",
-        "autopilot",
-        "plan",
-        "runner",
-        "controls",
-        "workers",
-        "watch",
-    ]
+    name: CommandName
     by: By = "user"
     args: dict[str, str | int | float | bool | None] = {}
 

@@ -1,40 +1,34 @@
-"""Proposes the next step from the levels measured so far: the screen shows the proposals, and the autopilot carries them out.
+"""The next step: proposed from the levels measured so far, published, and carried out while the autopilot is on.
 
-Runs in the pump's thread. `analysis` judges the levels, and `steer.search` decides; this module passes the verdict on.
+Runs in the pump's thread. `analysis` judges the levels, and the searches of `steer` decide: by users, or by offered rate.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
 from statistics import median
-from typing import Literal
+from typing import Literal, Protocol
 
 from .. import wording
 from ..analysis.causes.generator_saturation import is_saturated
 from ..analysis.epoch.epoch import Epoch
 from ..model.controls import Param
-from ..model.events import By, Command, Event, Proposed, Sample
+from ..model.events import By, Proposed, Sample
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.load import RATE_MOST_PER_S, Load, Rate, Users
-from ..model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
+from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold, Proposal
 from ..model.timeline import Timeline
-from ..model.verdicts import CapacityVerdict, RateCapacity
+from ..model.verdicts import CapacityVerdict
 from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
 from ..steer.rate_search import End, Offer, RateInput, RateSearch
 from ..steer.requested_load import RequestedLoad
 from ..steer.search import Search
-from .live_levels import CurrentEpoch
-
-# -- adviser -------------------------------------------------------------------------------------------------------------------
-# Proposes the next step from the levels measured so far: the screen shows the proposals, and the autopilot carries them out.
-#
-# Runs in the pump's thread. `analysis` judges the levels, and `steer.search` decides; this module passes the verdict on.
-
+from .context import RunContext
+from .live_levels import CurrentEpoch, LiveLevels, LiveMarks
 
 LATEST_S = 3.0
-"""Seconds over which failures are counted for leaving a level at once."""
+"""Seconds over which failures, and arrivals that were dropped, are counted for leaving a level at once."""
 
 IDLE_LEAST = 0.3
 """Idle cores from which an additional worker increases the load that can be generated (set by judgement)."""
@@ -50,8 +44,148 @@ SETTLED_LEVELS = 3
 """Number of latest levels from which the time to settle is estimated."""
 
 
+FIRST_PER_S = 10.0
+"""Where a search by rate begins unless a rate is offered already: a level there takes half a minute, and few services serve
+less."""
+
 Growth = Literal["possible", "coming", "none"]
 """Whether one more worker may be started, one was started and has not joined yet, or neither."""
+
+
+class Workers(Protocol):
+    """Those of the run, as the autopilot adds to them."""
+
+    def growth(self) -> Growth:
+        """Whether another one may start."""
+
+    def add(self, by: By) -> None:
+        """Start one more."""
+
+
+Task = Literal["knee", "verify", "rate"]
+"""What the autopilot looks for: the knee; only the levels that verify the known one; the capacity as an offered rate."""
+
+
+class AutopilotDriver:
+    """Off until `begin`. Each second it publishes the next step and, while it is on, takes it as the driver of one generation."""
+
+    def __init__(self, context: RunContext, requested_load: RequestedLoad, levels: LiveLevels, workers: Workers) -> None:
+        self._context, self._requested_load, self._levels, self._workers = context, requested_load, levels, workers
+        self._adviser = Adviser(context, workers)
+        self._adviser.begin(context.options.start_users)
+        self._rate_search = RateSearch(FIRST_PER_S)
+        self._proposals = PublishedProposals(context, levels.marks)
+        self._task: Task | None = None
+        self._generation = 0
+
+    @property
+    def is_on(self) -> bool:
+        """Whether its steps are accepted."""
+        return self._task is not None and self._requested_load.is_current(self._generation)
+
+    def begin(self, generation: int, task: Task, first_users: int) -> None:
+        """Start with the levels measured so far. `generation`: that of the driver it steps as. `first_users`: where a search by
+        users begins if none run yet; one by rate begins at the rate that is offered now.
+        """
+        self._generation, self._task = generation, task
+        if task == "rate":
+            self._rate_search = RateSearch(self._requested_load.load.per_s or FIRST_PER_S)
+        else:
+            self._adviser.begin(first_users, only_verifies=task == "verify")
+
+    def end(self) -> None:
+        """No more steps, without a command that says so."""
+        self._task = None
+
+    def taken_over(self, by: By) -> None:
+        """Another driver has begun: end, and emit a command that says so."""
+        if self._task is not None:
+            self._emit_end({"why": "taken_over", "who": by})
+
+    def set_by_hand(self, users: int, before: int) -> None:
+        """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
+        self._adviser.set_by_hand(users, before)
+
+    def ticked(self, current: CurrentEpoch, planned: Hold | None = None) -> str | None:
+        """Called after each second was folded into the timeline. Returns the sentence of a search's end.
+
+        `planned`: the proposal of the plan or shape that has the load.
+        """
+        is_open, by_users = self._requested_load.is_open, self._task in ("knee", "verify")
+        ended = self._search_rate(current) if self._task == "rate" and is_open else None
+        steps_users = by_users and self.is_on
+        if not steps_users and planned is not None:
+            self._proposals.show(planned)
+        elif not steps_users and isinstance(self._requested_load.load, Rate):
+            self._proposals.show(Hold("rate_search" if self.is_on else "rate"))
+        elif is_open and (by_users or self._adviser.is_due):
+            proposal = self._adviser.propose(current)
+            self._proposals.show(proposal)
+            return self._carry_out(proposal) if by_users else ended
+        return ended
+
+    def _carry_out(self, proposal: Proposal) -> str | None:
+        match proposal:
+            case GoTo():
+                self._take(proposal)
+            case AddWorker():
+                self._workers.add("autopilot")  # a level begins when the worker is there
+            case Done() | GiveUp():
+                if isinstance(proposal, Done) or self._take(GoTo(proposal.users, "rest")):
+                    left_out = self._adviser.end(proposal)
+                    how = "done" if isinstance(proposal, Done) else "gave_up"
+                    return self._finish(how, proposal.why, {**proposal.figures, **({"left_out": left_out} if left_out else {})})
+        return None
+
+    def _search_rate(self, current: CurrentEpoch) -> str | None:
+        known = rate_input(self._context.timeline, self._requested_load.load, current)
+        match self._rate_search.due(known):
+            case Offer(per_s, why):
+                self._step(Rate(per_s), why, {})
+            case End(per_s, why, found) if self._step(Rate(per_s), "rest", {}):
+                names = ("kind", "limit", "per_s", "low_per_s", "high_per_s", "kept_per_s") if known.capacity is not None else ()
+                return self._finish("done" if found else "gave_up", why, {name: getattr(known.capacity, name) for name in names})
+        return None
+
+    def _take(self, proposal: GoTo) -> bool:
+        """False if another driver has begun: the step is refused."""
+        users, level = min(proposal.users, self._context.options.profile.guards.max_users), self._context.timeline.level
+        is_there = not proposal.opens_new_level and level is not None and level.closed is None
+        if not self._step(Users(users), proposal.why, proposal.figures, is_there=is_there):
+            return False
+        self._adviser.took(proposal)
+        return True
+
+    def _step(self, load: Load, why: str, figures: Figures, *, is_there: bool = True) -> bool:
+        """As `_take`. `is_there`: no level is opened if the load is requested already."""
+        before = self._requested_load.load
+        if load == before and is_there:
+            return self.is_on
+        rate = self._requested_load.move(load, self._generation)
+        if rate is None:
+            return False
+        if isinstance(load, Users):
+            self._context.command("users", "autopilot", {"users": load.users, "before": before.users, "why": why, **figures})
+        else:
+            self._context.command("rate", "autopilot", {"per_s": load.per_s, "before": before.per_s, "why": why, **figures})
+        self._levels.step(load, "autopilot", rate)
+        return True
+
+    def _finish(self, how: str, why: str, figures: Figures) -> str:
+        self._requested_load.end_autopilot(self._generation)
+        args = self._emit_end({"end": how, "why": why, **figures})
+        self._levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
+        return wording.autopilot(args)
+
+    def _emit_end(self, how: Figures) -> dict[str, Param | None]:
+        task = {} if self._task == "knee" else {"task": self._task}
+        self._task = None
+        args: dict[str, Param | None] = {"on": False, **task, **how}
+        self._context.command("autopilot", "autopilot", args)
+        return args
+
+
+# -- proposals by users
 
 
 class Adviser:
@@ -59,8 +193,9 @@ class Adviser:
     search; any other step begins a new search with the levels measured so far.
     """
 
-    def __init__(self, timeline: Timeline, max_users: int, growth: Callable[[], Growth]) -> None:
-        self._timeline, self._max_users, self._growth = timeline, max_users, growth
+    def __init__(self, context: RunContext, workers: Workers) -> None:
+        self._timeline, self._max_users = context.timeline, context.options.profile.guards.max_users
+        self._workers = workers
         self._search, self._after = Search(), Search()
         """The search so far, and what it will be if the latest proposal is taken."""
         self._first_users = 1
@@ -77,10 +212,10 @@ class Adviser:
         self._verdict = CapacityVerdict()
         self._spawning_s = 0.0
         """Time at which users were last spawning."""
-        self.left_out = 0
+        self._left_out = 0
         """Levels disturbed by other processes, which the verdict does not use."""
 
-    def begin(self, first_users: int = 1, *, only_verifies: bool = False) -> None:
+    def begin(self, first_users: int, *, only_verifies: bool = False) -> None:
         """Begin a search with the levels measured so far. `first_users`: where it begins if no users run. `only_verifies`:
         verify the knee that is known now, without a search.
         """
@@ -90,9 +225,10 @@ class Adviser:
         self._search = Search(self._first_users, only_verifies=only_verifies)
         self._taken = self._ended = None
 
-    def end(self, how: Done | GiveUp) -> None:
-        """End the search."""
+    def end(self, how: Done | GiveUp) -> int:
+        """End the search. Returns the number of levels that the verdict leaves out, since other processes disturbed them."""
         self._ended = how
+        return self._left_out
 
     def set_by_hand(self, users: int, before: int) -> None:
         """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
@@ -126,8 +262,9 @@ class Adviser:
         if self._ended is not None:
             return self._ended
         known = self._input(epoch)
-        if known.generator_saturated and self._has_idle_cpu() and self._growth() != "none":
-            return AddWorker() if self._growth() == "possible" else Hold("worker")
+        growth = self._workers.growth() if known.generator_saturated and self._has_idle_cpu() else "none"
+        if growth != "none":
+            return AddWorker() if growth == "possible" else Hold("worker")
         after = copy.deepcopy(self._search)  # `due` advances the search, which is so only if its decision is taken
         decision = self._disturbed(epoch) or after.due(known)
         level = epoch.levels[-1].opened.index if epoch.levels else None
@@ -148,7 +285,7 @@ class Adviser:
         if level is None or not level.figures.settled or epoch.verdict is None:
             return None
         left_out = [each for each in epoch.all_levels if "disturbed" in level_use(each, epoch.verdict).whys]
-        self.left_out = len(left_out)
+        self._left_out = len(left_out)
         latest = [each for each in epoch.levels if each.figures.settled][-DISTURBED_MOST:]
         if len(latest) < DISTURBED_MOST or not all(each in left_out for each in latest):
             return None
@@ -195,10 +332,12 @@ class Adviser:
         """(requests, failures) of the latest seconds of the open level, warm-up included."""
         if level is None:
             return 0, 0
-        samples = self._timeline.since(max(level.opened.t_s + 1.0, self._timeline.last_s - LATEST_S))
-        ticks = [tick for sample in samples for tick in sample.endpoints]
+        ticks = [tick for sample in _latest(self._timeline, level) for tick in sample.endpoints]
         requests = sum(tick.requests + tick.warmup_requests for tick in ticks)
         return requests, sum(tick.failures + tick.warmup_failures for tick in ticks)
+
+
+# -- what the searches know
 
 
 def input_levels(epoch: Epoch) -> list[InputLevel]:
@@ -216,325 +355,32 @@ def input_levels(epoch: Epoch) -> list[InputLevel]:
     return found
 
 
-# -- autopilots ----------------------------------------------------------------------------------------------------------------
-# The autopilot by users and the one by offered rate, of which at most one is on, and the next step, published each second.
-#
-# Runs in the pump's thread.
+def rate_input(timeline: Timeline, load: Load, current: CurrentEpoch) -> RateInput:
+    """What a search by rate knows. `load`: that is requested."""
+    level, verdict, last = timeline.level, current.epoch.verdict, timeline.last
+    rates = verdict.rates if verdict is not None else None
+    levels = rates.levels if rates is not None else ()
+    is_open = level is not None and level.load == load and level.closed is None
+    offered = [sample.offered for sample in _latest(timeline, level) if sample.offered is not None]
+    return RateInput(
+        per_s=load.per_s if is_open else None,
+        open_s=timeline.last_s - level.started_s if level is not None else 0.0,
+        settled_s=level.figures.settled_seconds if level is not None else 0.0,
+        in_flight=float(last.offered.in_flight) if last is not None and last.offered is not None else 0.0,
+        dropped=any(each.dropped.total for each in offered),
+        level=next((each for each in levels if level is not None and each.level == level.opened.index), None),
+        levels=levels,
+        capacity=rates.capacity if rates is not None else None,
+        most_per_s=RATE_MOST_PER_S,
+    )
 
 
-# -- autopilot -----------------------------------------------------------------------------------------------------------------
-# The autopilot as a driver: each second it takes the proposal of the next step, if that is due. Runs in the pump's thread.
-#
-# The `Adviser` makes the proposals. While the autopilot is off, they are published but not carried out.
+def _latest(timeline: Timeline, level: Level | None) -> list[Sample]:
+    """The latest seconds of the open level."""
+    return timeline.since(max((level.opened.t_s if level is not None else 0.0) + 1.0, timeline.last_s - LATEST_S))
 
 
-EmitCommand = Callable[[Literal["users", "autopilot"], Mapping[str, Param | None]], None]
-"""Emits a command of the autopilot: its name and arguments."""
-
-
-class AutopilotDriver:
-    """Off until `begin`. `open_level(load, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
-
-    def __init__(
-        self,
-        timeline: Timeline,
-        requested_load: RequestedLoad,
-        *,
-        max_users: int,
-        emit: EmitCommand,
-        open_level: Callable[[Load, float], None],
-        finish: Callable[[str], None],
-        growth: Callable[[], Growth] = lambda: "none",
-        grow: Callable[[], None] = lambda: None,
-        publish: Callable[[Proposal], None] | None = None,
-    ) -> None:
-        """`growth`: returns whether another worker may start. `grow`: starts it. `publish`: takes each second's proposal, also
-        while the autopilot is off; if it is None, proposals are made only while the autopilot is on.
-        """
-        self._grow, self._publish = grow, publish
-        self._timeline, self._requested_load, self._max_users = timeline, requested_load, max_users
-        self._emit, self._open_level, self._finish = emit, open_level, finish
-        self.adviser = Adviser(timeline, max_users, growth)
-        self._on = self._only_verifies = False
-        self._generation = 0
-
-    @property
-    def is_on(self) -> bool:
-        """Whether its steps are accepted."""
-        return self._on and self._requested_load.is_current(self._generation)
-
-    def begin(self, generation: int, first_users: int = 1, *, only_verifies: bool = False) -> None:
-        """Start a search with the levels measured so far; `first_users`: where to begin if no users run yet. `generation`: that
-        of the driver it steps as.
-
-        `only_verifies`: verify the knee that is known now, without a search.
-        """
-        self.adviser.begin(first_users, only_verifies=only_verifies)
-        self._generation, self._only_verifies, self._on = generation, only_verifies, True
-
-    def end(self) -> None:
-        """No more steps."""
-        self._on = False
-
-    def taken_over(self, by: By) -> None:
-        """Another driver has begun: take no more steps, and emit a command that says so."""
-        if self._on:
-            self.end()
-            self._emit("autopilot", {"on": False, **self._task, "why": "taken_over", "who": by})
-
-    def ticked(self, current: CurrentEpoch) -> None:
-        """Called after each second was folded into the timeline."""
-        is_asked = self._on or (self._publish is not None and self.adviser.is_due)
-        if not self._requested_load.is_open or not is_asked:
-            return
-        proposal = self.adviser.propose(current)
-        if self._publish is not None:
-            self._publish(proposal)
-        if self._on:
-            self._take(proposal)
-
-    def _take(self, proposal: Proposal) -> None:
-        match proposal:
-            case GoTo():
-                self._step(proposal)
-            case AddWorker():
-                self._grow()  # a level begins when the worker is there
-            case Done():
-                self._end("done", proposal)
-            case GiveUp():
-                if self._step(GoTo(proposal.users, "rest")):
-                    self._end("gave_up", proposal)
-
-    def _step(self, step: GoTo) -> bool:
-        """False if another driver has begun: the step is refused."""
-        users, before = min(step.users, self._max_users), self._requested_load.load.users
-        level = self._timeline.level
-        if users == before and not step.opens_new_level and level is not None and level.closed is None:
-            self.adviser.took(step)
-            return True
-        rate = self._requested_load.move(Users(users), self._generation)
-        if rate is None:
-            return False
-        self.adviser.took(step)
-        self._emit("users", {"users": users, "before": before, "why": step.why, **step.figures})
-        self._open_level(Users(users), rate)
-        return True
-
-    def _end(self, how: str, ending: Done | GiveUp) -> None:
-        self.end()
-        self.adviser.end(ending)
-        self._requested_load.end_autopilot(self._generation)
-        left_out: dict[str, Param | None] = {"left_out": self.adviser.left_out} if self.adviser.left_out else {}
-        args = {"on": False, **self._task, "end": how, "why": ending.why, **ending.figures, **left_out}
-        self._emit("autopilot", args)
-        self._finish(wording.autopilot(args))
-
-    @property
-    def _task(self) -> dict[str, Param | None]:
-        return {"task": "verify"} if self._only_verifies else {}
-
-
-# -- rate autopilot ------------------------------------------------------------------------------------------------------------
-# The autopilot at offered rates as a driver: each second its input comes from the timeline, and its decision becomes a step.
-#
-# Runs in the pump's thread. `steer.rate_search` decides what to do; `analysis` judges the levels.
-
-
-FIRST_PER_S = 10.0
-"""Where a search begins unless a rate is offered already: a level there takes half a minute, and few services serve less."""
-
-DROPPED_LATEST_S = 3.0
-"""Seconds in which arrivals that were dropped count."""
-
-
-class RateAutopilotDriver:
-    """Off until `begin`. `open_level(load, spawn_rate)` opens a level; `finish(reason)` is called when the search ends."""
-
-    def __init__(
-        self,
-        timeline: Timeline,
-        requested_load: RequestedLoad,
-        *,
-        emit: Callable[[Literal["rate", "autopilot"], Mapping[str, Param | None]], None],
-        open_level: Callable[[Load, float], None],
-        finish: Callable[[str], None],
-    ) -> None:
-        self._timeline, self._requested_load = timeline, requested_load
-        self._emit, self._open_level, self._finish = emit, open_level, finish
-        self._search: RateSearch | None = None
-        self._generation = 0
-
-    @property
-    def is_on(self) -> bool:
-        """Whether its steps are accepted."""
-        return self._search is not None and self._requested_load.is_current(self._generation)
-
-    def begin(self, generation: int) -> None:
-        """Start a search, from the rate that is offered now. `generation`: that of the driver it steps as."""
-        self._search = RateSearch(self._requested_load.load.per_s or FIRST_PER_S)
-        self._generation = generation
-
-    def end(self) -> None:
-        """No more steps."""
-        self._search = None
-
-    def taken_over(self, by: By) -> None:
-        """Another driver has begun: take no more steps, and emit a command that says so."""
-        if self._search is not None:
-            self.end()
-            self._emit("autopilot", {"on": False, "task": "rate", "why": "taken_over", "who": by})
-
-    def ticked(self, current: CurrentEpoch) -> None:
-        """Called after each second was folded into the timeline."""
-        if self._search is None or not self._requested_load.is_open:
-            return
-        known = self._input(current)
-        match self._search.due(known):
-            case Offer(per_s, why):
-                self._offer(per_s, why)
-            case End(per_s, why, found):
-                if self._offer(per_s, "rest"):
-                    self._ended("done" if found else "gave_up", why, known.capacity)
-
-    def _offer(self, per_s: float, why: str) -> bool:
-        """False if another driver has begun: the step is refused."""
-        before = self._requested_load.load.per_s
-        if per_s == before:
-            return self.is_on
-        rate = self._requested_load.move(Rate(per_s), self._generation)
-        if rate is None:
-            return False
-        self._emit("rate", {"per_s": per_s, "before": before, "why": why})
-        self._open_level(Rate(per_s), rate)
-        return True
-
-    def _ended(self, how: str, why: str, capacity: RateCapacity | None) -> None:
-        self.end()
-        self._requested_load.end_autopilot(self._generation)
-        args: dict[str, Param | None] = {"on": False, "task": "rate", "end": how, "why": why}
-        if capacity is not None:
-            args |= {"kind": capacity.kind, "limit": capacity.limit}
-            args |= {name: getattr(capacity, name) for name in ("per_s", "low_per_s", "high_per_s", "kept_per_s")}
-        self._emit("autopilot", args)
-        self._finish(wording.autopilot(args))
-
-    def _input(self, current: CurrentEpoch) -> RateInput:
-        timeline, load = self._timeline, self._requested_load.load
-        level, verdict = timeline.level, current.epoch.verdict
-        rates = verdict.rates if verdict is not None else None
-        levels = rates.levels if rates is not None else ()
-        is_open = level is not None and level.load == load and level.closed is None
-        return RateInput(
-            per_s=load.per_s if is_open else None,
-            open_s=timeline.last_s - level.started_s if level is not None else 0.0,
-            settled_s=level.figures.settled_seconds if level is not None else 0.0,
-            in_flight=self._in_flight(),
-            dropped=any(sample.offered.dropped.total for sample in self._latest() if sample.offered is not None),
-            level=next((each for each in levels if level is not None and each.level == level.opened.index), None),
-            levels=levels,
-            capacity=rates.capacity if rates is not None else None,
-            most_per_s=RATE_MOST_PER_S,
-        )
-
-    def _in_flight(self) -> float:
-        offered = self._timeline.last.offered if self._timeline.last is not None else None
-        return float(offered.in_flight) if offered is not None else 0.0
-
-    def _latest(self) -> list[Sample]:
-        level = self._timeline.level
-        opened_s = level.opened.t_s if level is not None else 0.0
-        return self._timeline.since(max(opened_s + 1.0, self._timeline.last_s - DROPPED_LATEST_S))
-
-
-class Autopilots:
-    """`begin` one of them, `ticked` once a second; `end` or `taken_over` whichever is on."""
-
-    def __init__(
-        self,
-        timeline: Timeline,
-        requested_load: RequestedLoad,
-        *,
-        first_users: int,
-        max_users: int,
-        emit: Callable[[Event], None],
-        now_s: Callable[[], float],
-        open_level: Callable[[Load, float], None],
-        finish: Callable[[str], None],
-        growth: Callable[[], Growth],
-        grow: Callable[[], None],
-        judge: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`first_users`: where the first search begins. `open_level` takes the load and the users started per second.
-
-        `finish(reason)` is called when a search ends. `growth`, `grow`: see `AutopilotDriver`; `judge`: see `PublishedProposals`.
-        """
-
-        def command(name: Literal["users", "rate", "autopilot"], args: Mapping[str, Param | None]) -> None:
-            emit(Command(t_s=now_s(), name=name, by="autopilot", args=dict(args)))
-
-        self._requested_load = requested_load
-        self._proposals = PublishedProposals(emit, now_s, judge)
-        self._by_users = AutopilotDriver(
-            timeline,
-            requested_load,
-            max_users=max_users,
-            emit=command,
-            open_level=open_level,
-            finish=finish,
-            growth=growth,
-            grow=grow,
-            publish=self._proposals.show,
-        )
-        self._by_users.adviser.begin(first_users)
-        self._by_rate = RateAutopilotDriver(
-            timeline,
-            requested_load,
-            emit=command,
-            open_level=open_level,
-            finish=finish,
-        )
-
-    @property
-    def is_on(self) -> bool:
-        """Whether the steps of one of them are accepted."""
-        return self._by_users.is_on or self._by_rate.is_on
-
-    def begin(self, generation: int, first_users: int, *, only_verifies: bool = False) -> None:
-        """Search by users; see `AutopilotDriver.begin`."""
-        self._by_users.begin(generation, first_users, only_verifies=only_verifies)
-
-    def begin_rate_search(self, generation: int) -> None:
-        """Search by offered rate; see `RateAutopilotDriver.begin`."""
-        self._by_rate.begin(generation)
-
-    def end(self) -> None:
-        """No more steps, without a command that says so."""
-        self._by_users.end()
-        self._by_rate.end()
-
-    def taken_over(self, by: By) -> None:
-        """Another driver has begun: end, and emit a command that says so."""
-        self._by_users.taken_over(by)
-        self._by_rate.taken_over(by)
-
-    def set_by_hand(self, users: int, before: int) -> None:
-        """Note that a person, a plan or a guard set the users, as proposed or otherwise."""
-        self._by_users.adviser.set_by_hand(users, before)
-
-    def ticked(self, current: CurrentEpoch, planned: Hold | None) -> None:
-        """Called after each second was folded into the timeline. `planned`: proposal of the plan or shape that has the load."""
-        self._by_rate.ticked(current)
-        is_free = not self._by_users.is_on
-        if is_free and planned is not None:
-            self._proposals.show(planned)
-        elif is_free and isinstance(self._requested_load.load, Rate):
-            self._proposals.show(Hold("rate_search" if self._by_rate.is_on else "rate"))
-        else:
-            self._by_users.ticked(current)
-
-
-# -- proposals published -------------------------------------------------------------------------------------------------------
-# Proposals as events: one when the next step changes, not one a second.
+# -- proposals as events: one when the next step changes, not one a second
 
 
 LATER_S = 1.5
@@ -545,24 +391,22 @@ FIGURES_EVERY_S = 10.0
 
 
 class PublishedProposals:
-    """`show` each second. `emit` takes events, `now_s` returns seconds of the session. `judge` emits the verdict and the marks as
-    of now: called before the end of a search, since a level is judged only at some of its seconds and the search ends at any.
-    """
+    """`show` each second."""
 
-    def __init__(
-        self, emit: Callable[[Event], None], now_s: Callable[[], float], judge: Callable[[], None] = lambda: None
-    ) -> None:
-        self._emit, self._now_s, self._judge = emit, now_s, judge
+    def __init__(self, context: RunContext, marks: LiveMarks) -> None:
+        self._context, self._marks = context, marks
         self._shown: Proposed | None = None
 
     def show(self, proposal: Proposal) -> None:
-        """Publish the proposal if it is news."""
-        now_s = self._now_s()
+        """Publish the proposal if it is news; the end of a search after the verdict and the marks as of now, since a level is
+        judged only at some of its seconds and the search ends at any.
+        """
+        now_s = self._context.now_s()
         if self._shown is None or _is_news(self._shown, proposal, now_s):
             if isinstance(proposal, Done):
-                self._judge()
+                self._marks.judge()
             self._shown = Proposed(t_s=now_s, proposal=proposal)
-            self._emit(self._shown)
+            self._context.emit(self._shown)
 
 
 def _is_news(shown: Proposed, proposal: Proposal, now_s: float) -> bool:

@@ -10,9 +10,11 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import IO, Any
 
+from ..load import native
 from ..procs.lines import PIECE_BYTES, LineSplitter
 
 OnLine = Callable[[str, str, str], None]
@@ -54,7 +56,7 @@ class Capture:
         """Why stdout did not take everything, in a few words; None also if its reader has left."""
         return self._outlets[0].failure if self._outlets else None
 
-    def begin(self, on_line: OnLine, start_thread: Callable[[Callable[[], None]], None]) -> None:
+    def begin(self, on_line: OnLine) -> None:
         """Redirect 1 and 2 into pipes that native threads read line by line."""
         sys.stdout.flush()
         sys.stderr.flush()
@@ -63,7 +65,7 @@ class Capture:
             reader, writer = os.pipe()
             os.dup2(writer, fd)
             os.close(writer)
-            start_thread(_reading(reader, source, on_line))
+            native.start_thread(partial(_read, reader, source, on_line))
         self._outlets = [_Outlet(os.dup(fd), "wb") for fd in self._kept.values()]
         self.stdout, self.stderr = (io.TextIOWrapper(io.BufferedWriter(each), line_buffering=True) for each in self._outlets)
         for stream in (sys.stdout, sys.stderr):
@@ -89,22 +91,18 @@ class Capture:
         self._kept.clear()
 
 
-def _reading(reader: int, source: str, on_line: OnLine) -> Callable[[], None]:
-    def report(lines: Iterable[bytes]) -> None:
+def _read(reader: int, source: str, on_line: OnLine) -> None:
+    """In a thread of its own: report lines until the pipe closes."""
+    splitter = LineSplitter()
+    while True:
+        chunk = os.read(reader, PIECE_BYTES)
+        lines = splitter.add(chunk)
+        if not chunk or len(splitter.rest) > LINE_BYTES:
+            lines += splitter.end()
         for line in lines:
             on_line(source, "info", line[:LINE_BYTES].decode("utf-8", "replace"))
-
-    def read() -> None:
-        splitter = LineSplitter()
-        while chunk := os.read(reader, PIECE_BYTES):
-            lines = splitter.add(chunk)
-            if len(splitter.rest) > LINE_BYTES:
-                lines += splitter.end()
-            report(lines)
-        report(splitter.end())
-        os.close(reader)
-
-    return read
+        if not chunk:
+            return os.close(reader)
 
 
 class NoLock:

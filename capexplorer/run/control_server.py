@@ -40,6 +40,7 @@ from ..remote.protocol import (
     frame,
     from_screen,
 )
+from .context import RunContext
 from .screens import RunScreen, Screens
 
 # -- control peer --------------------------------------------------------------------------------------------------------------
@@ -219,16 +220,13 @@ _SOCKET_MODE = 0o600
 _CREDENTIALS = struct.Struct("3i")
 """pid, uid, gid of SO_PEERCRED."""
 
-LogLine = Callable[[str, str], None]
-"""level, text: a line of the session's output."""
-
 
 class ControlServer:
-    """`open` when the session has its path, `close` when its log is complete. `stop` is called when a peer ends the run."""
+    """`open` when the session has its path, `close` when its log is complete."""
 
-    def __init__(self, screens: Screens, requests: KeptRequests, log: LogLine) -> None:
-        self.stop: Callable[[], None] = lambda: None
-        self._screens, self._requests, self._log = screens, requests, log
+    def __init__(self, screens: Screens, requests: KeptRequests, context: RunContext) -> None:
+        self._screens, self._requests, self._context = screens, requests, context
+        self._stop: Callable[[], None] | None = None
         self._listener: _socket.socket | None = None
         self._path: Path | None = None
         self._inode = 0
@@ -243,12 +241,16 @@ class ControlServer:
 
     # -- from other threads
 
+    def let_end(self, stop: Callable[[], None]) -> None:
+        """Call `stop` from now on when a peer ends the run."""
+        self._stop = stop
+
     def open(self, welcome: Welcome) -> None:
         """Listen in a thread of its own. If no socket can be made, log a warning; the run continues without one."""
         self._welcome = welcome
         if not self._listen():
             why = run_sockets.why_none() or "its socket cannot be made in the user's runtime folder"
-            return self._log("warning", f"no screen can be attached to this run: {why}")
+            return self._context.log_line("capexplorer", "warning", f"no screen can be attached to this run: {why}")
         self._running.acquire()
         native.start_thread(self._run)
 
@@ -309,7 +311,7 @@ class ControlServer:
                 break
             connection = _socket.socket(fileno=fd)
             connection.setblocking(False)
-            peer = Peer(self._welcome, self._screens, self._requests, self._stop, time.monotonic())
+            peer = Peer(self._welcome, self._screens, self._requests, self._end_run, time.monotonic())
             why_not = self._why_not(connection)
             if why_not is not None:
                 peer.refuse(why_not)
@@ -326,8 +328,9 @@ class ControlServer:
                 return "the run is another user's"
         return None
 
-    def _stop(self) -> None:
-        self.stop()
+    def _end_run(self) -> None:
+        if self._stop is not None:
+            self._stop()
 
     def _read(self, connection: _socket.socket, peer: Peer) -> None:
         try:
@@ -357,7 +360,7 @@ class ControlServer:
         now_s = time.monotonic()
         if peer.refusal is not None and now_s - self._logged_s >= _LOG_AGAIN_S:
             self._logged_s = now_s
-            self._log("warning", f"a connection to the run's socket was refused: {peer.refusal}")
+            self._context.log_line("capexplorer", "warning", f"a connection to the run's socket was refused: {peer.refusal}")
 
     # -- the socket itself
 

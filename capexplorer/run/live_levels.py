@@ -5,7 +5,7 @@ Used in the pump's thread only; the timeline keeps the levels' figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -19,81 +19,135 @@ from ..analysis.epoch.level_clock import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
 from ..load.recorder import RecordedTick
-from ..model.events import By, Event, LevelClosed, LevelOpened, Phase
-from ..model.level import Level, Void
-from ..model.load import Arrivals, Load, OfferedTick, Rate, Users
+from ..model.events import By, LevelOpened, Mark, Phase
+from ..model.level import Void
+from ..model.load import Load, OfferedTick, Rate, Users
 from ..model.timeline import Timeline
 from ..model.verdicts import ChangePoint
-from .context import EventSink
+from ..steer.requested_load import RequestedLoad
+from .context import RunContext
 
 NO_ITERATIONS = OfferedTick()
 
 
-class LevelTracker:
-    """Makes the events that open and close levels; the caller emits them into `timeline`. Times are seconds of the session."""
+class LiveLevels:
+    """The levels of a run, of which at most one is open."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, context: RunContext, requested_load: RequestedLoad) -> None:
+        self._context, self._requested_load, self._timeline = context, requested_load, context.timeline
+        self.marks = LiveMarks(context)
         self.index = -1
-        self.epoch = 0
-        self.workers = 0
-        """That run the users now."""
-        self.phase: Phase = "spawning"
+        """Of the latest level."""
         self.opened: LevelOpened | None = None
-        self._timeline = timeline
+        """The open level."""
+        self.phase: Phase = "spawning"
+        self._workers = 0
+        """That run the users now."""
         self._clock = LevelClock(0)
 
-    def open(
-        self,
-        t_s: float,
-        load: Load,
-        spawn_rate: float,
-        by: By,
-        *,
-        ramp: bool = False,
-        arrivals: Arrivals = "poisson",
-    ) -> LevelOpened:
-        """Open a new level. Close the previous one first."""
-        self.index += 1
-        self.phase = "spawning"
+    # -- beginning and end
+
+    def step(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+        """Close the open level, and open that of a load which has been requested. `spawn_rate`: users a second.
+
+        While users may not run yet, the load is only wanted. `ramp`: the load changes evenly in this level.
+        """
+        if load != self._requested_load.load and not ramp:
+            return  # another thread has made a later step meanwhile, which opens its own level
+        if self._requested_load.is_open:
+            self.close()
+        if (
+            self._requested_load.is_open
+        ):  # else the log failed as the level closed, and users went to zero in a level of their own
+            self.open(load, by, spawn_rate, ramp=ramp)
+
+    def open(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> LevelOpened:
+        """Open a level, once the one before it is closed."""
+        self.index, self.phase = self.index + 1, "spawning"
         self._clock = LevelClock(load.users) if isinstance(load, Users) else self._clock_of_rate(load.per_s)
-        self.opened = LevelOpened(
-            t_s=t_s,
+        opened = LevelOpened(
+            t_s=self._context.now_s(),
             index=self.index,
             users=load.users,
             spawn_rate=spawn_rate,
             by=by,
-            epoch=self.epoch,
-            workers=self.workers,
+            epoch=self._context.epoch,
+            workers=self._workers,
             ramp=ramp,
             offered_per_s=load.per_s,
-            arrivals=arrivals,
+            arrivals=self._requested_load.arrivals,
         )
-        return self.opened
+        self.opened = opened
+        self._emit_opened(opened)
+        return opened
+
+    def _emit_opened(self, opened: LevelOpened) -> None:
+        self._requested_load.thread.begin_level(opened.index)
+        self._context.emit(opened)
 
     def _clock_of_rate(self, per_s: float) -> LevelClock:
         before = self._timeline.last.offered if self._timeline.last is not None else None
-        in_flight = before.in_flight if before is not None else 0
-        levels = [level for level in self._timeline.levels if level.opened.epoch == self.epoch]
+        in_flight, epoch = before.in_flight if before is not None else 0, self._context.epoch
+        levels = [level for level in self._timeline.levels if level.opened.epoch == epoch]
         return LevelClock(None, in_flight, backlog_above(levels, per_s, in_flight))
+
+    def close(self, void: Void | None = None) -> None:
+        """Close the open level, if any, and judge it. `void`: why it has no figures."""
+        opened, settles_s = self.opened, self._clock.settles_s
+        if opened is None:
+            return
+        self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
+        closed = self._timeline.levels[-1].ending(self._context.now_s(), void=void)
+        if closed.settled_s is None and void is None and settles_s is not None and not opened.ramp:
+            closed = replace(closed, settling_s=round(settles_s - closed.started_s, 3))
+        self._context.emit(closed)
+        self.marks.judge()
+
+    def reopen(self, void: Void | None = None, *, load_continues: bool = False) -> None:
+        """Close the open level, if any, and open a new one with the same users or rate. `void`: why the closed one has no
+        figures. `load_continues`: users that run, or a rate that is offered, do so already; no report will say so.
+        """
+        opened, has_spawned = self.opened, self.phase != "spawning"
+        if opened is not None:
+            self.close(void)
+            again = self.open(opened.load, opened.by, opened.spawn_rate, ramp=opened.ramp)
+            if load_continues and has_spawned:
+                self.spawned(again.t_s)
+
+    def run_by(self, workers: int, void: Void | None = None) -> None:
+        """Another set of workers runs the users from now on, in a new level. `void`: why the closed one has no figures."""
+        self._workers = workers
+        self.reopen(void)
+
+    def split_at_shifts(self) -> None:
+        """Split the open level where it changed permanently, and emit the marks of that."""
+        if not self.marks.measures:
+            return
+        found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, self._timeline.levels[-1])
+        while found is not None and self._split(found[0], found[1].column):
+            self.marks.shifted()
+            found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
+
+    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
+        """Close the open level, and open a settled one from `since_s`; False: these seconds are no longer kept."""
+        before, later, t_s = self.opened, self._timeline.since(since_s), self._context.now_s()
+        if before is None or len(later) < len(self._timeline) - 1 - self._timeline.index_at(since_s):
+            return False
+        self.index += 1
+        self.opened = replace(before, t_s=t_s, index=self.index, by="shift", ramp=False, since_s=since_s, shifted=shifted)
+        self._context.emit(self._timeline.levels[-1].ending(t_s, since_s, later))
+        self._emit_opened(self.opened)
+        return True
+
+    # -- every second
 
     def spawned(self, at_s: float) -> None:
         """All users of the open level have been running, or its schedule has had its rate, since `at_s`."""
         if self.opened is not None and not self.opened.ramp:
             self._clock.spawned(at_s)
 
-    def tick(
-        self,
-        started_s: float,
-        ended_s: float,
-        tick: RecordedTick,
-        requested: Load,
-        *,
-        is_void: bool = False,
-    ) -> tuple[Phase, bool]:
-        """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts.
-
-        `requested`: the load requested by now; a step may have reached the load before its level was opened.
-        """
+    def tick(self, started_s: float, ended_s: float, tick: RecordedTick, *, is_void: bool = False) -> tuple[Phase, bool]:
+        """(phase, settled) of the tick that ends now. A tick that began in an earlier level, or is void, never counts."""
         if self.opened is None or self.opened.ramp or is_void:
             return self.phase, False
         offered = tick.offered or NO_ITERATIONS
@@ -112,86 +166,14 @@ class LevelTracker:
             in_flight=offered.in_flight,
         )
         self.phase, settled = self._clock.tick(started_s, ended_s, tick.users, counts)
+        requested = self._requested_load.load  # a step may have reached the load before its level was opened
         has_more_users = isinstance(requested, Users) and tick.users > self.opened.users
         if settled and (has_more_users or requested != self.opened.load):
             self.phase, settled = "spawning", False  # the load has gone to another level already
         return self.phase, settled
 
-    def close(self, t_s: float, void: Void | None = None) -> LevelClosed | None:
-        """The event that closes the open level, with its figures; None if no level is open. `void`: why it has none."""
-        if self.opened is None:
-            return None
-        opened, settles_s = self.opened, self._clock.settles_s
-        self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
-        closed = self._timeline.levels[-1].ending(t_s, void=void)
-        if closed.settled_s is None and void is None and settles_s is not None and not opened.ramp:
-            closed = replace(closed, settling_s=round(settles_s - closed.started_s, 3))
-        return closed
 
-    def split(self, t_s: float, since_s: float, shifted: Literal["goodput", "latency"]) -> tuple[LevelClosed, LevelOpened] | None:
-        """Close the open level where it changed permanently, and open a settled one from there; None: too long ago."""
-        before, later = self.opened, self._timeline.since(since_s)
-        if before is None or len(later) < len(self._timeline) - 1 - self._timeline.index_at(since_s):
-            return None
-        closed = self._timeline.levels[-1].ending(t_s, since_s, later)
-        self.index += 1
-        self.opened = replace(before, t_s=t_s, index=self.index, by="shift", ramp=False, since_s=since_s, shifted=shifted)
-        return closed, self.opened
-
-
-class LevelEvents:
-    """`now_s` returns seconds of the session, `epoch` the target's epoch."""
-
-    def __init__(self, sink: EventSink, now_s: Callable[[], float], epoch: Callable[[], int]) -> None:
-        self._emit, self._now_s, self._epoch = sink.emit, now_s, epoch
-        self.tracker = LevelTracker(sink.timeline)
-        self.on_opened: Callable[[int], None] = lambda index: None
-        """Gets the index of each level as it opens."""
-        self.marks = LiveMarks(sink.timeline, sink.emit, now_s, self._split)
-
-    def open(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, arrivals: Arrivals = "poisson") -> None:
-        """Open a level; close the one before it first. `spawn_rate`: users a second."""
-        self.tracker.epoch, now_s = self._epoch(), self._now_s()
-        self._emit_opened(self.tracker.open(now_s, load, spawn_rate, by, ramp=ramp, arrivals=arrivals))
-
-    def close(self, void: Void | None = None) -> None:
-        """Close the open level, if any, and judge it. `void`: why it has no figures."""
-        closed = self.tracker.close(self._now_s(), void)
-        if closed is not None:
-            self._emit(closed)
-            self.marks.judge()
-
-    def reopen(self, void: Void | None = None, *, load_continues: bool = False) -> None:
-        """Close the open level, if any, and open a new one with the same users or rate. `void`: why the closed one has no
-        figures. `load_continues`: users that run, or a rate that is offered, do so already; no report will say so.
-        """
-        opened, has_spawned = self.tracker.opened, self.tracker.phase != "spawning"
-        if opened is not None:
-            self.close(void)
-            again = self.tracker.open(
-                self._now_s(), opened.load, opened.spawn_rate, opened.by, ramp=opened.ramp, arrivals=opened.arrivals
-            )
-            self._emit_opened(again)
-            if load_continues and has_spawned:
-                self.tracker.spawned(again.t_s)
-
-    def _emit_opened(self, opened: LevelOpened) -> None:
-        self.on_opened(opened.index)
-        self._emit(opened)
-
-    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
-        parts = self.tracker.split(self._now_s(), since_s, shifted)
-        if parts is None:
-            return False
-        closed, opened = parts
-        self._emit(closed)
-        self._emit_opened(opened)
-        return True
-
-
-# -- live marks ----------------------------------------------------------------------------------------------------------------
-# A live run's marks of levels: verdicts and marks as levels grow, and splits of levels that change permanently.
-#
+# -- marks ---------------------------------------------------------------------------------------------------------------------
 # Marks of causes do not depend on levels: `EventSink` asks the `CauseDetector` for them at each event.
 
 
@@ -203,26 +185,18 @@ LEAKS_EVERY_LATER = 600
 """Settled seconds between checks for leaks, first up to a limit, then beyond it: a leak of two descriptors a second is marked
 before it has taken a hundred. A check costs 3-10 ms (measured)."""
 
-Split = Callable[[float, Literal["goodput", "latency"]], bool]
-"""Splits the open level at a time; False if the seconds since then are no longer kept."""
-
 
 class LiveMarks:
-    """`emit` takes events, `split` splits the open level."""
+    """Verdicts and marks of levels, as they grow and close."""
 
-    def __init__(self, timeline: Timeline, emit: Callable[[Event], None], now_s: Callable[[], float], split: Split) -> None:
-        self._timeline, self._emit, self._now_s, self._split = timeline, emit, now_s, split
+    def __init__(self, context: RunContext) -> None:
+        self._context, self._timeline = context, context.timeline
         self._publisher = MarkPublisher()
         self._known_growth: leaks.KnownGrowth = {}
 
-    def split_at_shifts(self) -> None:
-        """Split the open level where it changed permanently."""
-        if self._measures():
-            self._split_at_shifts(self._timeline.levels[-1])
-
     def ticked(self, current: CurrentEpoch) -> None:
         """Called after each sample: judges the open level and checks for leaks when they are due."""
-        if not self._measures():
+        if not self.measures:
             return
         seconds = self._settled_seconds()
         if is_due(seconds):
@@ -250,8 +224,8 @@ class LiveMarks:
             keys |= capacity_marks.keys(epoch)
             changed = self._publisher.verdict(verdict)
             if changed is not None:
-                self._emit(changed)
-        self._emit_all(self._publisher.update(marks, self._now_s(), complete_for=keys, all_changes=all_changes))
+                self._context.emit(changed)
+        self._publish(marks, keys, all_changes=all_changes)
 
     def emit_leaks(self, epoch: int, *, all_changes: bool = False) -> None:
         """Emit marks of leaks, which are found in an epoch's seconds at one constant user count.
@@ -259,17 +233,15 @@ class LiveMarks:
         `all_changes`: publish every change, however small.
         """
         marks = leaks.marks(self._timeline, epoch, self._known_growth)
-        self._emit_all(self._publisher.update(marks, self._now_s(), complete_for=leaks.keys(epoch), all_changes=all_changes))
+        self._publish(marks, leaks.keys(epoch), all_changes=all_changes)
 
-    def _split_at_shifts(self, level: Level) -> None:
-        found: tuple[float, ChangePoint] | None = latest_shift(self._timeline, level)
-        while found is not None and self._split(found[0], found[1].column):
-            shifts = capacity_marks.shifts_that_open_levels(self._timeline)
-            self._emit_all(self._publisher.update(shifts, self._now_s(), complete_for=()))
-            self.judge()
-            found = next(missed_shifts(self._timeline, self._timeline.levels[-1]), None)
+    def shifted(self) -> None:
+        """The open level was split where it changed."""
+        self._publish(capacity_marks.shifts_that_open_levels(self._timeline), complete_for=())
+        self.judge()
 
-    def _measures(self) -> bool:
+    @property
+    def measures(self) -> bool:
         """Whether the latest second counts in the open level's figures."""
         level = self._timeline.level
         return level is not None and level.closed is None and bool(self._timeline.columns["settled"][-1])
@@ -278,9 +250,10 @@ class LiveMarks:
         level = self._timeline.levels[-1]
         return len(level.fold.ticks) if level.fold is not None else 0
 
-    def _emit_all(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._emit(event)
+    def _publish(self, marks: Iterable[Mark], complete_for: Collection[str], *, all_changes: bool = False) -> None:
+        """Emit what has changed since these marks were published last."""
+        for each in self._publisher.update(marks, self._context.now_s(), complete_for=complete_for, all_changes=all_changes):
+            self._context.emit(each)
 
 
 def is_due(seconds: int) -> bool:

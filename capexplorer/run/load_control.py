@@ -5,7 +5,7 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -15,26 +15,22 @@ from .. import wording
 from ..analysis.epoch.measured_epoch import MeasuredEpoch
 from ..analysis.ladder import LadderLevel
 from ..analysis.stop_rules import METRIC_PREFIX, TriggeredRule, triggered_rules
-from ..load.engine import Report as LoadReport
 from ..load.engine import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..model.controls import Param
-from ..model.events import By, Command, LevelOpened, Mark, Phase
+from ..model.events import By, LevelOpened, Mark, Phase
 from ..model.findings import StopRule
 from ..model.level import Level
 from ..model.load import NO_LOAD, Load, Rate, Users
-from ..model.readings import HostReading
+from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from ..profile import StopRules
 from ..steer.plan import Step
-from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, PlanMoves
-from ..steer.requested_load import Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
+from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver
+from ..steer.requested_load import POOL_SPAWN_RATE, Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..wording import units
-from .autopilot import Autopilots, Growth
-from .context import EventSink
-from .live_levels import CurrentEpoch, LevelEvents
-from .options import RunOptions
-from .pump import Pump
-from .run_outcome import RunOutcome
+from .autopilot import AutopilotDriver, Task, Workers
+from .context import RunContext
+from .live_levels import CurrentEpoch, LiveLevels
 
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
 """Why a plan or a shape ended."""
@@ -43,43 +39,18 @@ EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
 class LoadControl:
     """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`."""
 
-    def __init__(
-        self,
-        options: RunOptions,
-        requested_load: RequestedLoad,
-        outcome: RunOutcome,
-        sink: EventSink,
-        pump: Pump,
-        epoch: Callable[[], int],
-        growth: Callable[[], Growth] = lambda: "none",
-        grow: Callable[[], None] = lambda: None,
-    ) -> None:
-        """`epoch`: returns the target's epoch now. `growth`, `grow`: see `AutopilotDriver`."""
-        self._options, self._requested_load, self._outcome = options, requested_load, outcome
-        self._emit, self._pump = sink.emit, pump
-        timeline, self._max_users = sink.timeline, options.profile.guards.max_users
-        self._timeline = timeline
-        self.levels = LevelEvents(sink, pump.now_s, epoch)
-        self._stop_watch = StopWatch(options.profile.stop, timeline)
+    def __init__(self, context: RunContext, requested_load: RequestedLoad, workers: Workers) -> None:
+        self._context, self._requested_load = context, requested_load
+        self._options, self._outcome, self._timeline = context.options, context.outcome, context.timeline
+        self._max_users = context.options.profile.guards.max_users
+        self.levels = LiveLevels(context, requested_load)
+        self._stop_watch = StopWatch(context.options.profile.stop, context.timeline)
         self._driver = requested_load.driver
         """The driver as the pump knows it. `RequestedLoad` knows another one at once, in any thread; until the pump gets to that
         change, moves and reports of this one are refused.
         """
-        self._plan = PlanDriver(options.steps, timeline, self._max_users)
-        self._moves = PlanMoves(requested_load, self.open_level)
-        self._autopilots = Autopilots(
-            timeline,
-            requested_load,
-            first_users=options.start_users,
-            max_users=self._max_users,
-            emit=self._emit,
-            now_s=pump.now_s,
-            open_level=lambda load, rate: self.open_level(load, "autopilot", rate),
-            finish=self._autopilot_finished,
-            growth=growth,
-            grow=grow,
-            judge=lambda: self.levels.marks.judge(),
-        )
+        self._plan = PlanDriver(context.options.steps, context.timeline, self._max_users)
+        self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers)
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
 
@@ -93,9 +64,9 @@ class LoadControl:
             args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": load.users}
             if isinstance(load, Rate):
                 args["offered_per_s"] = load.per_s
-            self._emit(Command(t_s=self._pump.now_s(), name="plan", by=who, args=args))
+            self._context.command("plan", who, args)
         self._driver = replace(self._driver, kind=Manual(who))
-        self._autopilots.taken_over(who)
+        self._autopilot.taken_over(who)
 
     @property
     def _is_current(self) -> bool:
@@ -109,24 +80,23 @@ class LoadControl:
 
     def begin(self, *, has_shape: bool) -> None:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
-        opened = self.levels.tracker.opened
-        is_free = self.levels.tracker.index < 0 and isinstance(self._requested_load.driver.kind, Manual)
-        self._requested_load.is_open = True  # must come first: from now on a step by hand reaches the load directly
+        target, opened = self._requested_load, self.levels.opened
+        is_free = self.levels.index < 0 and isinstance(target.driver.kind, Manual)
+        target.open()  # must come first: from now on a step by hand reaches the load directly
         match self._driver.kind:
             case Plan() if not self._plan.has_begun and self._is_current:
-                self._advance_plan()
+                self.advance_plan()
             case Manual() if is_free and self._options.autopilot:
-                self._driver = Driving(Autopilot(), self._requested_load.hand_to(Autopilot()))
-                if self._options.autopilot_finds_rate:
-                    self._autopilots.begin_rate_search(self._driver.generation)
-                else:
-                    self._autopilots.begin(self._driver.generation, self._options.start_users)
-                self._autopilots.ticked(CurrentEpoch(self._timeline), None)
+                self._driver = Driving(Autopilot(), target.hand_to(Autopilot()))
+                task: Task = "rate" if self._options.autopilot_finds_rate else "knee"
+                self._autopilot.begin(self._driver.generation, task, self._options.start_users)
+                self._let_autopilot_act(CurrentEpoch(self._timeline))
             case Manual() if is_free and has_shape and self._options.follow_shape:
-                self._driver = Driving(Shape(), self._requested_load.open_with_shape())
-            case _ if opened is None or opened.load != self._requested_load.load:
-                by: By = "autopilot" if self._autopilots.is_on else "user"
-                self.open_level(self._requested_load.load, by, self._requested_load.open())
+                self._driver = Driving(Shape(), target.start_shape())
+            case _ if (opened is None or opened.load != target.load) and self._autopilot.is_on:
+                self.levels.step(target.load, "autopilot", target.start())
+            case _ if opened is None or opened.load != target.load:
+                self.open_level(target.load, "user", target.start())
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
@@ -143,74 +113,65 @@ class LoadControl:
         self._plan = PlanDriver(steps, self._timeline, self._max_users)
         self._end_if_stopped_by_guard()
         if self._requested_load.is_open:
-            self._advance_plan()
+            self.advance_plan()
 
-    def switch_autopilot(self, generation: int, *, on: bool, only_verifies: bool = False, finds_rate: bool = False) -> None:
-        """Start the autopilot with the levels measured so far, replacing the current driver; or end it.
-
-        `only_verifies`: it verifies the current knee, without a search. `finds_rate`: it looks for the capacity as a rate.
-        """
-        self._autopilots.end()  # without a command of its own: the person's command records it
-        self._end_driver("taken_over", "autopilot" if on else "user")
-        self._driver = Driving(Autopilot() if on else Manual(), generation)
-        if on and finds_rate:
-            self._autopilots.begin_rate_search(generation)
-        elif on:
-            self._begin_autopilot(self._options.start_users, only_verifies=only_verifies)
-        if on:
+    def switch_autopilot(self, generation: int, task: Task | None) -> None:
+        """Start the autopilot with the levels measured so far, replacing the current driver; None: end it."""
+        self._autopilot.end()  # without a command of its own: the person's command records it
+        self._end_driver("taken_over", "user" if task is None else "autopilot")
+        self._driver = Driving(Manual() if task is None else Autopilot(), generation)
+        if task is not None:
+            self._begin_autopilot(task, self._options.start_users)
             self._end_if_stopped_by_guard()
 
-    def _begin_autopilot(self, first_users: int, *, only_verifies: bool = False) -> None:
-        """Start the search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
-        rate, a level of users begins.
+    def _begin_autopilot(self, task: Task, first_users: int) -> None:
+        """Start a search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
+        rate, a search by users begins with a level of users.
         """
-        self._autopilots.begin(self._driver.generation, first_users, only_verifies=only_verifies)
-        opened = self.levels.tracker.opened
+        self._autopilot.begin(self._driver.generation, task, first_users)
+        opened = self.levels.opened
         is_rate = opened is not None and isinstance(opened.load, Rate)
-        if self._requested_load.is_open and (is_rate or (opened.ramp if opened is not None else self.levels.tracker.index >= 0)):
+        has_no_figures = is_rate or (opened.ramp if opened is not None else self.levels.index >= 0)
+        if task != "rate" and self._requested_load.is_open and has_no_figures:
             load = Users(first_users) if is_rate else Users(self._requested_load.load.users)
             rate = self._requested_load.move(load, self._driver.generation)
             if rate is not None:
-                self.open_level(load, "autopilot", rate)
+                self.levels.step(load, "autopilot", rate)
 
-    def _autopilot_finished(self, reason: str) -> None:
-        self.levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
+    def _let_autopilot_act(self, current: CurrentEpoch, planned: Hold | None = None) -> None:
+        """`planned`: the proposal of the plan or shape that has the load."""
+        ended = self._autopilot.ticked(current, planned)
+        if ended is None:
+            return
         if isinstance(self._driver.kind, Plan):
-            self._plan.found(self._pump.now_s())
+            self._plan.found(self._context.now_s())
         else:
             self._driver = replace(self._driver, kind=Manual("autopilot"))
         if self._options.autopilot:
-            self._outcome.finish(reason)
+            self._outcome.finish(ended)
 
     # -- steps and levels
 
     def open_level(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
-        """Open a level after `by` has moved the load there. A step of a person or a guard ends the driver."""
+        """Open a level after a person, a guard, a plan or a shape has moved the load there. The first two end the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
             self._end_driver("taken_over", by)
-        if by != "autopilot":
-            opened = self.levels.tracker.opened
-            self._autopilots.set_by_hand(load.users, opened.users if opened is not None else 0)
-        if load != self._requested_load.load and not ramp:
-            return  # another thread has made a later step meanwhile, which opens its own level
-        if self._requested_load.is_open:  # else kept as wanted until the service is ready
-            self.levels.close()
-        if not self._requested_load.is_open:
-            return  # the log failed as the level closed, and users went to zero in a level of their own
-        self.levels.open(load, by, spawn_rate, ramp=ramp, arrivals=self._requested_load.arrivals)
+        opened = self.levels.opened
+        self._autopilot.set_by_hand(load.users, opened.users if opened is not None else 0)
+        self.levels.step(load, by, spawn_rate, ramp=ramp)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
         self.open_level(NO_LOAD, by, self._requested_load.step(NO_LOAD, "guard"))
 
-    def load_report(self, report: LoadReport) -> None:
+    def load_report(self, report: Spawned | ShapeStep | ShapeEnded | RunnerEnded) -> None:
         """Handle a report of the load thread. Reports of a shape that was replaced are dropped."""
         match report:
             case Spawned(load, at_s) if load == self._requested_load.load:
-                self.levels.tracker.spawned(self._pump.at_s(at_s))
-                self._plan.spawned(self._pump.at_s(at_s))
+                self.levels.spawned(self._context.pump.at_s(at_s))
+                self._plan.spawned(self._context.pump.at_s(at_s))
             case ShapeStep(users, spawn_rate, generation):
                 if self._requested_load.shape_moved(users, generation):
                     self._follow_shape(users, spawn_rate)
@@ -219,43 +180,41 @@ class LoadControl:
                 self.to_zero("plan")
                 self._outcome.finish("shape finished")
             case RunnerEnded(call):
-                self._emit(Command(t_s=self._pump.now_s(), name="runner", by="plan", args={"call": call}))
+                self._context.command("runner", "plan", {"call": call})
                 self.to_zero("guard")
                 self._outcome.fail("locustfile", f"the locustfile ended the load: runner.{call}()", 0)
 
     def _follow_shape(self, users: int, spawn_rate: float) -> None:
-        self._ramp_moved_s = self._pump.now_s()
-        level = level_for(self.levels.tracker.opened, self.levels.tracker.phase)
+        self._ramp_moved_s = self._context.now_s()
+        level = level_for(self.levels.opened, self.levels.phase)
         if level is not None:
             self.open_level(Users(users), "plan", spawn_rate, ramp=level == "ramp")
 
     def after_suspension(self, seconds: float, *, load_continues: bool) -> None:
         """Begin a new level at the same load after a suspension of the process. `load_continues`: users and schedule run on."""
         self.levels.reopen(load_continues=load_continues)
-        self._plan.suspended(self._pump.now_s(), seconds)
+        self._plan.suspended(self._context.now_s(), seconds)
 
     # -- every second
 
-    def start_alarm(self) -> None:
-        """Let the pump wake up for a plan's steps."""
-        self._pump.alarm, self._pump.on_alarm = self._next_move_s, self._advance_plan
-
-    def _next_move_s(self) -> float | None:
+    @property
+    def alarm_s(self) -> float | None:
+        """Session time at which to call `advance_plan` next."""
         return self._plan.next_s if isinstance(self._driver.kind, Plan) and self._is_current else None
 
-    def _advance_plan(self) -> None:
+    def advance_plan(self) -> None:
         """Carry out the plan's step that is due, if any."""
         if not isinstance(self._driver.kind, Plan) or not self._is_current:
             return
-        now_s = self._pump.now_s()
+        now_s = self._context.now_s()
         self._move_ramp(now_s)  # to its last users, before the next move
         match self._plan.due(now_s, self._requested_load.load):
             case Move() as move:
-                self._moves.carry_out(move, self._driver.generation)
+                self._carry_out(move)
             case FindKnee(only_verifies):
                 self._requested_load.find_knee(self._driver.generation)
-                self._begin_autopilot(max(1, self._requested_load.load.users), only_verifies=only_verifies)
-                self._autopilots.ticked(CurrentEpoch(self._timeline), None)
+                self._begin_autopilot("verify" if only_verifies else "knee", max(1, self._requested_load.load.users))
+                self._let_autopilot_act(CurrentEpoch(self._timeline))
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")
                 self.to_zero("guard")
@@ -263,39 +222,55 @@ class LoadControl:
             case None if self._plan.is_over:
                 self._finish_plan()
 
+    def _carry_out(self, move: Move) -> None:
+        """A step or the begin of a ramp: a new level, unless another driver has begun."""
+        target, load, generation = self._requested_load, move.load, self._driver.generation
+        if move.over_s is None:
+            rate = target.move(load, generation, at_once=move.at_once)
+            if rate is not None:
+                self.open_level(load, "plan", rate)
+            return
+        if type(target.load) is not type(load):
+            target.move(load.zero, generation)
+        change = max(abs(load.users - target.load.users), 1)
+        self.open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
+
     def _finish_plan(self) -> None:
         """End the plan. Users and level stay, for a person to continue; the level of a final ramp ends after RAMP_OVER_S."""
         self._end_driver("finished", "plan")
         self._requested_load.release(self._driver.generation, "plan")
-        self._ramp_moved_s = self._pump.now_s()
+        self._ramp_moved_s = self._context.now_s()
         self._outcome.finish("plan finished")
 
     def _move_ramp(self, now_s: float) -> bool:
+        """Go to the load of the plan's ramp. Returns whether the plan ramps the load now."""
         load = self._plan.ramping(now_s) if isinstance(self._driver.kind, Plan) else None
-        return self._moves.ramp(load, self._driver.generation)
+        if load is not None and load != self._requested_load.load:
+            self._requested_load.move(load, self._driver.generation, at_once=isinstance(load, Rate))
+        return load is not None
 
     def ramp(self, now_s: float) -> None:
         """Advance a plan's ramp; end a shape's ramp whose user count no longer changes. (A plan ends its own ramps.)"""
         if self._move_ramp(now_s):
             return
-        opened = self.levels.tracker.opened
+        opened = self.levels.opened
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
             self.open_level(self._requested_load.load, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
         """Called after each sample: runs marks and stop rules, then the autopilot."""
-        self.levels.marks.split_at_shifts()
+        self.levels.split_at_shifts()
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
         self._on_triggered(self._stop_watch.look(current))
-        planned = self._plan.proposal(self._pump.now_s()) if self._driver.is_planned and self._is_current else None
-        self._autopilots.ticked(current, planned)
+        planned = self._plan.proposal(self._context.now_s()) if self._driver.is_planned and self._is_current else None
+        self._let_autopilot_act(current, planned)
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
-        marks = [self._stop_watch.mark(each, self._pump.now_s(), self._stoppable) for each in found]
+        marks = [self._stop_watch.mark(each, self._context.now_s(), self._stoppable) for each in found]
         for mark in marks:
-            self._emit(mark)
+            self._context.emit(mark)
         if marks and self._stoppable is not None:
             with units.fixed():  # the log has it
                 sentence = wording.short_sentence(marks[0])
@@ -308,7 +283,7 @@ class LoadControl:
         """What a stop rule would end now; a shape counts as a plan."""
         if not self._is_current or isinstance(self._driver.kind, Manual):
             return None
-        return "autopilot" if self._autopilots.is_on else "plan"
+        return "autopilot" if self._autopilot.is_on else "plan"
 
     def stop(self) -> None:
         """End the last level and the driver. The last tick is shorter than a second, so it counts in no level's figures."""
@@ -320,14 +295,13 @@ class LoadControl:
         self.levels.marks.end()
 
 
-# -- stop watch ----------------------------------------------------------------------------------------------------------------
-# A profile's stop rules during a run: each triggers at most once per level, as a mark. In the pump's thread.
+# -- a profile's stop rules: each triggers at most once per level, as a mark
 
 
 RECENT_S = 5
 """Seconds over which readings that no level's figures contain are averaged."""
 
-MACHINE: Mapping[str, Callable[[HostReading], float | None]] = {"load_average": lambda host: host.load_average_1m}
+MACHINE = {"load_average": "load_average_1m"}
 """Rules about readings of the machine, which no level's figures contain, with the reading of each."""
 
 Stopped = Literal["plan", "autopilot"]
@@ -386,13 +360,12 @@ class StopWatch:
         metrics = {name for sample in recent for name in sample.app}
         readings = {METRIC_PREFIX + name: [sample.app[name] for sample in recent if name in sample.app] for name in metrics}
         for rule, reading in MACHINE.items():
-            read = [reading(sample.host) for sample in recent if sample.host is not None]
+            read: list[float | None] = [getattr(sample.host, reading) for sample in recent if sample.host is not None]
             readings[rule] = [value for value in read if value is not None]
         return readings
 
 
-# -- shape ---------------------------------------------------------------------------------------------------------------------
-# A locustfile's shape as a driver: the load thread executes it and reports each change of the user count.
+# -- the shape of a locustfile: the load thread executes it and reports each change of the user count
 
 
 RAMP_OVER_S = 10.0

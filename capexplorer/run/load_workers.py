@@ -1,28 +1,32 @@
 """The workers of a run: starts the first ones, adds and removes others while it continues, and marks the loss of one.
 
 Every method but `why_not` is called in the pump's thread. Which workers make load is decided in the load thread, which receives
-their messages (`load.workers.worker_registry`). Processes on this machine are in `local_workers`; workers of other machines
-join by themselves.
+their messages (`load.workers.worker_registry`). Processes on this machine are started here; workers of other machines join by
+themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Mapping
+from uuid import uuid4
+
+import msgspec
 
 from ..analysis.causes.episode import Episode, Occurrence
 from ..errors import InputError
-from ..load.engine import MakeEngine, WorkerRefused, WorkersChanged
+from ..load.engine import MakeEngine, WorkersChanged
 from ..load.load_thread import LoadThread
 from ..load.workers.master_engine import MasterEngine
 from ..model.controls import Param
-from ..model.events import By, Command, Event, Mark
+from ..model.events import By
+from ..model.limits import ProcessLimits
 from ..model.load import Load
-from ..target.supervisor import Exited, Supervisor
+from ..target.supervisor import Exited, Output, Report, Supervisor
 from .autopilot import Growth
-from .context import EventSink, RunLog
-from .live_levels import LevelEvents
-from .local_workers import LocalWorkers, WorkerCommand
-from .run_outcome import RunOutcome
+from .context import RunContext
+from .options import SECRET, TOKEN, WorkersWanted
 
 FIRST_ADDED = 2
 """Workers that take over the users of this process when the first worker is added: one in place of this process, and the added
@@ -33,37 +37,24 @@ JOINS_S = 60.0
 
 
 class LoadWorkers:
-    """`begin`, `add`, `remove`, `changed`; `marks` once a tick; `expect_end`, then `end`."""
+    """`begin`, `add`, `remove`, `changed`; `emit_mark` once a tick; `expect_end`, then `end`."""
 
     def __init__(
         self,
+        context: RunContext,
+        load_thread: LoadThread,
         supervisor: Supervisor,
+        wanted: WorkersWanted,
         command: WorkerCommand,
         make_engine: MakeEngine,
-        *,
-        first: int,
-        expected: int,
-        most: int,
-        post: Callable[[Callable[[], None]], None],
-        emit: Callable[[Event], None],
-        now_s: Callable[[], float],
-        log: Callable[[str, str, str], None],
     ) -> None:
-        """`make_engine` makes the engine that workers join. `first`: number of workers to start on this machine. `expected`:
-        number of workers that must have joined before load begins. `most`: limit of workers on this machine.
-
-        `log` takes source, level and text.
-        """
-        self.make_engine = make_engine
-        self.load_thread: LoadThread
-        """What runs the load in the load thread. `LiveRun.drive` sets it before the run starts."""
-        self.most = most
+        """`make_engine` makes the engine that workers join."""
+        self._context, self._load_thread, self._make_engine = context, load_thread, make_engine
+        self._most, self._first, self._expected = command.most, wanted.own, wanted.count
         self.count = 0
         """Workers that have joined, on any machine."""
-        self.local = LocalWorkers(supervisor, command, post=post, log=log, on_end=self._on_end)
-        self._first, self._expected = first, expected
+        self.local = LocalWorkers(context, supervisor, command, self._on_end)
         self._began_s = 0.0
-        self._emit, self._now_s, self._log = emit, now_s, log
         self._lost = Episode("cause:worker_lost", "worker_lost", epoch=0, severity="error")
         self._boundary_s: float | None = None
         """See `align_seconds`."""
@@ -73,13 +64,13 @@ class LoadWorkers:
     @property
     def engine(self) -> MasterEngine | None:
         """The engine that workers join, which may still be waiting to take over; None while users run in this process alone."""
-        engine = self.load_thread.next_engine or self.load_thread.engine
+        engine = self._load_thread.next_engine or self._load_thread.engine
         return engine if isinstance(engine, MasterEngine) else None
 
     @property
     def is_taking_over(self) -> bool:
         """Whether users still run in this process and workers are about to take them over."""
-        return self.load_thread.next_engine is not None
+        return self._load_thread.next_engine is not None
 
     @property
     def have_joined(self) -> bool:
@@ -89,7 +80,7 @@ class LoadWorkers:
     @property
     def join_failure(self) -> str:
         """One line that says how many workers did not join in time, for which the run must fail; empty if it need not."""
-        if self.have_joined or self._now_s() - self._began_s < JOINS_S or self.count:
+        if self.have_joined or self._context.now_s() - self._began_s < JOINS_S or self.count:
             return ""
         return f"{self.count} of {self._expected} workers have joined in {JOINS_S:g} s"
 
@@ -97,14 +88,14 @@ class LoadWorkers:
 
     def begin(self) -> None:
         """Start the first workers, if there are any."""
-        self._began_s = self._now_s()
+        self._began_s = self._context.now_s()
         for _ in range(self._first):
             self._start()
 
     def why_not(self, *, add: bool) -> str:
         """Why no worker can be added or removed now; empty if one can. From any thread."""
         if add:
-            return f"guard: at most {self.most} workers (max_workers)" if self.local.count >= self.most else ""
+            return f"guard: at most {self._most} workers (max_workers)" if self.local.count >= self._most else ""
         if self.engine is None:
             return "there is no worker: users run in this process"
         return "the last worker stays: without it there is no load" if min(self.local.count, self.count) <= 1 else ""
@@ -115,11 +106,11 @@ class LoadWorkers:
             return
         if self.engine is None:
             try:
-                self.load_thread.call(lambda: self.load_thread.prepare(self.make_engine))
+                self._load_thread.call(lambda: self._load_thread.prepare(self._make_engine))
             except InputError as error:
-                self._log("capexplorer", "error", str(error))
+                self._context.log.add("capexplorer", "error", str(error))
                 return
-            self._first = min(self.most, FIRST_ADDED)
+            self._first = min(self._most, FIRST_ADDED)
             if self._boundary_s is not None:
                 self.align_seconds(self._boundary_s)
             self.begin()
@@ -138,7 +129,7 @@ class LoadWorkers:
         token, engine = self.local.latest, self.engine
         if self.why_not(add=False) or token is None or engine is None:
             return
-        self.load_thread.post(lambda: engine.registry.release(token))
+        self._load_thread.post(lambda: engine.registry.release(token))
         self.local.stop(token)
         self._emit_command(by, change="removed", count=self.local.count)
 
@@ -149,9 +140,9 @@ class LoadWorkers:
     def _on_end(self, token: str, report: Exited) -> None:
         engine = self.engine
         if engine is not None:
-            self.load_thread.post(lambda: engine.registry.lose_process(token, f"it ended: {report.how_it_ended()}"))
+            self._load_thread.post(lambda: engine.registry.lose_process(token, f"it ended: {report.how_it_ended()}"))
         if not self.have_joined and not self.is_ending and not report.stopped:
-            self._log("capexplorer", "error", f"a worker ended before it joined: {report.how_it_ended()}")
+            self._context.log.add("capexplorer", "error", f"a worker ended before it joined: {report.how_it_ended()}")
 
     # -- what the load thread reports
 
@@ -161,34 +152,33 @@ class LoadWorkers:
         if report.change == "joined" and report.token:
             self.local.joined(report.token)
         if self.is_taking_over and report.count == self._first:
-            self.load_thread.post(self.load_thread.adopt)
+            self._load_thread.post(self._load_thread.adopt)
         by: By = "guard" if report.change == "lost" else "user"
         self._emit_command(by, change=report.change, name=report.name, count=report.count, why=report.why or None)
         if report.change == "lost":
             text = f"worker {report.name}: {report.why}"
-            self._lost.occurred(Occurrence(t_s=self._now_s(), load=load, example=text))
+            self._lost.occurred(Occurrence(t_s=self._context.now_s(), load=load, example=text))
             self.local.kill(report.token)
 
     def align_seconds(self, boundary_s: float) -> None:
         """Let workers report at the end of each tick: at this moment (`time.monotonic`) and each second from there."""
         self._boundary_s, engine = boundary_s, self.engine
         if engine is not None:
-            self.load_thread.post(lambda: engine.registry.align_seconds(boundary_s))
+            self._load_thread.post(lambda: engine.registry.align_seconds(boundary_s))
 
     def resend_users(self) -> bool:
         """Start the workers' users again, which stopped while this process was suspended. False: users run in this process."""
         if self.engine is None:
             return False
-        self.load_thread.post(self.engine.repeat_step)
+        self._load_thread.post(self.engine.repeat_step)
         return True
 
-    def marks(self, epoch: int, load: Load) -> list[Mark]:
-        """Marks to emit now. Called once a tick."""
+    def emit_mark(self, load: Load) -> None:
+        """Emit what is new of the mark of lost workers. Called once a tick."""
         self.local.repeat_kills()
-        self._lost.epoch = epoch
-        self._lost.close_if_over(self._now_s(), load)
-        mark = self._lost.revision_to_publish(self._now_s(), all_changes=True)
-        return [mark] if mark is not None else []
+        mark = self._lost.news(self._context.now_s(), self._context.epoch, load, all_changes=True)
+        if mark is not None:
+            self._context.emit(mark)
 
     # -- the end of the run
 
@@ -201,118 +191,110 @@ class LoadWorkers:
         self.local.end()
 
     def _emit_command(self, by: By, **args: Param | None) -> None:
-        known: dict[str, Param | None] = {name: value for name, value in args.items() if value is not None}
-        self._emit(Command(t_s=self._now_s(), name="workers", by=by, args=known))
+        self._context.command("workers", by, {name: value for name, value in args.items() if value is not None})
 
 
-# -- worker reports ------------------------------------------------------------------------------------------------------------
-# What reports on worker processes do to levels, log and outcome: figures of a level never mix two sets of workers.
+# -- worker processes of this machine: started by the supervisor, stopped gracefully or killed, and identified by their tokens
 
 
-# -- no workers ----------------------------------------------------------------------------------------------------------------
-# The workers of a run that has none and can start none: its users run in this process.
+STOPS_S = 10.0
+"""Seconds that a worker has to stop its users before it is killed."""
 
 
-class NoWorkers:
-    """Has the interface of `LoadWorkers`."""
+class WorkerCommand(msgspec.Struct, frozen=True):
+    """How workers of this machine are started."""
 
-    load_thread: LoadThread
-    count = 0
-    is_taking_over = False
-    have_joined = True
-    is_ending = False
-    join_failure = ""
-
-    def begin(self) -> None:
-        """Nothing to start."""
-
-    def why_not(self, *, add: bool) -> str:
-        """None can be started."""
-        return "workers cannot be started here"
-
-    def add(self, by: By) -> None:
-        """None can be started."""
-
-    remove = add
-
-    def growth(self) -> Growth:
-        """None can be started."""
-        return "none"
-
-    def changed(self, report: WorkersChanged, load: Load) -> None:
-        """There are none."""
-
-    def marks(self, epoch: int, load: Load) -> list[Mark]:
-        """None."""
-        return []
-
-    def align_seconds(self, boundary_s: float) -> None:
-        """Do nothing: without workers no reports arrive."""
-
-    def resend_users(self) -> bool:
-        """False: users of this process were suspended with it and continue with it."""
-        return False
-
-    def expect_end(self) -> None:
-        """There are none."""
-
-    def end(self) -> None:
-        """Nothing to end."""
+    join_host: str
+    arguments: tuple[str, ...]
+    """Arguments of `capexplorer worker` besides `--join`."""
+    limits: ProcessLimits
+    most: int
+    """Workers that may run on this machine at a time."""
+    secret: str
+    variables: Mapping[str, str]
+    """The variables that the tasks name. Those of the command line alone are inherited from nobody."""
 
 
-Workers = LoadWorkers | NoWorkers
-
-
-class WorkerReports:
-    """Every method is called in the pump's thread, with the workers of the run."""
+class LocalWorkers:
+    """`start` a worker; call `joined` when it makes load; end it by `stop` or `kill`, and all of them by `end`."""
 
     def __init__(
-        self,
-        sink: EventSink,
-        levels: LevelEvents,
-        log: RunLog,
-        outcome: RunOutcome,
-        *,
-        epoch: Callable[[], int],
-        load: Callable[[], Load],
-        let_users_run: Callable[[], None],
+        self, context: RunContext, supervisor: Supervisor, command: WorkerCommand, on_end: Callable[[str, Exited], None]
     ) -> None:
-        """`epoch`, `load`: the target's epoch and the load now. `let_users_run` is called when workers have joined."""
-        self._emit, self._levels, self._log, self._outcome = sink.emit, levels, log, outcome
-        self._epoch, self._load, self._let_users_run = epoch, load, let_users_run
+        """`on_end`: gets the token and the report of a process that has ended."""
+        self._context, self._supervisor, self._command, self._on_end = context, supervisor, command, on_end
+        self._runs: dict[str, int] = {}
+        """The supervisor's run numbers, by the worker's token."""
+        self._stopping: set[str] = set()
+        self._joined: set[str] = set()
+        self._killed: set[str] = set()
+        """Tokens of lost workers, which must not make load again, as long as their process may exist."""
 
-    def took_over(self, workers: Workers) -> None:
-        """The users have moved from this process to workers: a new level begins."""
-        self._levels.tracker.workers = workers.count
-        self._levels.reopen()
+    @property
+    def count(self) -> int:
+        """Running processes that were not asked to stop."""
+        return len(self._runs) - len(self._stopping)
 
-    def refused(self, report: WorkerRefused) -> None:
-        """A worker was not let in."""
-        self._log.add("capexplorer", "error", f"a worker on {report.host} was refused: {report.why}")
+    @property
+    def joined_count(self) -> int:
+        """Those of `count` that make load."""
+        return len(self._joined - self._stopping)
 
-    def changed(self, workers: Workers, report: WorkersChanged) -> None:
-        """A worker has joined, left or was lost. The level ends here, void if a worker was lost in it, and a new one begins."""
-        if workers.is_ending:
-            return
-        workers.changed(report, self._load())
-        if workers.is_taking_over:
-            return  # users still run in this process
-        self._levels.tracker.workers = report.count
-        self.emit_marks(workers)
-        self._levels.reopen("worker_lost" if report.change == "lost" else None)
-        if report.count:
-            self._outcome.recover("workers")
-            self._let_users_run()
-        else:
-            self._outcome.fail("workers", "no worker is left" + (f": {report.why}" if report.why else ""), 4)
+    def start(self, port: int) -> None:
+        """Start a worker that joins at this port."""
+        token = uuid4().hex
+        join = f"{self._command.join_host}:{port}"
+        argv = (sys.executable, "-P", "-m", "capexplorer", "worker", "--join", join, *self._command.arguments)
+        environment = {
+            **self._command.variables,
+            TOKEN: token,
+            SECRET: self._command.secret,
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        }
+        environment = {name: value for name, value in environment.items() if value}
 
-    def ticked(self, workers: Workers) -> None:
-        """Called each second: emit the workers' marks, and fail the run if they cannot join."""
-        self.emit_marks(workers)
-        if workers.join_failure:
-            self._outcome.fail("workers", workers.join_failure, 4)
+        def on_report(report: Report) -> None:
+            self._context.pump.post(self._on_report, token, report)
 
-    def emit_marks(self, workers: Workers) -> None:
-        """Emit the marks on workers that are due."""
-        for mark in workers.marks(self._epoch(), self._load()):
-            self._emit(mark)
+        self._runs[token] = self._supervisor.start_auxiliary(argv, environment, on_report, self._command.limits)
+
+    def joined(self, token: str) -> None:
+        """The worker with this token makes load."""
+        self._joined.add(token)
+
+    @property
+    def latest(self) -> str | None:
+        """Token of the worker that was started last and not asked to stop; None if there is none."""
+        return next((token for token in reversed(self._runs) if token not in self._stopping), None)
+
+    def stop(self, token: str) -> None:
+        """Ask the worker to stop its users and end; it is killed after STOPS_S."""
+        self._stopping.add(token)
+        self._supervisor.stop_auxiliary(self._runs[token], STOPS_S)
+
+    def kill(self, token: str) -> None:
+        """Kill a lost worker, which must not make load again."""
+        self._killed.add(token)
+        self.repeat_kills()
+
+    def repeat_kills(self) -> None:
+        """Kill lost workers whose processes still exist. Called at each tick."""
+        self._killed.intersection_update(self._runs)
+        for token in self._killed:
+            self._supervisor.stop_auxiliary(self._runs[token], 0.0)
+
+    def end(self) -> None:
+        """Ask all workers to stop their users and end; they are killed after STOPS_S."""
+        for run in tuple(self._runs.values()):
+            self._supervisor.stop_auxiliary(run, STOPS_S)
+
+    def _on_report(self, token: str, report: Report) -> None:
+        match report:
+            case Output(lines=lines):
+                for line in lines:
+                    self._context.log.add("stdout", "info", f"worker: {line}")
+            case Exited():
+                self._runs.pop(token, None)
+                self._stopping.discard(token)
+                self._joined.discard(token)
+                self._on_end(token, report)

@@ -12,6 +12,9 @@ from ..profile import Profile
 from ..steer.plan import Step
 from ..target.spec import TargetSpec
 
+TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
+"""Variables of a worker's environment."""
+
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import posix
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
 from msgspec.structs import replace
 
 from ..load import native
-from ..model.events import Event, PartState
+from ..model.events import PartState
 from ..model.readings import PartReading
 from ..model.watched import PartSpec
 from ..procs import isolated
@@ -24,6 +23,7 @@ from ..procs.lines import PIECE_BYTES, LineSplitter, Unsent
 from ..read import messages as messages
 from ..read.neighbours import PartHere
 from ..read.parts_process import OWN_MACHINE
+from .context import RunContext
 
 POLL_BEFORE_S = 0.3
 """Seconds before a tick at which parts are polled: readings that arrive within that time belong to the tick's second."""
@@ -37,10 +37,10 @@ _BUFFER_MOST = 4 << 20
 
 
 class PartWatch:
-    """The watched parts of one run. `emit` takes the events about parts, `now_s` returns seconds of the session."""
+    """The watched parts of one run."""
 
-    def __init__(self, emit: Callable[[Event], None], now_s: Callable[[], float]) -> None:
-        self._emit, self._now_s = emit, now_s
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self.watched: list[PartSpec] = []
         self._unusable: list[str] = []
         self._pid: int | None = None
@@ -119,8 +119,12 @@ class PartWatch:
         self._reap()
         self._again_at_s = monotonic() + _RESTART_AFTER_S
         for watch in self.watched:
-            reason = "the process that reads parts ended"
-            self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
+            self._unread(watch, "the process that reads parts ended")
+
+    def _unread(self, watch: PartSpec, reason: str) -> None:
+        self._context.emit(
+            PartState(t_s=self._context.now_s(), name=watch.name, state="unread", place=watch.place, reason=reason)
+        )
 
     def _take(self) -> bool:
         """Take in everything that has arrived. False if the process has ended."""
@@ -139,7 +143,7 @@ class PartWatch:
                 case messages.Noticed(part):
                     self._noticed.add(part.name)
                     self._locate(part)
-                    self._emit(replace(part, t_s=self._now_s()))
+                    self._context.emit(replace(part, t_s=self._context.now_s()))
         if len(self._lines.rest) > _BUFFER_MOST:
             self._lines.end()
         return is_open
@@ -149,8 +153,7 @@ class PartWatch:
         login may take."""
         for watch in self.watched:
             if watch.name not in self._noticed and watch.name not in self._read_at_s:
-                reason = "there was no reading until the end of the run"
-                self._emit(PartState(t_s=self._now_s(), name=watch.name, state="unread", place=watch.place, reason=reason))
+                self._unread(watch, "there was no reading until the end of the run")
 
     def _locate(self, part: PartState) -> None:
         """Note whether the part's processes run on this machine."""
@@ -166,13 +169,13 @@ class PartWatch:
         if len(self._unsent) > _BUFFER_MOST:
             self._unsent.drop()
 
-    def end(self, sleep: Callable[[float], None] = native.sleep) -> None:
+    def end(self) -> None:
         """End the process, and with it every reader."""
         self._again_at_s = None
         if self._pid is not None:
-            self._reap(sleep)
+            self._reap()
 
-    def _reap(self, sleep: Callable[[float], None] = native.sleep) -> None:
+    def _reap(self) -> None:
         """Close the pipes, which ends the process, and wait for its end."""
         pid, self._pid = self._pid, None
         assert pid is not None
@@ -184,4 +187,4 @@ class PartWatch:
                 if monotonic() > deadline_s:
                     with suppress(ProcessLookupError):
                         os.killpg(pid, signal.SIGKILL)
-                sleep(_REAP_POLL_S)
+                native.sleep(_REAP_POLL_S)

@@ -11,9 +11,14 @@ import traceback
 from _queue import Empty, SimpleQueue
 from _thread import get_native_id
 from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec, Protocol
 
 from ..load import native
+from ..load.engine import Report as LoadReport
 from ..load.lag import Lag
+from ..model.sources import Clock
+from ..target.supervisor import Report as TargetReport
 
 INTERVAL_S = 1.0
 
@@ -24,63 +29,89 @@ LOOK_S = 0.05
 """Seconds between checks for them, if no report wakes the thread."""
 
 
+Report = LoadReport | TargetReport
+"""What other threads report to the session."""
+
+Post = Callable[[], object] | Report
+
+
 class Inbox:
-    """A queue of calls: `put` from any thread, `take` from one, which waits with a timeout.
+    """A queue of calls and reports: `put` from any thread, `take` from one, which waits with a timeout.
 
     `SimpleQueue.get(timeout)` is not used: where a signal reaches the waiting thread after the timeout has passed, as SIGCONT
     does to a process that was stopped, CPython 3.11 goes on waiting without any timeout. The pump then hung forever after `fg`.
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._posts: SimpleQueue[Post] = SimpleQueue()
         self._news = native.allocate_lock()
-        """Locked while no call was put since the last `take`. A wait for this lock keeps its timeout even if signals arrive."""
+        """Locked while nothing was put since the last `take`. A wait for this lock keeps its timeout even if signals arrive."""
         self._news.acquire()
 
-    def put(self, call: Callable[[], None]) -> None:
-        """Hand over `call`; never blocks."""
-        self._calls.put(call)
+    def put(self, post: Post) -> None:
+        """Hand it over; never blocks."""
+        self._posts.put(post)
         try:
             self._news.release()
         except RuntimeError:  # already released: the other thread has not taken it yet
             return
 
-    def take(self, timeout_s: float) -> Callable[[], None] | None:
-        """The next call, waiting up to `timeout_s`; None if there was none, possibly before the timeout."""
-        call = self._next()
-        if call is not None or timeout_s <= 0:
-            return call
+    def take(self, timeout_s: float) -> Post | None:
+        """The next one, waiting up to `timeout_s`; None if there was none, possibly before the timeout."""
+        found = self._next()
+        if found is not None or timeout_s <= 0:
+            return found
         self._news.acquire(timeout=timeout_s)
         return self._next()
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next(self) -> Post | None:
         try:
-            return self._calls.get_nowait()
+            return self._posts.get_nowait()
         except Empty:
             return None
 
 
-class Pump:
-    """Runs posted calls in order, and `tick(started_s, ended_s)` every INTERVAL_S. Times are seconds of the session."""
+P = ParamSpec("P")
 
-    def __init__(self, tick: Callable[[float, float], None], on_defect: Callable[[str], None]) -> None:
+
+class PumpWork(Protocol):
+    """What a pump does besides the posted calls: its session. Every method is called in the pump's thread."""
+
+    def report(self, report: Report) -> None:
+        """A report of another thread."""
+
+    def beat(self) -> None:
+        """Called every BEAT_S, and after each posted call."""
+
+    def is_due(self, boundary_s: float) -> bool:
+        """Whether all requests up to this moment (`time.monotonic`) can be drained."""
+
+    def tick(self, started_s: float, ended_s: float) -> None:
+        """Called every INTERVAL_S, with the ends of the last tick and of this one."""
+
+    @property
+    def alarm_s(self) -> float | None:
+        """Session time at which to call `on_alarm` next, in addition to ticks (a plan's next step)."""
+
+    def on_alarm(self) -> None:
+        """The alarm's time has come."""
+
+    def on_defect(self, text: str) -> None:
+        """A defect of capexplorer has ended the thread. `text`: the traceback."""
+
+
+class Pump:
+    """Runs posted calls and reports in order, and ticks. Times are seconds of the session."""
+
+    def __init__(self) -> None:
         self.thread_id: int | None = None
-        self._tick = tick
-        self._on_defect = on_defect
         self._inbox = Inbox()
         self._ending = False
         self._began_s = time.monotonic()
         self._ticked_s = 0.0
         self._next_tick_s: float | None = None
-        self.alarm: Callable[[], float | None] = lambda: None
-        """Session time at which to run `on_alarm` next, in addition to ticks (a plan's next step)."""
-        self.on_alarm: Callable[[], None] = lambda: None
-        self.is_due: Callable[[float], bool] = lambda boundary_s: True
-        """Whether all requests up to this moment (`time.monotonic`) can be drained."""
         self.boundary_s = 0.0
         """`time.monotonic` of the whole second at which the latest tick was due."""
-        self.on_beat: Callable[[], None] = lambda: None
-        """Called every `suspension.BEAT_S`, and after each posted call."""
         self._running = native.allocate_lock()
         """A lock held until the loop has ended (see `Inbox` for why it is not a queue)."""
         self._running.acquire()
@@ -93,9 +124,13 @@ class Pump:
         """A `time.monotonic` moment as seconds of the session."""
         return monotonic_s - self._began_s
 
-    def post(self, call: Callable[[], None]) -> None:
-        """From any thread: run `call` in the pump's thread soon."""
-        self._inbox.put(call)
+    def post(self, call: Callable[P, object], /, *args: P.args, **named: P.kwargs) -> None:
+        """From any thread: run this call in the pump's thread soon."""
+        self._inbox.put(partial(call, *args, **named))
+
+    def report(self, report: Report) -> None:
+        """From any thread: hand a report to the session that the pump works for."""
+        self._inbox.put(report)
 
     def end(self, last: Callable[[], None]) -> None:
         """From any thread: run `last` after the calls posted so far, then end the loop."""
@@ -124,62 +159,64 @@ class Pump:
         self._next_tick_s = self._ticked_s + INTERVAL_S
         self.boundary_s = self._began_s + self._ticked_s
 
-    def run(self) -> None:
+    def run(self, work: PumpWork) -> None:
         """The thread's body."""
         self.thread_id = get_native_id()
         try:
             while not self._ending:
-                self._once(self._timeout_s())
+                self._once(work)
         except BaseException:  # the thread's boundary: a defect of capexplorer goes to `on_defect`
-            self._on_defect(traceback.format_exc())
+            work.on_defect(traceback.format_exc())
         finally:
             self._running.release()
 
-    def drain_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
+    def drain_until(self, work: PumpWork, done: Callable[[], bool], timeout_s: float) -> bool:
         """In the pump's thread: run posted calls, without ticks, until `done` is true. False at the timeout."""
         deadline_s = self.now_s() + timeout_s
         while not done():
             left_s = deadline_s - self.now_s()
             if left_s <= 0:
                 return False
-            self._take(min(left_s, 0.1))
+            self._take(work, min(left_s, 0.1))
         return True
 
-    def _timeout_s(self) -> float:
-        moments = [moment for moment in (self._next_tick_s, self.alarm()) if moment is not None]
+    def _timeout_s(self, work: PumpWork) -> float:
+        moments = [moment for moment in (self._next_tick_s, work.alarm_s) if moment is not None]
         if not moments:
             return BEAT_S
         left_s = min(moments) - self.now_s()
-        return min(BEAT_S, left_s) if left_s > 0 else LOOK_S if self._waits() else 0.0
+        return min(BEAT_S, left_s) if left_s > 0 else LOOK_S if self._waits(work) else 0.0
 
-    def _waits(self) -> bool:
+    def _waits(self, work: PumpWork) -> bool:
         """Whether a tick is due but still waits for the requests of its second."""
         now_s, next_s = self.now_s(), self._next_tick_s
         if next_s is None or not next_s <= now_s < next_s + LATE_S:
             return False
-        return not self.is_due(self._began_s + next_s)
+        return not work.is_due(self._began_s + next_s)
 
-    def _once(self, timeout_s: float) -> None:
-        self._take(timeout_s)
-        self.on_beat()
+    def _once(self, work: PumpWork) -> None:
+        self._take(work, self._timeout_s(work))
+        work.beat()
         if self._ending:
             return
-        if self._next_tick_s is not None and self.now_s() >= self._next_tick_s and not self._waits():
-            self.tick()
-        alarm_s = self.alarm()
+        if self._next_tick_s is not None and self.now_s() >= self._next_tick_s and not self._waits(work):
+            self.tick(work)
+        alarm_s = work.alarm_s
         if alarm_s is not None and self.now_s() >= alarm_s:
-            self.on_alarm()
+            work.on_alarm()
 
-    def _take(self, timeout_s: float) -> None:
-        call = self._inbox.take(timeout_s)
-        if call is not None:
-            call()
+    def _take(self, work: PumpWork, timeout_s: float) -> None:
+        found = self._inbox.take(timeout_s)
+        if callable(found):
+            found()
+        elif found is not None:
+            work.report(found)
 
-    def tick(self) -> None:
+    def tick(self, work: PumpWork) -> None:
         """Run one tick now. Later ticks stay at whole seconds since `start_ticks`; missed ticks are not repeated."""
         started_s, self._ticked_s = self._ticked_s, self.now_s()
         self.boundary_s = self._began_s + min(self._ticked_s, self._next_tick_s or self._ticked_s)
-        self._tick(started_s, self._ticked_s)
+        work.tick(started_s, self._ticked_s)
         if self._next_tick_s is not None:
             missed = int(max(0.0, self.now_s() - self._next_tick_s) / INTERVAL_S)
             self._next_tick_s += (1 + missed) * INTERVAL_S
@@ -211,9 +248,9 @@ class SuspensionDetector:
 
     def __init__(
         self,
-        clock_s: Callable[[], float] = _with_sleep_s,
-        awake_s: Callable[[], float] = time.monotonic,
-        cpu_s: Callable[[], float] = time.process_time,
+        clock_s: Clock = _with_sleep_s,
+        awake_s: Clock = time.monotonic,
+        cpu_s: Clock = time.process_time,
     ) -> None:
         self._clock_s, self._awake_s, self._cpu_s = clock_s, awake_s, cpu_s
         self._beat = (clock_s(), awake_s(), cpu_s())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
 import msgspec
 
@@ -18,13 +19,11 @@ from ..load.load_thread import LoadThread
 from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
 from ..model.catalogue import ENTRIES, RAISED, USER_CODE
 from ..model.events import FailureSignature, Log, Mark
+from ..model.findings import Cause
 from ..model.load import Load
 from ..steer.requested_load import RequestedLoad
-from .context import EventSink
+from .context import RunContext
 from .load_control import LoadControl
-from .log_failures import LogFailures
-from .pump import Pump
-from .run_outcome import RunOutcome
 
 # -- load health ---------------------------------------------------------------------------------------------------------------
 # Whether the load thread still runs: user code that computes without end, or that blocks outside gevent, stops all users.
@@ -65,7 +64,7 @@ class LoadHealth:
             self._see_end(load_thread, t_s, load)
         elif self._silent_s >= BLOCKED_S:
             self._see_block(load_thread, t_s, load)
-        return [mark for episode in (self._blocked, self._ended) if (mark := _news(episode, t_s, epoch, load)) is not None]
+        return [mark for each in (self._blocked, self._ended) if (mark := each.news(t_s, epoch, load)) is not None]
 
     def _see_end(self, load_thread: LoadThread, t_s: float, load: Load) -> None:
         why = f"{type(load_thread.ended_by).__name__}: {load_thread.ended_by}".splitlines()[0][:200]
@@ -83,39 +82,29 @@ class LoadHealth:
             self.failure = LoadFailure(error, 4)
 
 
-def _news(episode: Episode, t_s: float, epoch: int, load: Load) -> Mark | None:
-    episode.epoch = epoch
-    episode.close_if_over(t_s, load)
-    return episode.revision_to_publish(t_s)
-
-
 class RunFailures:
     """Each failure ends the load and is recorded; with a log that can be written again, the run continues."""
 
     def __init__(
         self,
-        sink: EventSink,
-        pump: Pump,
-        load_control: LoadControl,
+        context: RunContext,
+        load_thread: LoadThread,
         requested_load: RequestedLoad,
-        outcome: RunOutcome,
-        *,
-        epoch: Callable[[], int],
+        load_control: LoadControl,
         let_users_run: Callable[[], None],
     ) -> None:
-        """`epoch`: returns the target's epoch now. `let_users_run`: lets users run if nothing else prevents it."""
-        self._sink, self._pump, self._outcome = sink, pump, outcome
-        self._load_control, self._requested_load = load_control, requested_load
-        self._epoch, self._let_users_run = epoch, let_users_run
+        """`let_users_run`: lets users run if nothing else prevents it."""
+        self._context, self._load_thread, self._requested_load = context, load_thread, requested_load
+        self._load_control, self._let_users_run = load_control, let_users_run
         self._load_health, self._log_failures = LoadHealth(), LogFailures()
 
-    def check_load(self, load_thread: LoadThread, t_s: float) -> None:
+    def check_load(self, t_s: float) -> None:
         """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(load_thread, t_s, self._epoch(), self._requested_load.load):
-            self._sink.emit(mark)
+        for mark in self._load_health.look(self._load_thread, t_s, self._context.epoch, self._requested_load.load):
+            self._context.emit(mark)
         failure = self._load_health.failure
         if failure is not None:
-            self._outcome.fail("load_thread", failure.error, failure.exit_code)
+            self._context.outcome.fail("load_thread", failure.error, failure.exit_code)
 
     def on_log_failure(self, error: LogWriteError) -> None:
         """Stop all users. Events are kept in memory from now on, and written when there is space again."""
@@ -123,31 +112,67 @@ class RunFailures:
             self._load_control.to_zero("guard")
         self._requested_load.shut()
         self.log_critical(str(error))
-        self._sink.emit(self._log_failures.began(self._pump.now_s(), self._epoch(), str(error)))
-        self._outcome.fail("log", str(error), 4)
+        self._context.emit(self._log_failures.began(self._context.now_s(), self._context.epoch, str(error)))
+        self._context.outcome.fail("log", str(error), 4)
 
     def on_log_recovery(self) -> None:
         """All kept events have been written. As many users start again as a person has requested meanwhile, else none."""
-        self._sink.emit(self._log_failures.ended(self._pump.now_s(), self._epoch()))
-        self._outcome.recover("log")
+        self._context.emit(self._log_failures.ended(self._context.now_s(), self._context.epoch))
+        self._context.outcome.recover("log")
         self._let_users_run()
 
     def on_log_made_again(self) -> None:
         """The log was removed, moved or replaced by another program, and has been written again with everything recorded."""
-        text = "the session log was removed while the run goes on: it has been written again, and nothing is lost"
-        self._sink.emit(Log(t_s=self._pump.now_s(), source="capexplorer", level="error", text=text))
+        self._log("error", "the session log was removed while the run goes on: it has been written again, and nothing is lost")
 
     def on_defect(self, text: str) -> None:
         """First end the load and record the failure: later steps may fail from the same defect. `text`: the traceback."""
         self._requested_load.shut()
         lines = text.strip().splitlines()
-        self._outcome.fail("defect", f"a defect in capexplorer: {lines[-1]}", 1, tuple(text.splitlines()))
-        self._sink.marks_of_causes = lambda event: ()
+        self._context.outcome.fail("defect", f"a defect in capexplorer: {lines[-1]}", 1, tuple(text.splitlines()))
+        self._context.sink.judge_no_more()
         self.log_critical(text)
 
     def log_critical(self, text: str) -> None:
         """Log a failure of the run."""
-        self._sink.emit(Log(t_s=self._pump.now_s(), source="capexplorer", level="critical", text=text))
+        self._log("critical", text)
+
+    def _log(self, level: Literal["error", "critical"], text: str) -> None:
+        self._context.emit(Log(t_s=self._context.now_s(), source="capexplorer", level=level, text=text))
+
+
+class LogFailures:
+    """The mark for a log that cannot be written, which is kept in memory and written as soon as there is space again. One for all
+    such failures of a session; each failure's start and end is a revision.
+    """
+
+    def __init__(self) -> None:
+        self._revision = self._count = 0
+        self._first_s = 0.0
+        self._example = ""
+
+    def began(self, t_s: float, epoch: int, error: str) -> Mark:
+        """Writing fails because of `error`."""
+        self._count, self._first_s, self._example = self._count + 1, t_s, error
+        return self._mark("open", t_s, epoch)
+
+    def ended(self, t_s: float, epoch: int) -> Mark:
+        """Writing works again: all events kept in memory have been written."""
+        return self._mark("closed", t_s, epoch)
+
+    def _mark(self, state: Literal["open", "closed"], t_s: float, epoch: int) -> Mark:
+        self._revision += 1
+        finding = Cause(name="log_write_failed", count=self._count, first_s=self._first_s, last_s=t_s, example=self._example)
+        return Mark(
+            t_s=t_s,
+            key="cause:log_write_failed",
+            revision=self._revision,
+            state=state,
+            finding=finding,
+            epoch=epoch,
+            severity="critical",
+            confidence="high",
+        )
 
 
 # -- user error marks ----------------------------------------------------------------------------------------------------------
@@ -185,12 +210,9 @@ class UserErrorMarks:
             text += f" ({error.line})" if error.line else ""
             endpoint = error.text if is_event else ""
             self._episode(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, endpoint=endpoint, example=text))
+        self._episodes[USER_CODE].note({"users_replaced": load_thread.replaced})
         for episode in self._episodes.values():
-            episode.epoch = epoch
-            if episode.id == USER_CODE:
-                episode.note({"users_replaced": load_thread.replaced})
-            episode.close_if_over(t_s, load)
-            revision = episode.revision_to_publish(t_s, all_changes=all_changes)
+            revision = episode.news(t_s, epoch, load, all_changes=all_changes)
             if revision is not None:
                 yield revision
 
@@ -212,9 +234,7 @@ class UnusableValueMarks:
         """The mark to emit now, if any. `values`: names of those of this tick. `all_changes`: at the end, without pacing."""
         for name in values:
             self._episode.occurred(Occurrence(t_s=t_s, load=load, example=name[:EXAMPLE_MOST]))
-        self._episode.epoch = epoch
-        self._episode.close_if_over(t_s, load)
-        revision = self._episode.revision_to_publish(t_s, all_changes=all_changes)
+        revision = self._episode.news(t_s, epoch, load, all_changes=all_changes)
         if revision is not None:
             yield revision
 

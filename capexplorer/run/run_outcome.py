@@ -32,13 +32,13 @@ class RunOutcome:
     quits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
+        """`wake`: called when there may be a reason to end."""
         self.signal: str | None = None
-        self.wake: Callable[[], None] = lambda: None
+        self._wake = wake
         self._finished: str | None = None
         self._quit: str | None = None
-        self.wanted_exit_code: int | None = None
-        """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
+        self._wanted_exit_code: int | None = None
         self._failures: dict[FailureSource, Failure] = {}
 
     @property
@@ -48,15 +48,10 @@ class RunOutcome:
             return f"ended by {self.signal}"
         return self.failure.error if self.failure is not None else self._finished or self._quit
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether a plan, a shape or the autopilot has finished and no person has continued by hand."""
-        return self._finished is not None
-
     def finish(self, reason: str) -> None:
         """A plan, a shape or the autopilot has finished. The first reason is kept."""
         self._finished = self._finished or reason
-        self.wake()
+        self._wake()
 
     def quit(self, why: str | None = None) -> None:
         """The user quits, or no screen has the controls. This reason replaces the end of a plan or a stop rule as the reason of
@@ -72,7 +67,7 @@ class RunOutcome:
     def fail(self, what: FailureSource, error: str, exit_code: int, output: tuple[str, ...] = ()) -> None:
         """Record a failure: a headless run ends; on a screen the run continues without load until `recover`."""
         self._failures[what] = Failure(error, exit_code, output)
-        self.wake()
+        self._wake()
 
     def recover(self, what: FailureSource) -> None:
         """Remove a failure: the target was restarted, or the disk has space again."""
@@ -81,7 +76,17 @@ class RunOutcome:
     def interrupt(self, name: str) -> None:
         """A signal requests the end of the run. The first one is kept."""
         self.signal = self.signal or name
-        self.wake()
+        self._wake()
+
+    def want_exit_code(self, code: int | None) -> None:
+        """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
+        self._wanted_exit_code = code
+
+    def fail_without_measurement(self, timeline: Timeline, requests: int, failures: int) -> None:
+        """Fail a run that measured nothing, unless it has failed already or its locustfile set an exit code itself."""
+        why = shortfall(timeline, requests, failures, finished=self._finished is not None)
+        if why is not None and self.failure is None and self._wanted_exit_code is None:
+            self.fail("load", why, 4)
 
     @property
     def failure(self) -> Failure | None:
@@ -94,18 +99,11 @@ class RunOutcome:
         if self.signal is not None:
             return 128 + signal.Signals[self.signal]
         own = self.failure.exit_code if self.failure is not None else 0
-        return own or self.wanted_exit_code or 0
+        return own or self._wanted_exit_code or 0
 
 
 # -- shortfall -----------------------------------------------------------------------------------------------------------------
 # Whether a run measured anything; if not, the reason in one line.
-
-
-def fail_without_measurement(outcome: RunOutcome, timeline: Timeline, requests: int, failures: int) -> None:
-    """Fail a run that measured nothing, unless it has failed already or its locustfile set an exit code itself."""
-    why = shortfall(timeline, requests, failures, finished=outcome.is_finished)
-    if why is not None and outcome.failure is None and outcome.wanted_exit_code is None:
-        outcome.fail("load", why, 4)
 
 
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:

@@ -6,7 +6,7 @@ Every method is called in the pump's thread. Emits nothing.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,8 @@ from ..model.readings import GeneratorReading
 from ..profile import Work
 from ..read.probes import Probes
 from ..steer.requested_load import RequestedLoad
-from .live_levels import LevelTracker
+from .context import RunContext
+from .live_levels import LiveLevels
 from .part_watch import PartWatch
 from .pump import INTERVAL_S, Pump, SuspensionDetector
 from .service import Service
@@ -53,19 +54,18 @@ class TickSampler:
 
     def __init__(
         self,
+        context: RunContext,
         load_thread: LoadThread,
-        probes: Probes,
-        parts: PartWatch,
-        pump: Pump,
         requested_load: RequestedLoad,
-        tracker: LevelTracker,
-        work: Work,
+        levels: LiveLevels,
+        parts: PartWatch,
         requests: RequestStore,
+        probes: Probes,
     ) -> None:
-        self._load_thread, self._probes, self._pump = load_thread, probes, pump
-        self._requested_load, self._tracker = requested_load, tracker
+        self._pump, self._load_thread, self._probes = context.pump, load_thread, probes
+        self._requested_load, self._levels = requested_load, levels
         self._parts, self._kept_requests = parts, requests
-        self._work = WorkMeter(work)
+        self._work = WorkMeter(context.options.profile.work)
         self._suspension = SuspensionDetector()
         self.requests = self.failures = 0
         """Requests and failures of the session so far, warm-up included."""
@@ -94,11 +94,10 @@ class TickSampler:
         )
         suspended_s, load = self._suspension.look(lag), self._requested_load.load
         wanted = load.users if isinstance(load, Users) else tick.users  # the pool's
-        phase, settled = self._tracker.tick(
+        phase, settled = self._levels.tick(
             started_s if workers is None else min(started_s, self._pump.at_s(tick.t_s - tick.duration_s)),
             ended_s,
             tick,
-            load,
             is_void=suspended_s is not None or not drained.is_whole,
         )
         self.requests += tick.all_requests
@@ -111,7 +110,7 @@ class TickSampler:
         known: dict[str, Any] = {
             "t_s": ended_s,
             "duration_s": INTERVAL_S if workers is not None and drained.is_whole else ended_s - started_s,
-            "level": max(0, self._tracker.index),
+            "level": max(0, self._levels.index),
             "wanted": wanted,
             "phase": phase,
             "settled": settled,
@@ -162,12 +161,12 @@ of a new kind is not kept."""
 
 
 class RequestStore:
-    """`KeptRequests` of a run. `at_s` turns `time.monotonic` into seconds of the session."""
+    """`KeptRequests` of a run."""
 
     why_none = ""
 
-    def __init__(self, at_s: Callable[[float], float]) -> None:
-        self._at_s = at_s
+    def __init__(self, pump: Pump) -> None:
+        self._pump = pump
         self._kept: dict[Place, KeptRequest] = {}
         self._count: dict[Why, int] = dict.fromkeys(_PLACES_MOST, 0)
         self._numbers = 0
@@ -179,7 +178,7 @@ class RequestStore:
 
     def _numbered(self, request: KeptRequest) -> KeptRequest:
         self._numbers += 1
-        t_s = max(0.0, round(self._at_s(request.brief.t_s), 3))
+        t_s = max(0.0, round(self._pump.at_s(request.brief.t_s), 3))
         return msgspec.structs.replace(request, brief=msgspec.structs.replace(request.brief, number=self._numbers, t_s=t_s))
 
     def _put(self, place: Place, request: KeptRequest) -> None:

@@ -14,15 +14,13 @@ from msgspec.structs import replace
 
 from ..load import native
 from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, Param, RunControls, Setup, State
-from ..model.sources import Clock
+from .context import RunContext
+from .run_outcome import Failure, RunOutcome
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""
 
 ELSEWHERE = "another screen has the controls"
-
-Record = Callable[[dict[str, Param | None]], None]
-"""Records a change as the command `controls`."""
 
 
 class RunScreen:
@@ -61,9 +59,9 @@ class RunScreen:
 class Screens:
     """Its methods may be called from any thread."""
 
-    def __init__(self, controls: RunControls, record: Record, monotonic: Clock = time.monotonic) -> None:
+    def __init__(self, controls: RunControls, context: RunContext) -> None:
         self.controls = controls
-        self._record, self._monotonic = record, monotonic
+        self._context = context
         self._screens: list[RunScreen] = []
         self._holder: RunScreen | None = None
         self._asker: RunScreen | None = None
@@ -148,7 +146,7 @@ class Screens:
         if self._holder is None:
             self._hand_to(screen)
         elif self._asker is None:
-            self._asker, self._asked_s = screen, self._monotonic()
+            self._asker, self._asked_s = screen, self._context.now_s()
             self._record({"asked_by": screen.name})
 
     def _give(self, screen: RunScreen) -> None:
@@ -164,9 +162,90 @@ class Screens:
     def hand_over_when_due(self) -> None:
         """Hand the controls over if the holder did not answer within ANSWER_S. Call it several times a second."""
         with self._lock:
-            if self._asker is not None and self._monotonic() - self._asked_s >= ANSWER_S:
+            if self._asker is not None and self._context.now_s() - self._asked_s >= ANSWER_S:
                 self._hand_to(self._asker)
 
     def _hand_to(self, screen: RunScreen | None) -> None:
         self._holder, self._asker = screen, None
         self._record({"holder": screen.name if screen is not None else None})
+
+    def _record(self, change: dict[str, Param | None]) -> None:
+        self._context.pump.post(self._context.command, "controls", "user", change)
+
+
+# -- the end of a run without a screen of its own: that of a plan or the autopilot, or a while after load by hand. While an
+# attached screen has the controls, a person decides.
+
+
+class Attendance:
+    """`look` a few times a second. `unattended_s`: how long load by hand is kept."""
+
+    def __init__(self, unattended_s: float) -> None:
+        self._unattended_s = unattended_s
+        self._since_s: float | None = None
+        """When the controls were left."""
+        self.was_driven = False
+        """Whether something stepped the users when the controls were left: its end is the run's."""
+        self._failed_before: Failure | None = None
+
+    def look(self, now_s: float, *, attended: bool, driven: bool, failure: Failure | None) -> str | None:
+        """Why the run has ended; None while it goes on.
+
+        `attended`: a screen has the controls. `driven`: a plan, a shape or the autopilot steps, or will.
+        `failure`: of the run now.
+        """
+        if attended:
+            self._since_s = None
+            return None
+        if self._since_s is None:
+            self._since_s, self.was_driven, self._failed_before = now_s, driven, failure
+        if self.was_driven:
+            has_failed = failure is not None and failure is not self._failed_before
+            return None if driven and not has_failed else "the plan or the autopilot has ended, and no screen has the controls"
+        if now_s - self._since_s >= self._unattended_s:
+            return f"no screen had the controls for {self._unattended_s:g} s ([guards] unattended_s)"
+        return None
+
+
+POLL_S = 0.25
+"""Seconds between two checks."""
+
+
+class Unattended:
+    """Counts the time from its construction. Read `reason` a few times a second, in one thread."""
+
+    def __init__(self, screens: Screens, is_driven: Callable[[], bool], outcome: RunOutcome) -> None:
+        """`is_driven`: whether a plan, a shape or the autopilot steps the load, or will."""
+        self._screens, self._is_driven, self._outcome = screens, is_driven, outcome
+        self._attendance = Attendance(screens.controls.setup.unattended_s)
+        self._is_stopped = False
+        self._look()  # so that a failure before `reason` is first read counts as a new one
+
+    def stop(self) -> None:
+        """End the run. From any thread."""
+        self._screens.controls.do(EndRun())
+        self._outcome.quit("ended by the user")
+        self._is_stopped = True
+
+    @property
+    def reason(self) -> str | None:
+        """Why the run has ended; None while it goes on."""
+        outcome = self._outcome
+        if outcome.signal is not None or self._is_stopped:
+            return outcome.reason
+        why = self._look()
+        if why is None:
+            return None
+        if self._attendance.was_driven:
+            outcome.leave(why)
+        else:
+            outcome.quit(why)
+        return outcome.reason
+
+    def _look(self) -> str | None:
+        return self._attendance.look(
+            time.monotonic(),
+            attended=self._screens.holder is not None,
+            driven=self._is_driven(),
+            failure=self._outcome.failure,
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ from ..addresses import is_loopback, port_of
 from ..errors import TargetError
 from ..load import native
 from ..model.controls import Param
-from ..model.events import Event, Target, TargetFacts, TargetState
+from ..model.events import Target, TargetFacts, TargetState
 from ..model.watched import NAME_MOST, PartSpec
 from ..read.ports import listening_pid
 from ..read.target import program_of
@@ -24,8 +25,8 @@ from ..target.place import free_port
 from ..target.ready import wait_until_built, wait_until_ready
 from ..target.spec import TargetSpec
 from ..target.supervisor import GRACE_S, Exited, Report, Supervisor
+from .context import RunContext
 from .options import RunOptions
-from .run_outcome import RunOutcome
 
 _REPORTED_S = 3.0
 """Seconds from the end of the target to the supervisor's report of it, at the latest."""
@@ -50,8 +51,6 @@ class Service:
         """0: unknown, since users have hosts of their own or speak a protocol without a default port."""
         self._watched_pid = options.watched_pid
         self.url = f"http://127.0.0.1:{self.port}" if options.spec else options.url or ""
-        self.reach: Callable[[], str | None] = lambda: None
-        """Returns why an already running service cannot be reached; None if it can. Blocks for seconds."""
         self.pid: int | None = None
         """Process id of its first process; None if that runs on another machine, is not known, or runs in containers, which are
         watched as parts."""
@@ -168,10 +167,6 @@ class Service:
             self.supervisor.stop()
 
 
-# -- target lifecycle ----------------------------------------------------------------------------------------------------------
-# Emits the target's states as events: building, starting, ready, stopping, stopped, died, failed. In the pump's thread.
-
-
 # -- composed parts ------------------------------------------------------------------------------------------------------------
 # From the containers of a Compose file to the parts that are watched. Pure.
 #
@@ -221,55 +216,43 @@ class TargetLifecycle:
     """Starts the service and emits its states. Calls `on_ready` when users may run."""
 
     def __init__(
-        self,
-        service: Service,
-        outcome: RunOutcome,
-        *,
-        post: Callable[[Callable[[], None]], None],
-        emit: Callable[[Event], None],
-        now_s: Callable[[], float],
-        on_ready: Callable[[], None],
+        self, context: RunContext, service: Service, reach: Callable[[], str | None], on_ready: Callable[[], None]
     ) -> None:
-        self.service = service
-        self.epoch = 0
+        """`reach`: returns why an already running service cannot be reached; None if it can. Blocks for seconds."""
+        self._context, self._service, self._reach, self._on_ready = context, service, reach, on_ready
         self.state: TargetState | None = None
-        self._outcome = outcome
-        self._post, self._emit, self._now_s = post, emit, now_s
-        self._on_ready = on_ready
+        self._epoch = 0
         self._ended = False
         self._attempt = 0
         """Counts starts; results of a start that a restart superseded are dropped."""
 
     def begin(self) -> None:
         """Start the target, or connect to an already running service; users of a locustfile may have their own hosts."""
-        if self.service.spec is not None:
-            self._bring_up(self.service.params)
-        elif self.service.url:
+        if self._service.spec is not None:
+            self._bring_up(self._service.params)
+        elif self._service.url:
             native.start_thread(self._connect)
         else:
             self._ready()
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Stop and start with these parameters; changed parameters open an epoch."""
-        if dict(params) != self.service.params:
-            self.epoch += 1
+        self._epoch += dict(params) != self._service.params
         if self.is_up:
-            self._emit_state("stopping", pid=self.service.pid)
+            self._emit_state("stopping", pid=self._service.pid)
         self._bring_up(params)
 
-    def end(self, drain_until: Callable[[Callable[[], bool], float], bool]) -> None:
-        """Stop the target and wait until its processes have ended. `drain_until`: `Pump.drain_until`."""
+    def end(self) -> None:
+        """Stop the target; `is_up` until its processes have ended."""
         self._ended = True
-        if self.service.spec is None or not self.is_up:
-            return
-        self._emit_state("stopping", pid=self.service.pid)
-        self.service.stop()
-        drain_until(lambda: not self.is_up, self.service.stop_s)
+        if self.is_up:
+            self._emit_state("stopping", pid=self._service.pid)
+            self._service.stop()
 
     @property
     def is_up(self) -> bool:
         """Whether a process started by capexplorer may exist."""
-        return self.state in ("building", "starting", "ready", "stopping")
+        return self._service.spec is not None and self.state in ("building", "starting", "ready", "stopping")
 
     def on_report(self, report: Report) -> None:
         """A report of the supervisor on the current run. While starting, the result comes from readiness."""
@@ -279,18 +262,18 @@ class TargetLifecycle:
             self._emit_state("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
             self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output)
-            how = report.last_line if self.service.has_containers and report.last_line else report.how_it_ended()
-            self._outcome.fail("target", f"{self.service.facts.name}: the target died: {how}", 4, report.output)
+            how = report.last_line if self._service.has_containers and report.last_line else report.how_it_ended()
+            self._context.outcome.fail("target", f"{self._service.facts.name}: the target died: {how}", 4, report.output)
 
     def _connect(self) -> None:
         """In a thread of its own: try until the service can be reached or the run ends. The first failure is posted."""
-        is_posted = False
+        is_posted, post = False, self._context.pump.post
         while not self._ended:
-            why = self.service.reach()
+            why = self._reach()
             if why is None:
-                return self._post(self._reached)
+                return post(self._reached)
             if not is_posted:
-                self._post(lambda why=why: self._unreachable(why))  # type: ignore[misc]
+                post(self._unreachable, why)
             is_posted = True
             native.sleep(ASK_EVERY_S)
 
@@ -300,16 +283,16 @@ class TargetLifecycle:
 
     def _unreachable(self, why: str) -> None:
         if not self._ended:
-            reason = f"cannot reach {self.service.address}: {why}"
+            reason = f"cannot reach {self._service.address}: {why}"
             self._emit_state("failed", reason=reason)
-            self._outcome.fail("target", reason, 4)
+            self._context.outcome.fail("target", reason, 4)
 
     def _bring_up(self, params: Mapping[str, Param]) -> None:
         self._attempt += 1
-        if not self.service.has_build:
+        if not self._service.has_build:
             return self._start(params)
         self._emit_state("building", params=dict(params))
-        self._in_thread(lambda: self.service.build(params), then=lambda: self._built(params))
+        self._in_thread(partial(self._service.build, params), then=partial(self._built, params))
 
     def _built(self, params: Mapping[str, Param]) -> None:
         if self.state == "building":  # `end` was not called meanwhile
@@ -320,43 +303,43 @@ class TargetLifecycle:
         attempt = self._attempt
 
         def on_waiting(why: str) -> None:
-            self._post(lambda: self._waiting(params, why) if attempt == self._attempt else None)
+            self._context.pump.post(self._waiting, attempt, params, why)
 
-        self._in_thread(lambda: self.service.bring_up(params, on_waiting), then=self._ready)
+        self._in_thread(partial(self._service.bring_up, params, on_waiting), then=self._ready)
 
-    def _waiting(self, params: Mapping[str, Param], why: str) -> None:
-        if self.state == "starting":
+    def _waiting(self, attempt: int, params: Mapping[str, Param], why: str) -> None:
+        if attempt == self._attempt and self.state == "starting":
             self._emit_state("starting", params=dict(params), reason=why)
 
     def _in_thread(self, work: Callable[[], None], then: Callable[[], None]) -> None:
         """Run blocking work in a native thread, then `then` in the pump's thread, unless another start began meanwhile."""
-        attempt = self._attempt
-
-        def post(outcome: Callable[[], None]) -> None:
-            self._post(lambda: outcome() if attempt == self._attempt else None)
+        attempt, post = self._attempt, self._context.pump.post
 
         def body() -> None:
             try:
                 work()
             except TargetError as error:
-                failure = error
-                post(lambda: self._failed(failure))
+                post(self._of_attempt, attempt, partial(self._failed, error))
             else:
-                post(then)
+                post(self._of_attempt, attempt, then)
 
         native.start_thread(body)
+
+    def _of_attempt(self, attempt: int, outcome: Callable[[], None]) -> None:
+        if attempt == self._attempt:
+            outcome()
 
     def _failed(self, error: TargetError) -> None:
         if self.state in ("building", "starting"):
             self._emit_state("failed", reason=str(error), output=error.output)
-            self._outcome.fail("target", str(error), 4, error.output)
+            self._context.outcome.fail("target", str(error), 4, error.output)
 
     def _ready(self) -> None:
-        if self.service.spec is not None and self.state != "starting":
+        if self._service.spec is not None and self.state != "starting":
             return  # `end` was called meanwhile
-        self.service.find_pid()
-        self._emit_state("ready", pid=self.service.pid, params=self.service.params)
-        self._outcome.recover("target")
+        self._service.find_pid()
+        self._emit_state("ready", pid=self._service.pid, params=self._service.params)
+        self._context.outcome.recover("target")
         self._on_ready()
 
     def _emit_state(
@@ -372,16 +355,16 @@ class TargetLifecycle:
     ) -> None:
         self.state = state
         event = Target(
-            t_s=self._now_s(),
+            t_s=self._context.now_s(),
             state=state,
-            epoch=self.epoch,
+            epoch=self._epoch,
             pid=pid,
             program=program_of(pid) if pid is not None else None,
             exit_code=exit_code,
             signal=signal,
             reason=reason,
             params=dict(params or {}),
-            version=self.service.version if state == "ready" else None,
+            version=self._service.version if state == "ready" else None,
             output=output,
         )
-        self._emit(event)
+        self._context.emit(event)

@@ -8,22 +8,32 @@ from __future__ import annotations
 import gc
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from ..analysis.causes.cause_detector import CauseDetector
 from ..errors import LogWriteError
-from ..load.before_users import client_overhead
-from ..load.engine import Report as LoadReport
-from ..load.engine import SecondReported, UsersMovedToWorkers, WorkerRefused, WorkersChanged
+from ..load import native
+from ..load.before_users import client_overhead, why_unreachable
+from ..load.engine import (
+    RunnerEnded,
+    SecondReported,
+    ShapeEnded,
+    ShapeStep,
+    Spawned,
+    UsersMovedToWorkers,
+    WorkerRefused,
+    WorkersChanged,
+)
 from ..load.load_thread import LoadThread
 from ..load.workload import Workload
 from ..model.controls import Param
-from ..model.events import SCHEMA, By, ClientOverhead, Command, Ended, Engine, Header, Log
+from ..model.events import SCHEMA, ClientOverhead, Ended, Engine, Header, Log
+from ..model.load import Users
 from ..model.watched import PARTS_MOST, PartSpec
 from ..profile import plain
 from ..read.machine import host_facts
@@ -31,18 +41,14 @@ from ..read.probes import Probes
 from ..session import beside
 from ..session.files import new_path
 from ..session.writer import SessionWriter
-from ..steer.requested_load import RequestedLoad
+from ..steer.requested_load import Manual, Plan, RequestedLoad
 from ..target.supervisor import Output
-from ..target.supervisor import Report as TargetReport
-from .context import EventSink, RunLog
+from .context import RunContext
 from .load_control import LoadControl
-from .load_workers import NoWorkers, WorkerReports, Workers
-from .log_failures import FirstFailures
-from .options import RunOptions
+from .load_workers import LoadWorkers
 from .part_watch import PartWatch
-from .pump import INTERVAL_S, Pump
+from .pump import INTERVAL_S, Report
 from .run_failures import RunFailures, UnusableValueMarks, UserErrorMarks
-from .run_outcome import RunOutcome, fail_without_measurement
 from .sampling import RequestStore, TickSampler
 from .service import Service, TargetLifecycle, composed_parts
 
@@ -55,160 +61,136 @@ LAST_OUTPUT_S = 0.2
 class SessionRun:
     """`open`, then `tick` each second, then `close`. The order of calls is the order of events in the log."""
 
-    load_thread: LoadThread
-    workload: Workload
-
-    def __init__(self, options: RunOptions, service: Service, requested_load: RequestedLoad, outcome: RunOutcome) -> None:
-        self.options, self.service, self.requested_load, self.outcome = options, service, requested_load, outcome
-        self.workers: Workers = NoWorkers()
-        self.pump = Pump(self.tick, lambda text: self._failures.on_defect(text))
-        self.requests = RequestStore(self.pump.at_s)
-        self.sink = EventSink(
-            lambda error: self._failures.on_log_failure(error),
-            lambda: self._failures.on_log_recovery(),
-            lambda: self._failures.on_log_made_again(),
+    def __init__(
+        self, context: RunContext, service: Service, load_thread: LoadThread, workload: Workload, workers: LoadWorkers
+    ) -> None:
+        self.context, self.service, self.workers = context, service, workers
+        self._load_thread, self._workload = load_thread, workload
+        profile, first = context.options.profile, context.options.start_users
+        self.requested_load = RequestedLoad(
+            load_thread,
+            Users(0 if context.options.steps or context.options.autopilot else first),  # a plan starts from zero users
+            context.options.spawn_rate,
+            Plan() if context.options.steps else Manual(),
+            lock=native.allocate_lock(),
+            arrivals=profile.users.arrivals,
+            max_users=profile.guards.max_users,
         )
+        self.requests = RequestStore(context.pump)
+        self.parts = PartWatch(context)
         self.path: Path | None = None
-        self.on_path: list[Callable[[Path], None]] = []
-        """Called once the log has its header."""
-        self.log = RunLog()
-        self.target = TargetLifecycle(
-            service,
-            outcome,
-            post=self.pump.post,
-            emit=self.sink.emit,
-            now_s=self.pump.now_s,
-            on_ready=self._on_ready,
-        )
-        self.sink.marks_of_causes = CauseDetector().process
-        self.load_control = LoadControl(
-            options,
-            requested_load,
-            outcome,
-            self.sink,
-            self.pump,
-            lambda: self.target.epoch,
-            growth=lambda: self.workers.growth(),
-            grow=lambda: self.workers.add("autopilot"),
-        )
-        self._worker_reports = WorkerReports(
-            self.sink,
-            self.load_control.levels,
-            self.log,
-            self.outcome,
-            epoch=lambda: self.target.epoch,
-            load=lambda: requested_load.load,
-            let_users_run=self._let_users_run,
-        )
-        self._failures = RunFailures(
-            self.sink,
-            self.pump,
-            self.load_control,
-            requested_load,
-            outcome,
-            epoch=lambda: self.target.epoch,
-            let_users_run=self._let_users_run,
-        )
-        self._user_errors = UserErrorMarks()
-        self._unusable_values = UnusableValueMarks()
+        """Of the log, once it has its header."""
+        self.target = TargetLifecycle(context, service, self._reach, self._on_ready)
+        self.load_control = LoadControl(context, self.requested_load, workers)
+        self._failures = RunFailures(context, load_thread, self.requested_load, self.load_control, self._let_users_run)
+        self._user_errors, self._unusable_values = UserErrorMarks(), UnusableValueMarks()
         self._sampler: TickSampler | None = None
-        self.parts = PartWatch(self.sink.emit, self.pump.now_s)
-        self._first_failures = FirstFailures()
+
+    def is_driven(self) -> bool:
+        """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
+        if not isinstance(self.requested_load.driver.kind, Manual):
+            return True
+        options, begun = self.context.options, self.load_control.levels.index >= 0
+        return not begun and (options.autopilot or (options.follow_shape and self._workload.shape is not None))
 
     # -- beginning and end
 
     def open(self) -> None:
         """Measure client overhead, create the log with its header, start probes and target."""
+        context = self.context
         try:
-            now_s = self.pump.now_s()
-            header, self.sink.writer = build_header(self.options, self.load_thread, self.workload, self.service, now_s)
+            header, writer = build_header(context, self.service, self._load_thread, self._workload)
         except LogWriteError as error:
-            self.outcome.fail("log", str(error), 4)
+            context.outcome.fail("log", str(error), 4)
             self._failures.log_critical(str(error))
             return
-        self.path = self.sink.writer.path
-        self.sink.emit(header)
-        for act in self.on_path:
-            act(self.path)
-        probes = Probes(self.load_thread.native_id, os.getpid(), self.pump.thread_id)  # the main thread's id is the process's
-        tracker, work = self.load_control.levels.tracker, self.options.profile.work
+        context.sink.open(writer, self._failures)
+        self.path = writer.path
+        context.emit(header)
         self._sampler = TickSampler(
-            self.load_thread, probes, self.parts, self.pump, self.requested_load, tracker, work, self.requests
+            context,
+            self._load_thread,
+            self.requested_load,
+            self.load_control.levels,
+            self.parts,
+            self.requests,
+            Probes(self._load_thread.native_id, os.getpid(), context.pump.thread_id),  # the main thread's id is the process's
         )
-        self.pump.on_beat = self._sampler.beat
         if not self.service.has_containers:  # otherwise in `_on_ready`, when the containers are known
-            self._watch(self.options.profile.watch)
-        self.load_control.levels.on_opened = self.load_thread.begin_level
-        self.load_control.start_alarm()
+            self._watch(context.options.profile.watch)
         self.target.begin()
         self.workers.begin()
-        self.pump.is_due = self.load_thread.is_due
-        self.pump.start_ticks()
-        self.workers.align_seconds(self.pump.boundary_s)
+        context.pump.start_ticks()
+        self.workers.align_seconds(context.pump.boundary_s)
 
     def close(self) -> None:
         """Record the last tick, stop load and target, then close the log."""
-        if self._sampler is None:
-            self.load_thread.stop(STOP_USERS_S)
+        context, load_thread, sampler = self.context, self._load_thread, self._sampler
+        if sampler is None:
+            load_thread.stop(STOP_USERS_S)
             return
         self.load_control.stop()
-        self.load_thread.drain_all()
-        self.pump.tick()
+        load_thread.drain_all()
+        context.pump.tick(self)
         self.parts.report_silent()
         self.load_control.end()
         self.workers.expect_end()
-        self.load_thread.stop(STOP_USERS_S)
+        load_thread.stop(STOP_USERS_S)
         self.workers.end()
-        self.outcome.wanted_exit_code = self.load_thread.process_exit_code
-        self._emit_observed_marks(self.pump.now_s(), all_changes=True)
-        self.target.end(self.pump.drain_until)
-        self.pump.drain_until(lambda: False, LAST_OUTPUT_S)
+        context.outcome.want_exit_code(load_thread.process_exit_code)
+        self._emit_observed_marks(context.now_s(), all_changes=True)
+        self.target.end()
+        context.pump.drain_until(self, lambda: not self.target.is_up, self.service.stop_s)
+        context.pump.drain_until(self, lambda: False, LAST_OUTPUT_S)
         requests_file = self._write_requests()
-        self._emit_log(self.pump.now_s())
-        fail_without_measurement(self.outcome, self.sink.timeline, self._sampler.requests, self._sampler.failures)
-        self.sink.emit(
+        self._emit_log(context.now_s())
+        context.outcome.fail_without_measurement(context.timeline, sampler.requests, sampler.failures)
+        context.emit(
             Ended(
-                t_s=self.pump.now_s(),
-                reason=self.outcome.reason or "ended by the user",
-                exit_code=self.outcome.exit_code,
-                signal=self.outcome.signal,
-                requests=self._sampler.requests,
-                failures=self._sampler.failures,
-                levels=self.load_control.levels.tracker.index + 1,
+                t_s=context.now_s(),
+                reason=context.outcome.reason or "ended by the user",
+                exit_code=context.outcome.exit_code,
+                signal=context.outcome.signal,
+                requests=sampler.requests,
+                failures=sampler.failures,
+                levels=self.load_control.levels.index + 1,
                 requests_kept=len(self.requests.all()) if requests_file is not None else 0,
                 requests_file=requests_file,
             )
         )
-        self.sink.close()
-        self._sampler.close()
+        context.sink.close()
+        sampler.close()
 
     def _write_requests(self) -> str | None:
         """Write the kept requests. Returns the name of their file; None if none was asked for or it cannot be written."""
-        if not self.options.keep_bodies or self.path is None:
+        if not self.context.options.keep_bodies or self.path is None:
             return None
         try:
             return beside.write(self.path, self.requests.all()).name
         except OSError as error:
-            self.log.add("capexplorer", "error", f"the kept requests cannot be written: {error.strerror or error}")
+            self._log("error", f"the kept requests cannot be written: {error.strerror or error}")
             return None
 
-    # -- commands of a person
+    def _log(self, level: str, text: str) -> None:
+        self.context.log.add("capexplorer", level, text)
 
-    def command(self, name: str, by: By, args: Mapping[str, Param | None]) -> None:
-        """Record a command and who gave it."""
-        self.sink.emit(Command(t_s=self.pump.now_s(), name=name, by=by, args=dict(args)))  # type: ignore[arg-type]
+    # -- the target
 
     def restart(self, params: Mapping[str, Param]) -> None:
         """Take users to zero and restart the target; the users start again in a new level."""
         self.load_control.pause()
         self.target.restart(params)
 
+    def _reach(self) -> str | None:
+        """Why an already running service cannot be reached; None if it can. Blocks for seconds."""
+        return self._load_thread.call(partial(why_unreachable, self.service.url, http=bool(self._workload.http_clients)))
+
     def _on_ready(self) -> None:
         assert self._sampler is not None
         self._sampler.watch(self.service)
         if self.service.has_containers:
-            self._watch(composed_parts(self.service.containers, self.options.profile.watch))
-        if self.load_control.levels.tracker.index < 0:
+            self._watch(composed_parts(self.service.containers, self.context.options.profile.watch))
+        if self.load_control.levels.index < 0:
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
             gc.set_threshold(700, 10, 10)  # Python's default again, so that unreferenced connections are closed soon
         self._let_users_run()
@@ -219,79 +201,113 @@ class SessionRun:
             if len(self.parts.watched) < PARTS_MOST:
                 self.parts.add(part)
             else:
-                self.log.add("capexplorer", "warning", f"{part.name} is not watched: at most {PARTS_MOST} parts are")
+                self._log("warning", f"{part.name} is not watched: at most {PARTS_MOST} parts are")
 
     def _let_users_run(self) -> None:
         """Let users run if the service is ready and the log can be written."""
-        failing = self.sink.writer is not None and self.sink.writer.failure is not None
-        if self.target.state == "ready" and self.workers.have_joined and not failing and not self.requested_load.is_open:
-            self.load_control.begin(has_shape=self.workload.shape is not None)
+        is_ready = self.target.state == "ready" and self.workers.have_joined and not self.context.sink.is_failing
+        if is_ready and not self.requested_load.is_open:
+            self.load_control.begin(has_shape=self._workload.shape is not None)
 
-    # -- reports of the load thread
+    # -- reports of other threads
 
-    def load_report(self, report: LoadReport) -> None:
-        """Handle a report of the load thread, on users or on the workers that run them."""
+    def report(self, report: Report) -> None:
+        """A report of the load thread, on users or on the workers that run them, or of the supervisor."""
         match report:
             case SecondReported():
                 pass  # the pump then checks whether its tick is due
             case WorkersChanged():
-                self._worker_reports.changed(self.workers, report)
+                self._workers_changed(report)
             case UsersMovedToWorkers():
-                self._worker_reports.took_over(self.workers)
-            case WorkerRefused():
-                self._worker_reports.refused(report)
-            case _:
+                self.load_control.levels.run_by(self.workers.count)
+            case WorkerRefused(host, why):
+                self._log("error", f"a worker on {host} was refused: {why}")
+            case Spawned() | ShapeStep() | ShapeEnded() | RunnerEnded():
                 self.load_control.load_report(report)
+            case _ if self.service.is_ours(report):
+                if isinstance(report, Output):
+                    self.context.log.add_output(report)
+                self.target.on_report(report)
 
-    # -- reports on the target
-
-    def target_report(self, report: TargetReport) -> None:
-        """A report of the supervisor. Those on the null responder are dropped."""
-        if not self.service.is_ours(report):
+    def _workers_changed(self, report: WorkersChanged) -> None:
+        """A worker has joined, left or was lost. The level ends here, void if a worker was lost in it, and a new one begins: its
+        figures never mix two sets of workers.
+        """
+        if self.workers.is_ending:
             return
-        if isinstance(report, Output):
-            self.log.add_output(report)
-        self.target.on_report(report)
+        self.workers.changed(report, self.requested_load.load)
+        if self.workers.is_taking_over:
+            return  # users still run in this process
+        self.workers.emit_mark(self.requested_load.load)
+        self.load_control.levels.run_by(report.count, "worker_lost" if report.change == "lost" else None)
+        if report.count:
+            self.context.outcome.recover("workers")
+            self._let_users_run()
+        else:
+            self.context.outcome.fail("workers", "no worker is left" + (f": {report.why}" if report.why else ""), 4)
+
+    def on_defect(self, text: str) -> None:
+        """A defect of capexplorer has ended the pump's thread. `text`: the traceback."""
+        self._failures.on_defect(text)
 
     # -- every second
+
+    def beat(self) -> None:
+        """Several times a second."""
+        if self._sampler is not None:
+            self._sampler.beat()
+
+    def is_due(self, boundary_s: float) -> bool:
+        """Whether all requests up to this moment (`time.monotonic`) can be drained."""
+        return self._load_thread.is_due(boundary_s)
+
+    @property
+    def alarm_s(self) -> float | None:
+        """Session time of the plan's next step."""
+        return self.load_control.alarm_s
+
+    def on_alarm(self) -> None:
+        """The plan's next step is due."""
+        self.load_control.advance_plan()
 
     def tick(self, started_s: float, ended_s: float) -> None:
         """Emit a sample of what users did and probes read since the last tick, and have it judged."""
         assert self._sampler is not None
         self.load_control.ramp(ended_s)
         sample = self._sampler.sample(started_s, ended_s)
-        if self.load_thread.recorder.names.grouping:
-            self.log.add_grouping()
-        for line in self._first_failures.lines(sample.failures):
-            self.log.add("capexplorer", "warning", line)
+        if self._load_thread.recorder.names.grouping:
+            self.context.log.add_grouping()
+        self.context.log.add_failures(sample.failures)
         self._emit_log(ended_s)
         self._emit_observed_marks(ended_s)
-        self._failures.check_load(self.load_thread, ended_s)
-        self._worker_reports.ticked(self.workers)
-        self.sink.emit(sample)
+        self._failures.check_load(ended_s)
+        self.workers.emit_mark(self.requested_load.load)
+        if self.workers.join_failure:
+            self.context.outcome.fail("workers", self.workers.join_failure, 4)
+        self.context.emit(sample)
         if sample.suspended_s:
             self._on_suspension(sample.suspended_s)
         self.load_control.ticked()
-        self.sink.flush()
+        self.context.sink.flush()
 
     def _on_suspension(self, seconds: float) -> None:
         """Log a suspension and begin a new level at the same load, for which a plan allows more time."""
         text = f"the process was suspended for {seconds:.1f} s (stopped, or the machine slept): a new level begins here"
-        self.sink.emit(Log(t_s=self.pump.now_s(), source="capexplorer", level="warning", text=text))
+        self.context.emit(Log(t_s=self.context.now_s(), source="capexplorer", level="warning", text=text))
         start_again = self.workers.resend_users()
         self.load_control.after_suspension(seconds, load_continues=not start_again)
 
     def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
         assert self._sampler is not None
-        epoch, load = self.target.epoch, self.requested_load.load
-        for mark in self._user_errors.marks(self.load_thread, t_s, epoch, load, all_changes=all_changes):
-            self.sink.emit(mark)
+        epoch, load = self.context.epoch, self.requested_load.load
+        for mark in self._user_errors.marks(self._load_thread, t_s, epoch, load, all_changes=all_changes):
+            self.context.emit(mark)
         for mark in self._unusable_values.marks(self._sampler.take_unusable(), t_s, epoch, load, all_changes=all_changes):
-            self.sink.emit(mark)
+            self.context.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:
-        for log in self.log.drain(t_s):
-            self.sink.emit(log)
+        for log in self.context.log.drain(t_s):
+            self.context.emit(log)
 
 
 # -- header --------------------------------------------------------------------------------------------------------------------
@@ -302,17 +318,18 @@ VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", 
 
 
 def build_header(
-    options: RunOptions, load_thread: LoadThread, workload: Workload, service: Service, now_s: float
+    context: RunContext, service: Service, load_thread: LoadThread, workload: Workload
 ) -> tuple[Header, SessionWriter]:
-    """The header, and the log it is to be written to. `now_s`: the session's time. Raises LogWriteError."""
-    began = datetime.now().astimezone() - timedelta(seconds=now_s)  # the wall time at which `t_s` is 0
+    """The header, and the log it is to be written to. Raises LogWriteError."""
+    options = context.options
+    began = datetime.now().astimezone() - timedelta(seconds=context.now_s())  # the wall time at which `t_s` is 0
     session_id, path = new_path(options.sessions_dir, options.name, began)
     writer = SessionWriter(path)
     overheads: dict[str, ClientOverhead] = {}
 
     def measure(url: str) -> None:
         for name, kind in workload.http_clients.items():
-            found = load_thread.call(lambda kind=kind: client_overhead(kind, url))  # type: ignore[misc]
+            found = load_thread.call(partial(client_overhead, kind, url))
             if found is not None:
                 overheads[name] = found
 

@@ -1,20 +1,18 @@
-"""A plan that runs: which step is due, with shares of the knee or the capacity, and the load before a spike, filled in; and its
-moves of the requested load. Time is passed in.
+"""A plan that runs: which step is due, with shares of the knee or the capacity, and the load before a spike, filled in.
+Time is passed in.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never
+from typing import assert_never
 
 import msgspec
 
 from ..analysis.epoch.measured_epoch import SECONDS_LEAST
-from ..model.events import By
 from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from .plan import Share, Step
-from .requested_load import POOL_SPAWN_RATE, RequestedLoad
 
 AFTER_SUSPENSION_S = 6.0
 """Seconds that a hold, unless it is shorter, still lasts after a suspension, so that a new level settles and is measured."""
@@ -250,39 +248,3 @@ class PlanDriver:
 def _at_once(load: Load) -> Move:
     """As fast as possible: users by an unlimited spawn rate. A rate waits for the users that it needs."""
     return Move(load, at_once=isinstance(load, Users))
-
-
-class OpenLevel(Protocol):
-    """Opens a level."""
-
-    def __call__(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
-        """`spawn_rate`: users a second."""
-
-
-class PlanMoves:
-    """`carry_out` a move that is due, `ramp` between two of them.
-
-    `generation`: of the plan; moves of a former driver are refused.
-    """
-
-    def __init__(self, requested_load: RequestedLoad, open_level: OpenLevel) -> None:
-        self._requested_load, self._open_level = requested_load, open_level
-
-    def carry_out(self, move: Move, generation: int) -> None:
-        """A step or the begin of a ramp: a new level."""
-        target, load = self._requested_load, move.load
-        if move.over_s is None:
-            rate = target.move(load, generation, at_once=move.at_once)
-            if rate is not None:
-                self._open_level(load, "plan", rate)
-            return
-        if type(target.load) is not type(load):
-            target.move(load.zero, generation)
-        change = max(abs(load.users - target.load.users), 1)
-        self._open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
-
-    def ramp(self, load: Load | None, generation: int) -> bool:
-        """Go to the ramp's `load`, if there is one. Returns whether the plan ramps the load now."""
-        if load is not None and load != self._requested_load.load:
-            self._requested_load.move(load, generation, at_once=isinstance(load, Rate))
-        return load is not None

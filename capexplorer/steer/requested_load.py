@@ -83,6 +83,9 @@ class UsersThread(Protocol):
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users; returns at once."""
 
+    def begin_level(self, index: int) -> None:
+        """Requests that are kept from now on are of this level; returns at once."""
+
 
 class RequestedLoad:
     """The requested load and the gate to the load thread.
@@ -94,22 +97,23 @@ class RequestedLoad:
 
     def __init__(
         self,
+        thread: UsersThread,
         load: Load,
-        spawn_rate: float | None,
-        lock: AbstractContextManager[object],
+        spawn_rate: float | None = None,
         driver: Driver = Manual(),  # noqa: B008 - frozen
         *,
+        lock: AbstractContextManager[object],
         arrivals: Arrivals = "poisson",
         max_users: int = 0,
     ) -> None:
         """`lock`: one that native threads may wait for, whatever gevent has patched. `arrivals`, `max_users`: of rate levels."""
+        self.thread = thread
         self.load = load
         self.arrivals: Arrivals = arrivals
         self._max_users = max_users
         self.spawn_rate = spawn_rate
         """Users a second for all steps; None: see `rate`."""
         self.is_open = False
-        self.thread: UsersThread | None = None
         self.driver = Driving(driver)
         """The driver now."""
         self._lock = lock
@@ -187,38 +191,39 @@ class RequestedLoad:
 
     def _send(self, before: int, *, at_once: bool = False) -> float:
         """Pass the load on if the gate is open. Returns the spawn rate, of a step from `before` users or of a rate's pool."""
-        thread = self.thread if self.is_open else None
         match self.load:
             case Users(users):
                 spawn_rate = self._difference(before, users) if at_once else self.rate(before, users)
-                if thread is not None:
-                    thread.set_users(users, spawn_rate)
+                if self.is_open:
+                    self.thread.set_users(users, spawn_rate)
                 return spawn_rate
             case Rate(per_s):
-                if thread is not None:
-                    thread.set_rate(OfferedRate(per_s=per_s, arrivals=self.arrivals, max_users=self._max_users, at_once=at_once))
+                if self.is_open:
+                    self.thread.set_rate(
+                        OfferedRate(per_s=per_s, arrivals=self.arrivals, max_users=self._max_users, at_once=at_once)
+                    )
                 return POOL_SPAWN_RATE
 
     # -- the gate
 
-    def open(self) -> float:
-        """Open the gate: start the requested load. Returns the spawn rate."""
+    def open(self) -> None:
+        """Open the gate: from now on each step reaches the load at once."""
         self.is_open = True
+
+    def start(self) -> float:
+        """Start the load that was requested while the gate was shut. Returns the spawn rate."""
         return self._send(0)
 
-    def open_with_shape(self) -> int:
-        """Open the gate and let the locustfile's shape set the users. Returns the shape's generation."""
-        self.is_open = True
+    def start_shape(self) -> int:
+        """Let the locustfile's shape set the users. Returns the shape's generation."""
         generation = self.hand_to(Shape())
-        if self.thread is not None:
-            self.thread.start_shape(generation)
+        self.thread.start_shape(generation)
         return generation
 
     def shut(self) -> None:
         """Close the gate: stop all users at once; `load` does not change."""
         self.is_open = False
-        if self.thread is not None:
-            self.thread.set_users(0, max(1.0, float(self.thread.users)))
+        self.thread.set_users(0, max(1.0, float(self.thread.users)))
 
     def rate(self, before: int, users: int) -> float:
         """The spawn rate of a step in users a second: the given one, else the difference in one second, at most 100 a second.
@@ -234,5 +239,4 @@ class RequestedLoad:
         """The greater of that to the users wanted before and that to the users running, but at least 1: a step may be under way,
         or the users are those of an offered rate.
         """
-        there = self.thread.users if self.thread is not None else before
-        return float(max(1, abs(users - before), abs(users - there)))
+        return float(max(1, abs(users - before), abs(users - self.thread.users)))

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from statistics import median
+from types import SimpleNamespace
+from typing import Any, cast
 
 import psutil
 
@@ -31,7 +33,8 @@ from capexplorer.read.ports import PortsProbe
 from capexplorer.read.probes import Probes
 from capexplorer.read.target import TargetProbe
 from capexplorer.read.tcp import NamespaceListeners, TcpProbe
-from capexplorer.run.live_levels import LiveMarks
+from capexplorer.run.live_levels import LiveLevels
+from capexplorer.steer.requested_load import RequestedLoad
 from lab.kit.servers import free_port, listening, null_responder
 
 from . import day_log
@@ -186,7 +189,9 @@ def look(levels: int = 24, repeats: int = 30) -> None:
     same levels: the ratio shows how much is computed in addition or more than once.
     """
     timeline = session(levels)
-    marks = LiveMarks(timeline, lambda event: None, lambda: timeline.last_s, lambda since_s, column: False)
+    context: Any = SimpleNamespace(timeline=timeline, epoch=0, now_s=lambda: timeline.last_s, emit=lambda event: None)
+    live = LiveLevels(context, cast("RequestedLoad", None))  # whose load nothing here asks for
+    marks = live.marks
     ladder = epoch_of(timeline, 0).judgeable
 
     def typical_ms(act: Callable[[], object]) -> float:
@@ -195,7 +200,7 @@ def look(levels: int = 24, repeats: int = 30) -> None:
     verdict_ms, all_ms = typical_ms(lambda: analyse(ladder)), typical_ms(marks.judge)
     print(f"a verdict on {len(ladder)} levels: {verdict_ms:.2f} ms; all marks: {all_ms:.2f} ms (at most 5), ", end="")
     print(f"{all_ms / verdict_ms:.2f} times a verdict")
-    leaks_ms, shifts_ms = typical_ms(lambda: marks.emit_leaks(0)), typical_ms(marks.split_at_shifts)
+    leaks_ms, shifts_ms = typical_ms(lambda: marks.emit_leaks(0)), typical_ms(live.split_at_shifts)
     print(f"detection of leaks: {leaks_ms:.2f} ms, of shifts: {shifts_ms:.2f} ms")
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from capexplorer.analysis.causes.cause_detector import CauseDetector
-from capexplorer.errors import LogWriteError
+from capexplorer import profile as profiles
 from capexplorer.load import native
 from capexplorer.load.recorder import RecordedTick
-from capexplorer.model.controls import Param
 from capexplorer.model.events import (
     SCHEMA,
     By,
@@ -36,12 +35,15 @@ from capexplorer.model.events import (
     Tick,
 )
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.load import NO_LOAD, Drops, Load, OfferedTick, Rate, Users
+from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.verdicts import CapacityVerdict
-from capexplorer.run.autopilot import AutopilotDriver, RateAutopilotDriver
-from capexplorer.run.context import EventSink
-from capexplorer.run.live_levels import CurrentEpoch, LevelEvents
+from capexplorer.run.autopilot import AutopilotDriver, Growth, Task
+from capexplorer.run.context import EventSink, RunContext, RunLog
+from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
+from capexplorer.run.options import RunOptions
+from capexplorer.run.pump import Pump
+from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad
 
 from .ladders import KINDS, Kind, Truth, random_system
@@ -108,20 +110,26 @@ Amount = TypeVar("Amount", int, float)
 
 
 class VirtualSession(ABC, Generic[Amount]):
-    """A session: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one second."""
+    """A session and its load thread: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one."""
 
-    _autopilot: AutopilotDriver | RateAutopilotDriver
+    _task: Task
 
-    def __init__(self, system: System, profile: dict[str, Any]) -> None:
-        self.system, self.now_s = system, 0.0
+    def __init__(
+        self, system: System, profile: dict[str, Any], *, max_users: int = 2_000, arrivals: Arrivals = "poisson"
+    ) -> None:
+        self.system, self._pump = system, VirtualPump()
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
-        self.sink = EventSink(_fail)
-        self.sink.marks_of_causes = CauseDetector().process
-        self.timeline = self.sink.timeline
-        self.levels = LevelEvents(self.sink, lambda: self.now_s, lambda: 0)
-        self._requested_load = RequestedLoad(NO_LOAD, None, native.allocate_lock())
-        self._requested_load.is_open = True
+        guards = profiles.Guards(max_users=max_users)
+        options = RunOptions(
+            name="simulated", profile=profiles.Profile(users=profiles.Users(), guards=guards), sessions_dir=Path()
+        )
+        context = RunContext(options, self._pump, EventSink(), RunLog(), RunOutcome(lambda: None))
+        self.sink, self.timeline = context.sink, context.timeline
+        self._requested_load = RequestedLoad(self, NO_LOAD, lock=native.allocate_lock(), arrivals=arrivals)
+        self._requested_load.open()
+        self.levels = LiveLevels(context, self._requested_load)
+        self._autopilot = AutopilotDriver(context, self._requested_load, self.levels, NoWorkers())
         self._machine_rng = np.random.default_rng(0)
         target, host = TargetFacts(name="simulated", url="http://127.0.0.1:1"), HostFacts(cpus=system.servers + 1)
         self.sink.emit(Header(t_s=0.0, schema=SCHEMA, id="simulated", started_at="", profile=profile, target=target, host=host))
@@ -132,8 +140,8 @@ class VirtualSession(ABC, Generic[Amount]):
         """Set the load, in a new level."""
 
     @abstractmethod
-    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
-        """Simulate the second that ends at `now_s`: its tick, its load, and the seconds for which servers were busy."""
+    def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
+        """Simulate the second that ends at `now_s`: its tick, and the seconds for which servers were busy."""
 
     def climb(self, loads: Sequence[Amount], level_s: int, by: By = "plan") -> None:
         """Levels of these loads, each for `level_s` seconds."""
@@ -144,10 +152,10 @@ class VirtualSession(ABC, Generic[Amount]):
 
     def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
         """Let the autopilot search to its end, for `limit_s` at most."""
-        self._autopilot.begin(self._requested_load.hand_to(Autopilot()))
-        self._autopilot.ticked(CurrentEpoch(self.timeline))
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), self._task, 1)
+        self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None and self.now_s < limit_s:
-            self._autopilot.ticked(self.second())
+            self.ending = self._autopilot.ticked(self.second())
             each_second()
 
     def end(self) -> None:
@@ -156,23 +164,41 @@ class VirtualSession(ABC, Generic[Amount]):
 
     def second(self) -> CurrentEpoch:
         """Simulate one second of load; fold and judge it as the pump thread does."""
-        began_s, self.now_s = self.now_s, self.now_s + 1.0
-        tick, load, busy_s = self._tick(began_s)
-        tracker = self.levels.tracker
-        phase, settled = tracker.tick(began_s, self.now_s, tick, load)
+        began_s = self.now_s
+        self._pump.seconds += 1.0
+        tick, busy_s = self._tick(began_s)
+        phase, settled = self.levels.tick(began_s, self.now_s, tick)
         counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
-        counted |= {"level": max(0, tracker.index), "wanted": tick.users, "phase": phase, "settled": settled}
+        counted |= {"level": max(0, self.levels.index), "wanted": tick.users, "phase": phase, "settled": settled}
         self.sink.emit(Sample(**counted, **readings(self.system, began_s, busy_s, tick.all_requests, self._machine_rng)))
-        self.levels.marks.split_at_shifts()
+        self.levels.split_at_shifts()
         current = CurrentEpoch(self.timeline)
         self.levels.marks.ticked(current)
         return current
 
-    def _command(self, name: Any, args: Mapping[str, Param | None]) -> None:
-        self.sink.emit(Command(t_s=self.now_s, name=name, by="autopilot", args=dict(args)))
+    @property
+    def now_s(self) -> float:
+        return self._pump.seconds
 
-    def _finish(self, why: str) -> None:
-        self.ending = why
+    # -- as the load thread
+
+    @property
+    def users(self) -> int:
+        return 0
+
+    def set_users(self, users: int, spawn_rate: float) -> None:
+        raise NotImplementedError
+
+    def set_rate(self, offered: OfferedRate) -> None:
+        raise NotImplementedError
+
+    def start_shape(self, generation: int) -> None:
+        raise NotImplementedError
+
+    def begin_level(self, index: int) -> None:
+        """No request is kept."""
+
+    # -- a second
 
     def _recorded(self, users: int, ended: Sequence[tuple[float, float, bool]], **more: Any) -> RecordedTick:
         """The tick of this second, without its greatest latency. `ended`: for each request that ended when it was sent, its
@@ -213,24 +239,33 @@ class VirtualSession(ABC, Generic[Amount]):
         return TIMED_OUT if self.system.timeout_s is not None else REFUSED
 
 
-def _fail(error: LogWriteError) -> None:
-    raise error
+class VirtualPump(Pump):
+    """A clock that the simulation sets."""
+
+    seconds = 0.0
+
+    def now_s(self) -> float:
+        return self.seconds
+
+
+class NoWorkers:
+    """The simulated generator needs none."""
+
+    def growth(self) -> Growth:
+        return "none"
+
+    def add(self, by: By) -> None:
+        raise NotImplementedError
 
 
 class VirtualRun(VirtualSession[int]):
     """A session whose load is a number of users: a closed loop."""
 
+    _task = "knee"
+
     def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
-        super().__init__(running.system, {})
         self.running, self.most_users = running, 0
-        self._autopilot = AutopilotDriver(
-            self.timeline,
-            self._requested_load,
-            max_users=max_users,
-            emit=self._command,
-            open_level=self._open,
-            finish=self._finish,
-        )
+        super().__init__(running.system, {}, max_users=max_users)
 
     @property
     def marks(self) -> list[Mark]:
@@ -238,67 +273,65 @@ class VirtualRun(VirtualSession[int]):
         return [event for event in self.sink.take() if isinstance(event, Mark)]
 
     def step(self, load: int, by: By = "user") -> None:
-        self._open(Users(load), self._requested_load.step(Users(load), by), by)
+        self.levels.step(Users(load), by, self._requested_load.step(Users(load), by))
 
-    def _open(self, load: Load, spawn_rate: float, by: By = "autopilot") -> None:
-        self.levels.close()
-        self.running.to(load.users)
-        self.most_users = max(self.most_users, load.users)
-        self.levels.open(load, by, spawn_rate)
+    @property
+    def users(self) -> int:
+        return self.running.users
 
-    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
+    def set_users(self, users: int, spawn_rate: float) -> None:
+        self.running.to(users)
+        self.most_users = max(self.most_users, users)
+
+    def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         self.running.until(self.now_s)
         ended = self.running.take_ended()
         found = [(each.ended_s - each.response_s, each.response_s, each.ok) for each in ended]
         users, waited_s = self._requested_load.load.users, math.fsum(each.think_s for each in ended)
         tick = self._recorded(users, found, waits=len(ended), wait_sum_s=waited_s, sleep_sum_s=0.0)
-        opened = self.levels.tracker.opened
+        opened = self.levels.opened
         if opened is not None and self.now_s >= opened.t_s + 1.0:
-            self.levels.tracker.spawned(opened.t_s + 1.0)  # new users start within a second
-        return tick, Users(users), self.running.busy_s(int(began_s))
+            self.levels.spawned(opened.t_s + 1.0)  # new users start within a second
+        return tick, self.running.busy_s(int(began_s))
 
 
 class VirtualRates(VirtualSession[float]):
     """A session whose load is an offered rate."""
 
+    _task = "rate"
+
     def __init__(self, running: OpenRun, *, objectives: dict[str, float] | None = None) -> None:
-        super().__init__(running.system, {"slo": objectives} if objectives else {})
         self.running = running
-        self._autopilot = RateAutopilotDriver(
-            self.timeline, self._requested_load, emit=self._command, open_level=self._open, finish=self._finish
-        )
+        arrivals: Arrivals = "even" if running.even else "poisson"
+        super().__init__(running.system, {"slo": objectives} if objectives else {}, arrivals=arrivals)
         self._due = self._dropped = 0
 
     def step(self, load: float, by: By = "user") -> None:
-        self._begin(load, by)
-        self.running.offer(load)
+        self._requested_load.step(Rate(load), by)
+        self.levels.step(Rate(load), by, 0.0)
+
+    def set_rate(self, offered: OfferedRate) -> None:
+        self.running.offer(offered.per_s)
 
     def ramp(self, to_per_s: float, seconds: int, by: By = "plan") -> None:
         """One level whose rate changes evenly, each second, from the current rate to `to_per_s`, as in a plan."""
         from_per_s = self.running.rate_per_s
-        self._begin(to_per_s, by, ramp=True)
+        self.levels.step(Rate(to_per_s), by, 0.0, ramp=True)
         for second in range(seconds):
             self.running.offer(from_per_s + (to_per_s - from_per_s) * (second + 1) / seconds)
             self.second()
 
-    def _begin(self, per_s: float, by: By, *, ramp: bool = False) -> None:
-        self.levels.close()
-        self.levels.open(Rate(per_s), by, 0.0, ramp=ramp, arrivals="even" if self.running.even else "poisson")
-
-    def _open(self, load: Load, spawn_rate: float) -> None:
-        self.step(load.per_s or 0.0, "autopilot")
-
-    def _tick(self, began_s: float) -> tuple[RecordedTick, Load, float]:
+    def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         system, ended = self.system, self.running.until(self.now_s)
         # each iteration has one request, whose response time is that of the iteration
         found = [(each.started_s, each.ended_s - each.started_s, each.ok) for each in ended]
         took = LatencyHistogram()
         took.record_us([1e6 * took_s for _, took_s, ok in found if ok])
         tick = self._recorded(self.running.busy, found, p50_ms=took.percentiles_ms((0.5,))[0], offered=self._offered(ended))
-        self.levels.tracker.spawned(began_s)
+        self.levels.spawned(began_s)
         slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
         busy_s = (tick.work or 0.0) * system.service_s / (system.trouble.speed if slowed else 1.0)
-        return tick, Rate(self.running.rate_per_s), busy_s
+        return tick, busy_s
 
     def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:
         run = self.running

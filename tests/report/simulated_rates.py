@@ -17,10 +17,10 @@ from lab.simulation.virtual import VirtualRates
 def session(capacity: float) -> tuple[Timeline, SecondLatencies]:
     """Four rate levels of a simulated service that serves `capacity` requests a second."""
     run, latencies = VirtualRates(OpenRun(System(1 / capacity, 0), np.random.default_rng(200_003))), SecondLatencies()
-    detect = run.sink.marks_of_causes
-    run.sink.marks_of_causes = lambda event: [*latencies.collecting([event]), *detect(event)][1:]
     run.climb([40, 60, 80, 160], 14)
     run.end()
+    for _ in latencies.collecting(run.sink.take()):
+        pass
     return run.timeline, latencies
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from capexplorer.load import native
-from capexplorer.model.controls import Param
-from capexplorer.model.events import Command, LevelOpened
-from capexplorer.model.load import Users
+from capexplorer.model.events import By, Command, LevelOpened
 from capexplorer.model.readings import NeighboursReading, TargetReading
-from capexplorer.run.autopilot import AutopilotDriver
+from capexplorer.run.autopilot import AutopilotDriver, Growth, Task
 from capexplorer.run.live_levels import CurrentEpoch
-from capexplorer.steer.requested_load import Autopilot, RequestedLoad
+from capexplorer.steer.requested_load import Autopilot
 
 from .run_without_load import RunWithoutLoad
 
@@ -58,43 +55,35 @@ class KneeSearch:
         neighbours: NeighboursReading | None = None,
         most_workers: int = 0,
     ) -> None:
-        self.most_workers = most_workers
+        self.most_workers, self.workers = most_workers, 0
         self.target, self.neighbours = target, neighbours
-        self.run, self.requested_load, self.service = (
-            RunWithoutLoad(path),
-            RequestedLoad(Users(0), 100.0, native.allocate_lock()),
-            service,
-        )
-        self.requested_load.is_open = True
+        self.run, self.service = RunWithoutLoad(path, max_users=max_users), service
+        self.requested_load = self.run.requested_load
         self.finished: list[str] = []
-        self.driver = AutopilotDriver(
-            self.run.timeline,
-            self.requested_load,
-            max_users=max_users,
-            emit=self._emit,
-            open_level=lambda load, rate: self.run.step(load.users, "autopilot"),
-            finish=self.finished.append,
-            growth=lambda: "possible" if self.run.tracker.workers < self.most_workers else "none",
-            grow=self._grow,
-        )
+        self.driver = AutopilotDriver(self.run.context, self.requested_load, self.run.levels, self)
 
-    def _grow(self) -> None:
+    def growth(self) -> Growth:
+        return "possible" if self.workers < self.most_workers else "none"
+
+    def add(self, by: By) -> None:
         """Add a worker, which is ready at once; at first two, since with workers this process sends no requests."""
-        tracker = self.run.tracker
-        tracker.workers = max(2, tracker.workers + 1)
-        self.run.step(self.requested_load.load.users, "autopilot")
+        self.workers = max(2, self.workers + 1)
+        self.run.levels.run_by(self.workers)
 
-    def _emit(self, name: str, args: Mapping[str, Param | None]) -> None:
-        self.run.sink.emit(Command(t_s=self.run.now_s, name=name, by="autopilot", args=dict(args)))  # type: ignore[arg-type]
-
-    def begin(self) -> None:
+    def begin(self, task: Task = "knee") -> None:
         """Switch the autopilot on."""
-        self.driver.begin(self.requested_load.hand_to(Autopilot()))
+        self.driver.begin(self.requested_load.hand_to(Autopilot()), task, 1)
+
+    def tick(self) -> None:
+        """Let the autopilot act."""
+        ended = self.driver.ticked(CurrentEpoch(self.run.timeline))
+        if ended is not None:
+            self.finished.append(ended)
 
     def run_autopilot(self, seconds: int = 300) -> None:
         """Switch the autopilot on, and let it run until it ends, or for this many seconds."""
         self.begin()
-        self.driver.ticked(CurrentEpoch(self.run.timeline))
+        self.tick()
         for _ in range(seconds):
             if not self.driver.is_on:
                 break
@@ -105,10 +94,10 @@ class KneeSearch:
         goodput, latency_ms, failures = self.service(self.requested_load.load.users)
         cpu = 0.1
         if self.most_workers:
-            most_per_s = 30 * max(1, self.run.tracker.workers)
+            most_per_s = 30 * max(1, self.workers)
             cpu, goodput = min(1.0, goodput / most_per_s), min(goodput, most_per_s)
         self.run.add_second(goodput, latency_ms, failures, target=self.target, neighbours=self.neighbours, generator_cpu=cpu)
-        self.driver.ticked(CurrentEpoch(self.run.timeline))
+        self.tick()
 
     def commands(self) -> list[Command]:
         """The commands so far, in order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 from kit.scenario import HEADER
 
@@ -14,22 +13,25 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.profile import StopRules
-from capexplorer.run.context import EventSink
-from capexplorer.run.live_levels import CurrentEpoch, LevelTracker, LiveMarks
+from capexplorer.profile import Guards, StopRules
+from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
 from capexplorer.run.load_control import StopWatch
 from capexplorer.session.writer import SessionWriter
+
+from .bare_context import Unfailing, VirtualPump, bare_context, requested_load
 
 
 class RunWithoutLoad:
     """Levels and seconds that a test gives become samples, marks and verdicts; the log is at `path`."""
 
-    def __init__(self, path: Path, header: Event = HEADER, rules: StopRules | None = None) -> None:
-        self.path, self.now_s = path, 0.0
-        self.sink = EventSink(self._fail)
-        self.sink.writer = SessionWriter(path)
-        self.tracker = LevelTracker(self.timeline)
-        self.marks = LiveMarks(self.timeline, self.sink.emit, lambda: self.now_s + 0.004, self._split)
+    def __init__(self, path: Path, header: Event = HEADER, rules: StopRules | None = None, *, max_users: int = 1_000) -> None:
+        self.path, self.pump = path, VirtualPump()
+        self.context = bare_context(self.pump, stop=rules or StopRules(), guards=Guards(max_users=max_users))
+        self.sink, self.timeline = self.context.sink, self.context.timeline
+        self.sink.open(SessionWriter(path), Unfailing())
+        self.requested_load = requested_load(spawn_rate=100.0, is_open=True)
+        self.levels = LiveLevels(self.context, self.requested_load)
+        self.marks = self.levels.marks
         self.rules = StopWatch(rules or StopRules(), self.timeline)
         self.shown: list[Event] = []
         """All events that the screen has taken."""
@@ -38,21 +40,13 @@ class RunWithoutLoad:
         self.sink.emit(header)
 
     @property
-    def timeline(self) -> Timeline:
-        return self.sink.timeline
+    def now_s(self) -> float:
+        return self.pump.seconds
 
     def step(self, users: int, by: By = "user") -> None:
         """Open a level, whose users all run at once."""
-        self.close_level()
-        self.sink.emit(self.tracker.open(self.now_s, Users(users), 10.0, by))
-        self.tracker.spawned(self.now_s)
-
-    def close_level(self) -> None:
-        """Close the open level, if there is one, and judge the levels so far."""
-        closed = self.tracker.close(self.now_s)
-        if closed is not None:
-            self.sink.emit(closed)
-            self.marks.judge()
+        self.requested_load.step(Users(users), by)
+        self.levels.step(Users(users), by, 10.0)
 
     def add_second(
         self,
@@ -71,9 +65,11 @@ class RunWithoutLoad:
         `goodput`: successes, each of `latency_ms`. `failures`: each of 1 ms. `load`: the load average. `app`: the target's own
         metrics. `neighbours`: other processes; their CPU is added to that of the machine.
         """
-        began_s, self.now_s = self.now_s, self.now_s + 1.0
-        opened = self.tracker.opened
+        began_s = self.now_s
+        self.pump.seconds += 1.0
+        opened = self.levels.opened
         assert opened is not None
+        self.levels.spawned(opened.t_s)
         users = opened.users
         others = (neighbours.cpu_ratio or 0.0) if neighbours is not None else 0.0
         histogram = LatencyHistogram()
@@ -85,17 +81,17 @@ class RunWithoutLoad:
         counts = RecordedTick(
             t_s=self.now_s, duration_s=1.0, users=users, endpoints=(tick,), all_latency_sum_ms=goodput * latency_ms + failures
         )
-        phase, settled = self.tracker.tick(began_s, self.now_s, counts, opened.load)
+        phase, settled = self.levels.tick(began_s, self.now_s, counts)
         self.sink.emit(
             Sample(
-                t_s=self.now_s, duration_s=1.0, level=self.tracker.index, users=users, wanted=opened.users, phase=phase,
+                t_s=self.now_s, duration_s=1.0, level=self.levels.index, users=users, wanted=opened.users, phase=phase,
                 settled=settled, endpoints=(tick,), work=float(goodput),
                 host=HostReading(load_average_1m=load, cpu_ratio=0.5 + others),
                 app=app or {}, targets=() if target is None else (target,), generator=GeneratorReading(cpu_ratio=generator_cpu),
                 neighbours=neighbours,
             )
         )  # fmt: skip
-        self.marks.split_at_shifts()
+        self.levels.split_at_shifts()
         epoch = CurrentEpoch(self.timeline)
         self.marks.ticked(epoch)
         for exceeded in self.rules.look(epoch):
@@ -116,7 +112,7 @@ class RunWithoutLoad:
 
     def end(self) -> None:
         """Close the level, judge it, and close the log."""
-        self.close_level()
+        self.levels.close()
         self.marks.end()
         self.take()
         self.sink.close()
@@ -125,12 +121,3 @@ class RunWithoutLoad:
         """Marks of these kinds so far, all revisions in order."""
         self.take()
         return [event for event in self.shown if isinstance(event, Mark) and event.kind in kinds]
-
-    def _split(self, since_s: float, shifted: Literal["goodput", "latency"]) -> bool:
-        parts = self.tracker.split(self.now_s, since_s, shifted)
-        for event in parts or ():
-            self.sink.emit(event)
-        return parts is not None
-
-    def _fail(self, error: Exception) -> None:
-        raise error

@@ -6,16 +6,20 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from tui.fake_controls import FakeControls
 
-from capexplorer.model.controls import Setup
+from capexplorer.model.controls import Param, Setup
+from capexplorer.model.events import Command
 from capexplorer.remote.attached import RemoteControls, RunConnection
 from capexplorer.remote.protocol import FROM_RUN_MOST_BYTES, PROTOCOL, Frames, FromRun, Role, Welcome, from_run
 from capexplorer.run.control_server import ControlServer
 from capexplorer.run.sampling import RequestStore
 from capexplorer.run.screens import Screens
 from lab.kit.runs import wait_until
+
+from .bare_context import VirtualPump, bare_context
 
 TIMEOUT_S = 60.0
 WELCOME = Welcome(
@@ -27,18 +31,38 @@ WELCOME = Welcome(
 )
 
 
+class MonotonicPump(VirtualPump):
+    def now_s(self) -> float:
+        return monotonic()
+
+    def at_s(self, monotonic_s: float) -> float:
+        return monotonic_s
+
+
 class ServedRun:
     """The control server of a run whose controls record their calls; screens and raw connections attach to its socket."""
 
     def __init__(self, folder: Path) -> None:
-        self.controls, self.logged, self.stops = FakeControls(), [], 0  # type: ignore[var-annotated]
-        self.recorded: list[dict[str, object]] = []
-        self.requests = RequestStore(lambda at_s: at_s)
-        self.screens = Screens(self.controls, lambda args: self.recorded.append(dict(args)))
-        self.server = ControlServer(self.screens, self.requests, lambda level, text: self.logged.append(text))
-        self.server.stop = self._stop
+        self.controls, self.stops = FakeControls(), 0
+        self._context = bare_context(MonotonicPump())
+        self.requests = RequestStore(self._context.pump)
+        self.screens = Screens(self.controls, self._context)
+        self.server = ControlServer(self.screens, self.requests, self._context)
+        self.server.let_end(self._stop)
         self.server.open(WELCOME)
         self.path, self.opened = folder / "s.sock", list[RunConnection | socket.socket]()
+
+    @property
+    def recorded(self) -> list[dict[str, Param | None]]:
+        """The arguments of each command so far."""
+        return [event.args for event in self._context.timeline.journal if isinstance(event, Command)]
+
+    @property
+    def logged(self) -> list[str]:
+        """The lines of the log so far."""
+        for line in self._context.log.drain(0.0):
+            self._context.emit(line)
+        return [line.text for line in self._context.timeline.log]
 
     def _stop(self) -> None:
         self.stops += 1

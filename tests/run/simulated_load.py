@@ -14,7 +14,7 @@ from capexplorer.model.load import OfferedRate, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.read.probes import Readings
 
-Calls = deque[Callable[[], None]]
+Calls = deque[Callable[[], object]]
 """Calls that wait for a thread."""
 
 POOL_USERS = 5
@@ -27,7 +27,9 @@ SHAPE = [2, 2, 5, 8, 9, *[10] * 15, 4, 4, 4]
 class SimulatedLoadThread:
     """Users that start and stop at the requested spawn rate, and a shape. Calls to the load thread wait in the queue `thread`."""
 
-    def __init__(self, thread: Calls) -> None:
+    next_engine = engine = None
+
+    def __init__(self, thread: Calls, on_report: Callable[[Report], None]) -> None:
         self.recorder = Recorder()
         self.lag, self.native_id, self.beats, self.has_ended = LagMeter(lambda: ""), None, 0, False
         self.errors = UserErrors()
@@ -39,7 +41,7 @@ class SimulatedLoadThread:
         self._followed: deque[int] | None = None
         self._generation = 0
         self._offered: Rate | None = None
-        self.on_report: Callable[[Report], None] = lambda report: None
+        self.on_report = on_report
 
     def drain(self, boundary_s: float) -> Drained:
         return Drained(self.recorder.drain(boundary_s, self.users))
@@ -67,6 +69,8 @@ class SimulatedLoadThread:
             self._followed, self._generation = self._shape, generation
 
         self._thread.append(follow)
+
+    def begin_level(self, index: int) -> None: ...
 
     def stop(self, timeout_s: float = 0.0) -> bool:
         self.users = 0
@@ -117,6 +121,9 @@ class SimulatedService:
 
     def bring_up(self, params: Any, on_waiting: Any) -> None:
         self.params = dict(params)
+
+    def is_ours(self, report: object) -> bool:
+        return True
 
     def find_pid(self) -> None: ...
     def stop(self) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capexplorer.run.run_outcome import Failure
-from capexplorer.run.unattended import Attendance
+from capexplorer.run.screens import Attendance
 
 FAILURE = Failure("target: died", 4)
 

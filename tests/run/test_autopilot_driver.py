@@ -13,7 +13,6 @@ from capexplorer.errors import InputError
 from capexplorer.model.events import Mark
 from capexplorer.model.load import Users
 from capexplorer.model.readings import NeighboursReading
-from capexplorer.run.live_levels import CurrentEpoch
 
 from .knee_search import TARGET_WAITING_FOR_CPU, KneeSearch, failing_above_capacity, slowed_by_other_processes
 
@@ -44,14 +43,14 @@ def test_a_saturated_generator_gets_another_worker_and_the_search_finds_the_knee
     command = search.commands()[-1]
     assert (command.args["end"], command.args["kind"]) == ("done", "knee"), command.args
     assert float(command.args["knee_users"] or 0) == pytest.approx(50, rel=0.1)
-    assert search.run.tracker.workers >= 4
+    assert search.workers >= 4
     search.run.end()
 
 
 def test_a_saturated_generator_that_may_have_no_more_workers_limits_the_knee(tmp_path: Path) -> None:
     search = KneeSearch(tmp_path / "small.jsonl", most_workers=2)
     search.run_autopilot(600)
-    assert search.run.tracker.workers == 2
+    assert search.workers == 2
     verdict = search.run.timeline.verdict
     assert verdict is not None
     assert verdict.capacity.knee is not None
@@ -121,7 +120,6 @@ def test_an_autopilot_that_begins_late_in_a_session_finds_the_knee(search: KneeS
     search.run.step(5, "user")
     for _ in range(120):
         search.run.add_second(10, 100.0, 0)
-    search.requested_load.load = Users(5)
     search.run_autopilot()
     (sentence,) = search.finished
     assert sentence.startswith("autopilot finished: knee 50 [")
@@ -173,7 +171,7 @@ def test_a_step_by_hand_ends_the_driver_at_once(search: KneeSearch) -> None:
 def test_a_step_that_was_decided_before_a_step_by_hand_is_dropped(search: KneeSearch) -> None:
     search.begin()
     search.requested_load.step(Users(search.requested_load.load.users))
-    search.driver.ticked(CurrentEpoch(search.run.timeline))
+    search.tick()
     assert search.levels() == []
     assert search.commands() == []
 
@@ -188,7 +186,7 @@ def test_an_autopilot_that_is_switched_on_again_continues_above_the_measured_lev
 
 
 def test_the_autopilot_takes_no_step_while_there_is_no_service(search: KneeSearch) -> None:
-    search.requested_load.is_open = False
+    search.requested_load.shut()
     search.run_autopilot(seconds=0)
     assert search.levels() == []
 

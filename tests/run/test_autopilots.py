@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from capexplorer.load import native
-from capexplorer.model.events import Event, LevelOpened, Proposed, Target
+from capexplorer.model.events import LevelOpened, Proposed, Target
 from capexplorer.model.load import Load, Rate, Users
 from capexplorer.model.proposals import Hold
-from capexplorer.model.timeline import Timeline
-from capexplorer.run.autopilot import Autopilots
-from capexplorer.run.live_levels import CurrentEpoch
-from capexplorer.steer.requested_load import Autopilot, RequestedLoad
+from capexplorer.run.autopilot import AutopilotDriver, Task
+from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
+from capexplorer.steer.requested_load import Autopilot
+
+from .bare_context import NoWorkers, bare_context, requested_load
 
 
 class RunAtRate:
     """A run whose open level offers 20 iterations a second, set by hand."""
 
     def __init__(self) -> None:
-        level = LevelOpened(t_s=2.0, index=0, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0)
-        self.timeline = Timeline([Target(t_s=1.0, state="ready"), level])
-        self.load = RequestedLoad(Users(0), None, native.allocate_lock(), max_users=100)
-        self.load.step(Rate(20.0))
-        self.load.is_open = True
-        self.events: list[Event] = []
-        self.levels: list[Load] = []
-        self.autopilots = Autopilots(
-            self.timeline,
-            self.load,
-            first_users=3,
-            max_users=100,
-            emit=self.events.append,
-            now_s=lambda: 10.0,
-            open_level=lambda load, _: self.levels.append(load),
-            finish=lambda _: None,
-            growth=lambda: "none",
-            grow=lambda: None,
-        )
+        self.context, self.load = bare_context(), requested_load(is_open=True)
+        self.context.emit(Target(t_s=0.0, state="ready"))
+        levels = LiveLevels(self.context, self.load)
+        levels.step(Rate(20.0), "user", self.load.step(Rate(20.0)))
+        self.autopilot = AutopilotDriver(self.context, self.load, levels, NoWorkers())
+        self.context.sink.take()
 
-    def tick(self, planned: Hold | None = None) -> list[str]:
-        """Let a second pass; the reasons of all proposals published so far. `planned`: the proposal of a plan."""
-        self.autopilots.ticked(CurrentEpoch(self.timeline), planned)
-        return [each.proposal.why for each in self.events if isinstance(each, Proposed) and isinstance(each.proposal, Hold)]
+    def begin(self, task: Task) -> None:
+        self.autopilot.begin(self.load.hand_to(Autopilot()), task, 3)
+
+    def tick(self, planned: Hold | None = None) -> list[str | Load]:
+        """Let a second pass: the reasons of the proposals that are published, and the loads of levels. `planned`: a plan's."""
+        self.autopilot.ticked(CurrentEpoch(self.context.timeline), planned)
+        found: list[str | Load] = []
+        for event in self.context.sink.take():
+            match event:
+                case Proposed():
+                    found.append(getattr(event.proposal, "why"))  # noqa: B009
+                case LevelOpened():
+                    found.append(event.load)
+        return found
 
 
 def test_while_a_rate_is_offered_by_hand_the_rate_search_proposes_the_next_step() -> None:
@@ -53,14 +50,21 @@ def test_a_plan_that_offers_a_rate_makes_the_proposals_itself() -> None:
 def test_the_autopilot_of_users_begins_while_a_rate_is_offered() -> None:
     """One that began while the target restarted once never stepped: it was not called while a rate was offered."""
     run = RunAtRate()
-    run.autopilots.begin(run.load.hand_to(Autopilot()), 3)
-    run.tick()
-    assert run.levels == [Users(3)]
+    run.begin("knee")
+    assert run.tick() == ["first", Users(3)]
     assert run.load.load == Users(3)
 
 
 def test_the_autopilot_of_rates_publishes_that_it_searches() -> None:
     run = RunAtRate()
-    run.autopilots.begin_rate_search(run.load.hand_to(Autopilot()))
+    run.begin("rate")
     assert run.tick() == ["rate_search"]
-    assert run.autopilots.is_on
+    assert run.autopilot.is_on
+
+
+def test_a_search_by_rate_that_another_driver_replaced_steps_no_more() -> None:
+    run = RunAtRate()
+    run.begin("rate")
+    run.load.step(Rate(5.0))
+    assert run.tick() == ["rate"]
+    assert run.load.load == Rate(5.0)

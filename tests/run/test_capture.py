@@ -10,6 +10,7 @@ from capexplorer.run.capture import LINE_BYTES
 
 PRINTING = """
 import ctypes, json, logging, os, sys, threading
+from capexplorer.load import native
 from capexplorer.run.capture import Capture, LogHandler
 
 captured_lines = []
@@ -22,7 +23,8 @@ def start(body):
     readers.append(threading.Thread(target=body))
     readers[-1].start()
 
-capture.begin(lambda *line: captured_lines.append(line), start)
+native.start_thread = start
+capture.begin(lambda *line: captured_lines.append(line))
 LogHandler(lambda *line: captured_lines.append(line)).install()
 print("printed")
 print("printed to stderr", file=sys.stderr)

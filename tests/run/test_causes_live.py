@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 from analysis.seconds import BEGINNING, ERROR_500, NO_PORT, RESET, TIMED_OUT, ports, second, seconds, target
 
-from capexplorer.analysis.causes.cause_detector import CauseDetector
 from capexplorer.analysis.reanalysis import reanalyse_events
-from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Event, LevelOpened, Mark, Sample, Target
 from capexplorer.run.context import EventSink
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
+
+from .bare_context import Unfailing
 
 RUN: tuple[Event, ...] = (
     *BEGINNING,
@@ -32,8 +32,8 @@ RUN: tuple[Event, ...] = (
 
 def record(path: Path) -> list[Event]:
     """Record RUN to a log at `path`; the events that a screen shows, marks included."""
-    sink = EventSink(_fail)
-    sink.writer, sink.marks_of_causes = SessionWriter(path), CauseDetector().process
+    sink = EventSink()
+    sink.open(SessionWriter(path), Unfailing())
     for event in RUN:
         uneven_s = event.t_s + 0.000456 if isinstance(event, Sample) else event.t_s
         sink.emit(msgspec.structs.replace(event, t_s=uneven_s))
@@ -70,7 +70,3 @@ def test_a_mark_follows_the_event_that_shows_its_cause_and_the_end_of_the_sessio
 
 def _by_time(mark: Mark) -> tuple[float, str, int]:
     return mark.t_s, mark.key, mark.revision
-
-
-def _fail(error: LogWriteError) -> None:
-    raise error

@@ -41,6 +41,8 @@ from capexplorer.run.control_server import A_SECOND_MOST_BYTES, HELLO_WITHIN_S, 
 from capexplorer.run.sampling import RequestStore
 from capexplorer.run.screens import ELSEWHERE, Screens
 
+from .bare_context import VirtualPump, bare_context
+
 SETUP = Setup(max_users=2_000, can_restart=True, plans={}, unattended_s=300.0)
 WELCOME = Welcome(protocol=PROTOCOL, session="s", path="/x/s.jsonl", pid=7, setup=SETUP)
 
@@ -49,8 +51,8 @@ class RunWithPeers:
     """The controls of a run with its own screen, and connections that send the messages of a test. `own`: with its own screen."""
 
     def __init__(self, *, own: bool = True) -> None:
-        self.controls, self.now_s, self.requests = FakeControls(), 0.0, RequestStore(lambda at_s: at_s)
-        self.screens = Screens(self.controls, lambda args: None, lambda: self.now_s)
+        self.controls, self.pump = FakeControls(), VirtualPump()
+        self.requests, self.screens = RequestStore(self.pump), Screens(self.controls, bare_context(self.pump))
         self.own, self.stops = self.screens.begin("pts/0") if own else None, 0
 
     def _stop(self) -> None:
@@ -58,7 +60,7 @@ class RunWithPeers:
 
     def peer(self, role: Role | None = "steer", name: str = "pts/1") -> Peer:
         """A connection that has said hello with this role, or nothing."""
-        peer = Peer(WELCOME, self.screens, self.requests, self._stop, self.now_s)
+        peer = Peer(WELCOME, self.screens, self.requests, self._stop, self.pump.seconds)
         if role is not None:
             self.send(peer, Hello(protocol=PROTOCOL, role=role, name=name))
             self.received(peer)
@@ -68,13 +70,13 @@ class RunWithPeers:
         """Controls are numbered from 1."""
         for number, each in enumerate(messages, 1):
             message = each if isinstance(each, Message) else Do(number=number, control=each)
-            peer.receive(frame(encode(message)), self.now_s)
+            peer.receive(frame(encode(message)), self.pump.seconds)
 
     def received(self, peer: Peer) -> list[FromRun]:
         """The messages since the last call."""
-        peer.serve(self.now_s)
+        peer.serve(self.pump.seconds)
         data = bytes(peer.out)
-        peer.has_read(len(data), self.now_s)
+        peer.has_read(len(data), self.pump.seconds)
         return [from_run(each) for each in Frames(FROM_RUN_MOST_BYTES).feed(data)]
 
 
@@ -132,7 +134,7 @@ def test_a_refused_control_is_answered_and_one_for_which_a_dialog_waits(control:
 def test_a_screen_whose_connection_closes_loses_the_controls() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
-    peer.receive(b"", run.now_s)
+    peer.receive(b"", run.pump.seconds)
     assert peer.is_over
     peer.leave()
     assert run.screens.holder is None
@@ -179,7 +181,7 @@ def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
 def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
     run = RunWithPeers()
     peer = run.peer(role=None)
-    peer.receive(random.Random(1).randbytes(1 << 20), run.now_s)
+    peer.receive(random.Random(1).randbytes(1 << 20), run.pump.seconds)
     assert refusals(run, peer)[0].endswith("at most 65,536 are taken")
     assert peer.is_over
 
@@ -187,7 +189,7 @@ def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
 def test_calls_after_a_refusal_are_not_carried_out() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
-    peer.receive(frame(b"\x00") + frame(encode(Do(number=1, control=StepTo(Users(40))))), run.now_s)
+    peer.receive(frame(b"\x00") + frame(encode(Do(number=1, control=StepTo(Users(40))))), run.pump.seconds)
     run.send(peer, StepTo(Users(40)))
     assert run.controls.calls == []
 
@@ -195,21 +197,21 @@ def test_calls_after_a_refusal_are_not_carried_out() -> None:
 def test_a_peer_without_a_hello_is_dropped_at_the_time_limit() -> None:
     run = RunWithPeers()
     peer = run.peer(role=None)
-    run.now_s = HELLO_WITHIN_S
-    peer.serve(run.now_s)
+    run.pump.seconds = HELLO_WITHIN_S
+    peer.serve(run.pump.seconds)
     assert peer.is_over
 
 
 def test_a_peer_that_reads_nothing_has_one_unread_state_until_it_is_dropped() -> None:
     run = RunWithPeers()
     peer = run.peer()
-    peer.serve(run.now_s)
+    peer.serve(run.pump.seconds)
     unread = len(peer.out)
-    while run.now_s < UNREAD_WITHIN_S:
+    while run.pump.seconds < UNREAD_WITHIN_S:
         assert not peer.is_over
         run.controls.change(load=Users(run.controls.state.load.users + 1))
-        run.now_s += 1.0
-        peer.serve(run.now_s)
+        run.pump.seconds += 1.0
+        peer.serve(run.pump.seconds)
         assert len(peer.out) <= unread
     assert peer.is_over
 
@@ -219,10 +221,10 @@ def test_a_peer_that_does_not_read_its_answers_is_dropped() -> None:
     peer = run.peer()
     call = frame(encode(Do(number=1, control=RestartTarget({"threads": "x" * 9_000}))))
     answered = UNREAD_MOST_BYTES // 10_000
-    peer.receive(call * answered, run.now_s)
+    peer.receive(call * answered, run.pump.seconds)
     assert not peer.is_over
     assert len(peer.out) <= UNREAD_MOST_BYTES
-    peer.receive(call * 1_000, run.now_s)
+    peer.receive(call * 1_000, run.pump.seconds)
     assert peer.is_over
     assert not peer.out
     assert len(run.controls.calls) < 2 * answered, "calls after it was dropped are not carried out"
@@ -231,12 +233,12 @@ def test_a_peer_that_does_not_read_its_answers_is_dropped() -> None:
 def test_the_bytes_that_are_received_in_a_second_are_limited() -> None:
     run = RunWithPeers(own=False)
     peer = run.peer()
-    while peer.may_receive(run.now_s):
+    while peer.may_receive(run.pump.seconds):
         run.send(peer, NewLevel())
     size = len(frame(encode(Do(number=1, control=NewLevel()))))
     assert len(run.controls.calls) <= A_SECOND_MOST_BYTES // size + 1
-    run.now_s += 1.0
-    assert peer.may_receive(run.now_s)
+    run.pump.seconds += 1.0
+    assert peer.may_receive(run.pump.seconds)
 
 
 def test_at_the_end_of_a_run_each_screen_gets_a_last_message() -> None:

@@ -29,6 +29,7 @@ from capexplorer.run.control_server import PEERS_MOST, ControlServer
 from capexplorer.run.screens import Screens
 from lab.kit.runs import wait_until
 
+from .bare_context import bare_context
 from .served_run import TIMEOUT_S, WELCOME, ServedRun, messages_until_closed, shows_users, wait_until_screen_shows
 
 
@@ -133,7 +134,7 @@ def test_stop_and_attach_report_a_removed_log_in_one_line(served_run: ServedRun,
         attach.command.callback("s", False, None, False, None)
     screen = served_run.connect("watch", "pts/1")
     closing = threading.Thread(target=served_run.server.close)
-    served_run.server.stop = closing.start
+    served_run.server.let_end(closing.start)
     with pytest.raises(InputError, match=r"/x/s.jsonl: the run has ended, but its log was removed"):
         stop.command.callback("s", None)
     closing.join(TIMEOUT_S)
@@ -159,13 +160,11 @@ def test_without_a_usable_folder_for_sockets_a_line_with_the_reason_is_logged(
 ) -> None:
     (tmp_path / "taken").touch()
     monkeypatch.setattr(run_sockets, "folders", lambda: [tmp_path / "taken"])
-    logged: list[str] = []
-    server = ControlServer(
-        Screens(FakeControls(), lambda args: None), NoRequests("none"), lambda level, text: logged.append(text)
-    )
+    context = bare_context()
+    server = ControlServer(Screens(FakeControls(), context), NoRequests("none"), context)
     server.open(WELCOME)
     why = f"{tmp_path / 'taken'} is not a folder that only this user can enter"
-    assert logged == [f"no screen can be attached to this run: {why}"]
+    assert [line.text for line in context.log.drain(0.0)] == [f"no screen can be attached to this run: {why}"]
     server.close()
 
 

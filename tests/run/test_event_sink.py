@@ -7,13 +7,15 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from kit.scenario import HEADER
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Note
-from capexplorer.run.context import EventSink
+from capexplorer.run.context import EventSink, LogTrouble
 from capexplorer.session.reader import read
 from capexplorer.session.writer import SessionWriter
 
@@ -35,8 +37,9 @@ def full_disk(at_bytes: int) -> Iterator[None]:
 def sink_with_log(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteError], Path]]:
     """A sink with a log that has a header; its failures; the log's path."""
     failures: list[LogWriteError] = []
-    sink = EventSink(failures.append)
-    sink.writer = SessionWriter(tmp_path / "s.jsonl")
+    sink = EventSink()
+    trouble = SimpleNamespace(on_log_failure=failures.append, on_log_recovery=lambda: None)
+    sink.open(SessionWriter(tmp_path / "s.jsonl"), cast(LogTrouble, trouble))
     sink.emit(HEADER)
     sink.take()
     yield sink, failures, tmp_path / "s.jsonl"
@@ -46,7 +49,7 @@ def sink_with_log(tmp_path: Path) -> Iterator[tuple[EventSink, list[LogWriteErro
 def test_live_events_equal_those_read_from_the_log(sink_with_log: tuple[EventSink, list[LogWriteError], Path]) -> None:
     sink, failures, path = sink_with_log
     woken: list[int] = []
-    sink.wake = lambda: woken.append(1)
+    sink.wake_by(lambda: woken.append(1))
     sink.emit(Note(t_s=1.23456789, text="Authorization: Bearer abc123"))
     sink.flush()
     shown = sink.take()
@@ -83,7 +86,7 @@ def test_events_of_the_time_of_a_full_disk_are_written_when_it_has_space(
 
 
 def test_without_a_log_the_screen_still_gets_events() -> None:
-    sink = EventSink(lambda error: None)
+    sink = EventSink()
     sink.emit(Note(t_s=1.0, text="early"))
     sink.flush()
     sink.close()

@@ -68,7 +68,7 @@ def test_calls_are_taken_in_the_order_in_which_they_were_put() -> None:
     inbox, numbers = Inbox(), list[int]()
     for number in range(3):
         inbox.put(partial(numbers.append, number))
-    while (call := inbox.take(0.0)) is not None:
+    while callable(call := inbox.take(0.0)):
         call()
     assert numbers == [0, 1, 2]
     assert inbox.take(0.01) is None

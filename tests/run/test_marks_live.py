@@ -12,7 +12,7 @@ from timeline_digest import digest
 
 from capexplorer import wording
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.events import Event, Mark, Verdict
+from capexplorer.model.events import Event, Mark, Target, Verdict
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
@@ -194,8 +194,8 @@ def test_a_full_disk_is_marked_before_there_is_a_verdict(tmp_path: Path) -> None
 
 def test_each_epoch_is_judged_alone(tmp_path: Path) -> None:
     run = run_with_levels(tmp_path / "a.jsonl", *LEVELS)
-    run.close_level()
-    run.tracker.epoch = 1
+    run.levels.close()
+    run.sink.emit(Target(t_s=run.now_s, state="ready", epoch=1))
     for users in LEVELS:
         add_level(run, users, capacity=20)
     run.end()

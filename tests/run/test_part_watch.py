@@ -17,6 +17,8 @@ from capexplorer.model.readings import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.run.part_watch import PartWatch
 
+from .bare_context import bare_context
+
 TIMEOUT_S = 60.0
 
 
@@ -24,8 +26,15 @@ class PartTicks:
     """Watched parts whose readings are collected ten times a second, as by a pump whose ticks are that short."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.parts = PartWatch(self.events.append, time.monotonic)
+        context = bare_context()
+        self.parts, self._take = PartWatch(context), context.sink.take
+        self._events: list[Event] = []
+
+    @property
+    def events(self) -> list[Event]:
+        """All so far."""
+        self._events += self._take()
+        return self._events
 
     def wait_for_reading(self, part: str) -> PartReading:
         """Collect readings until the part of this name has a new one."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from capexplorer.model.events import Event, Proposed, Verdict
-from capexplorer.model.load import Users
+from capexplorer.model.events import Proposed, Verdict
 from capexplorer.model.proposals import AddWorker, Done, GoTo, Hold, Proposal
 from capexplorer.run.autopilot import Adviser, PublishedProposals
-from capexplorer.run.live_levels import CurrentEpoch
+from capexplorer.run.live_levels import CurrentEpoch, LiveMarks
 
+from .bare_context import NoWorkers, VirtualPump, bare_context
 from .knee_search import KneeSearch, Service, failing_above_capacity, queueing
 from .run_without_load import RunWithoutLoad
 
@@ -22,18 +24,18 @@ class ProposalFollower:
 
     def __init__(self, path: Path, service: Service = queueing, *, waits_s: int = 0) -> None:
         self.run, self.service, self.waits_s = RunWithoutLoad(path), service, waits_s
-        self.adviser = Adviser(self.run.timeline, 1_000, lambda: "none")
+        self.adviser = Adviser(self.run.context, NoWorkers())
         self.steps: list[tuple[int, str]] = []
 
     def set_users(self, users: int) -> None:
         """A step by hand."""
-        opened = self.run.tracker.opened
+        opened = self.run.levels.opened
         self.adviser.set_by_hand(users, opened.users if opened is not None else 0)
         self.run.step(users)
 
     def add_second(self) -> Proposal:
         """A second of the service, and the proposal after it."""
-        opened = self.run.tracker.opened
+        opened = self.run.levels.opened
         if opened is not None:
             self.run.add_second(*self.service(opened.users))
         return self.adviser.propose(CurrentEpoch(self.run.timeline))
@@ -108,14 +110,12 @@ def test_a_proposed_step_has_its_least_and_most_duration(follower: ProposalFollo
 
 def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker(tmp_path: Path) -> None:
     search = KneeSearch(tmp_path / "growing.jsonl", most_workers=2)
-    published: list[Proposal] = []
-    search.driver._publish = published.append
     search.run.step(20)
-    search.requested_load.load = Users(20)
     for _ in range(12):
         search.add_second()
-    assert published[-1] == AddWorker()
-    assert search.run.tracker.workers == 0, "no worker was added"
+    assert search.run.timeline.proposed is not None
+    assert search.run.timeline.proposed.proposal == AddWorker()
+    assert search.workers == 0, "no worker was added"
     search.run.end()
 
 
@@ -123,18 +123,18 @@ def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker
 
 
 def test_the_end_of_a_search_is_published_after_the_verdict_that_it_rests_on() -> None:
-    events: list[Event] = []
-    verdict = Verdict(t_s=1.0)
-    published = PublishedProposals(events.append, lambda: 1.0, lambda: events.append(verdict))
+    context = bare_context()
+    marks = SimpleNamespace(judge=lambda: context.emit(Verdict(t_s=1.0)))
+    published = PublishedProposals(context, cast(LiveMarks, marks))
     published.show(GoTo(3, "double"))
     published.show(Done("knee"))
-    assert [type(event) for event in events] == [Proposed, Verdict, Proposed]
+    assert [type(event) for event in context.sink.take()] == [Proposed, Verdict, Proposed]
 
 
 def test_a_proposal_is_published_when_its_step_or_reason_changes() -> None:
-    events: list[Event] = []
-    now_s = 0.0
-    published = PublishedProposals(events.append, lambda: now_s)
+    pump = VirtualPump()
+    context = bare_context(pump)
+    published = PublishedProposals(context, LiveMarks(context))
     seconds: list[Proposal] = [
         Hold("settling", 8.0, 20.0), Hold("settling", 7.0, 19.0),
         Hold("measuring", 6.0, 18.0), Hold("measuring", 5.0, 17.0), Hold("measuring", 0.0, 9.0),
@@ -142,8 +142,8 @@ def test_a_proposal_is_published_when_its_step_or_reason_changes() -> None:
         Done("knee"), Done("knee"),
     ]  # fmt: skip
     for proposal in seconds:
-        now_s += 1.0
+        pump.seconds += 1.0
         published.show(proposal)
-    assert [(event.t_s, event.proposal) for event in events if isinstance(event, Proposed)] == [
+    assert [(event.t_s, event.proposal) for event in context.sink.take() if isinstance(event, Proposed)] == [
         (1.0, seconds[0]), (3.0, seconds[2]), (5.0, seconds[4]), (6.0, seconds[5]), (8.0, seconds[7]), (9.0, seconds[8]),
     ]  # fmt: skip

@@ -11,22 +11,41 @@ from functools import partial
 
 import pytest
 
+from capexplorer.load.engine import ShapeEnded
 from capexplorer.run import pump as pump_module
-from capexplorer.run.pump import Pump
+from capexplorer.run.pump import Pump, Report
 
 TIMEOUT_S = 20.0
 
 
 class PumpInThread:
-    """A pump with its ticks (start and end of each) and the defects that it has reported."""
+    """A pump and its work: its ticks (start and end of each), its reports, and the defects that it has reported."""
 
     def __init__(self) -> None:
         self.ticks: list[tuple[float, float]] = []
         self.defects: list[str] = []
+        self.reports: list[Report] = []
         self.on_tick: Callable[[], None] = lambda: None
-        self.pump = Pump(self._tick, self.defects.append)
+        self.alarm_s: float | None = None
+        self.rung = threading.Event()
+        self.pump = Pump()
 
-    def _tick(self, started_s: float, ended_s: float) -> None:
+    def report(self, report: Report) -> None:
+        self.reports.append(report)
+
+    def beat(self) -> None: ...
+
+    def is_due(self, boundary_s: float) -> bool:
+        return True
+
+    def on_alarm(self) -> None:
+        self.alarm_s = None
+        self.rung.set()
+
+    def on_defect(self, text: str) -> None:
+        self.defects.append(text)
+
+    def tick(self, started_s: float, ended_s: float) -> None:
         self.ticks.append((started_s, ended_s))
         self.on_tick()
 
@@ -35,7 +54,7 @@ class PumpInThread:
 def running_pump() -> Iterator[PumpInThread]:
     """A pump that runs in a thread, and is ended afterwards."""
     pump_thread = PumpInThread()
-    thread = threading.Thread(target=pump_thread.pump.run)
+    thread = threading.Thread(target=pump_thread.pump.run, args=(pump_thread,))
     thread.start()
     try:
         yield pump_thread
@@ -66,6 +85,16 @@ def test_calls_run_in_the_order_in_which_they_were_posted_in_the_pumps_thread() 
         assert pump_thread.pump.wait_until_left(TIMEOUT_S)
     assert calls == [*range(500), -1]
     assert threads == {pump_thread.pump.thread_id}
+
+
+def test_reports_come_to_the_work_between_the_calls_in_their_order() -> None:
+    seen: list[int] = []
+    with running_pump() as pump_thread:
+        for count in range(3):
+            pump_thread.pump.report(ShapeEnded(count))
+            pump_thread.pump.post(lambda: seen.append(len(pump_thread.reports)))
+    assert pump_thread.reports == [ShapeEnded(0), ShapeEnded(1), ShapeEnded(2)]
+    assert seen == [1, 2, 3]
 
 
 def test_no_call_runs_after_the_end() -> None:
@@ -113,19 +142,9 @@ def test_ticks_missed_during_a_long_tick_are_not_repeated() -> None:
 
 
 def test_an_alarm_runs_without_ticks() -> None:
-    rung = threading.Event()
     with running_pump() as pump_thread:
-        due: list[float | None] = [pump_thread.pump.now_s() + 0.02]
-
-        def ring() -> None:
-            due[0] = None
-            rung.set()
-
-        def set_alarm() -> None:
-            pump_thread.pump.alarm, pump_thread.pump.on_alarm = lambda: due[0], ring
-
-        pump_thread.pump.post(set_alarm)
-        assert rung.wait(TIMEOUT_S)
+        pump_thread.pump.post(setattr, pump_thread, "alarm_s", pump_thread.pump.now_s() + 0.02)
+        assert pump_thread.rung.wait(TIMEOUT_S)
     assert pump_thread.ticks == []
 
 
@@ -133,16 +152,17 @@ def test_a_call_may_run_other_calls_until_a_condition_is_true_or_a_timeout() -> 
     calls: list[str] = []
     answered: SimpleQueue[bool] = SimpleQueue()
     with running_pump() as pump_thread:
-        pump_thread.pump.post(lambda: answered.put(pump_thread.pump.drain_until(lambda: "stopped" in calls, TIMEOUT_S)))
+        drain_until = partial(pump_thread.pump.drain_until, pump_thread)
+        pump_thread.pump.post(lambda: answered.put(drain_until(lambda: "stopped" in calls, TIMEOUT_S)))
         pump_thread.pump.post(lambda: calls.append("stopped"))
         assert answered.get(timeout=TIMEOUT_S) is True
-        pump_thread.pump.post(lambda: answered.put(pump_thread.pump.drain_until(lambda: False, 0.01)))
+        pump_thread.pump.post(lambda: answered.put(drain_until(lambda: False, 0.01)))
         assert answered.get(timeout=TIMEOUT_S) is False
 
 
 def test_an_exception_in_a_call_is_reported_and_ends_the_thread() -> None:
     pump_thread = PumpInThread()
-    thread = threading.Thread(target=pump_thread.pump.run)
+    thread = threading.Thread(target=pump_thread.pump.run, args=(pump_thread,))
     thread.start()
 
     def fail() -> None:
@@ -156,6 +176,6 @@ def test_an_exception_in_a_call_is_reported_and_ends_the_thread() -> None:
 
 
 def test_a_monotonic_time_is_converted_to_seconds_of_the_session() -> None:
-    pump = Pump(lambda started_s, ended_s: None, lambda text: None)
+    pump = Pump()
     before_s, at_s, after_s = pump.now_s(), pump.at_s(time.monotonic()), pump.now_s()
     assert before_s <= at_s <= after_s

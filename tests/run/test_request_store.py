@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from capexplorer.model.kept_request import (
@@ -14,6 +17,7 @@ from capexplorer.model.kept_request import (
     RequestBrief,
     Why,
 )
+from capexplorer.run.pump import Pump
 from capexplorer.run.sampling import RequestStore
 
 
@@ -25,7 +29,7 @@ def placed_request(why: Why, key: str, t_s: float, ms: float = 1.0, worker: str 
 
 def store_with(*requests: PlacedRequest) -> RequestStore:
     """A store with these requests."""
-    store = RequestStore(lambda monotonic_s: monotonic_s - 1_000)
+    store = RequestStore(cast(Pump, SimpleNamespace(at_s=lambda monotonic_s: monotonic_s - 1_000)))
     store.add(requests)
     return store
 

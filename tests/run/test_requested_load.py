@@ -50,8 +50,8 @@ def test_a_spawn_rate_is_clamped_to_the_bounds_of_profiles(observed: Played) -> 
 
 def test_a_step_without_a_service_takes_effect_when_the_load_opens(observed: Played) -> None:
     assert observed["step_before_opening"] == {
-        "spawn rate of the step": 3.0,
-        "spawn rate of the opening": 8.0,
+        "spawn rate of the step": 8.0,
+        "spawn rate of the start": 8.0,
         "open after opening": True,
         "users after shutting": 8,
         "open after shutting": False,

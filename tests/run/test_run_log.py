@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from capexplorer.model import outside
 from capexplorer.model.events import FailureSignature, FailureTick
-from capexplorer.run.context import LINES_A_TICK, RunLog
-from capexplorer.run.log_failures import MOST, FirstFailures
+from capexplorer.run.context import FIRST_FAILURES_MOST, LINES_A_TICK, RunLog
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode, encode
 from capexplorer.target.supervisor import Output
@@ -84,10 +83,12 @@ def test_the_first_failure_of_each_signature_is_a_line_up_to_a_limit() -> None:
             name="/a", method="GET", signature=FailureSignature(types=("E",), status=status), count=3, example=example
         )
 
-    first = FirstFailures()
-    assert list(first.lines([failed(503, "503: busy"), failed(404)])) == [
+    run_log = RunLog()
+    run_log.add_failures([failed(503, "503: busy"), failed(404)])
+    run_log.add_failures([failed(503), failed(404)])
+    assert [line.text for line in run_log.drain(1.0)] == [
         "first failure: GET /a: 503: busy",
         "first failure: GET /a: HTTP 404, E",
     ]
-    assert list(first.lines([failed(503), failed(404)])) == []
-    assert len(list(first.lines([failed(status) for status in range(100, 400)]))) == MOST - 2
+    run_log.add_failures([failed(status) for status in range(100, 400)])
+    assert len(run_log.drain(2.0)) == FIRST_FAILURES_MOST - 2

@@ -21,14 +21,16 @@ from capexplorer.model.events import (
     LevelOpened,
     Phase,
     Sample,
+    Target,
 )
-from capexplorer.model.load import NO_LOAD, OfferedTick, Rate, Users
+from capexplorer.model.load import Load, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
-from capexplorer.model.timeline import Timeline
 from capexplorer.profile import Work
 from capexplorer.read.probes import Readings
-from capexplorer.run.live_levels import LevelTracker
+from capexplorer.run.live_levels import LiveLevels
 from capexplorer.run.sampling import TickSampler, WorkMeter
+
+from .bare_context import VirtualPump, bare_context, requested_load
 
 DONE = EndpointTick(name="/done", requests=8, failures=1, warmup_requests=3, warmup_failures=1)
 POLL = EndpointTick(name="/poll", requests=5)
@@ -74,7 +76,7 @@ def test_a_counter_that_decreased_counts_from_its_new_value() -> None:
 class _Measured:
     """Everything that a sampler asks, without a run: the load, the probes, the parts and the pump."""
 
-    here, boundary_s, load = (), 100.0, Users(10)
+    here, boundary_s = (), 100.0
 
     def __init__(self, drained: Drained) -> None:
         self._drained = drained
@@ -82,6 +84,9 @@ class _Measured:
 
     def drain(self, boundary_s: float) -> Drained:
         return self._drained
+
+    def now_s(self) -> float:
+        return -60.0
 
     def at_s(self, at_s: float) -> float:
         return at_s - 94.5
@@ -98,11 +103,11 @@ class _Measured:
 def sample_of(drained: Drained) -> Sample:
     """The sample of a tick from 4.0 to 5.5 s, at a level of 10 users that has been settled for long."""
     measured: Any = _Measured(drained)
-    tracker = LevelTracker(Timeline())
-    tracker.open(-60.0, Users(10), 10.0, "user")
-    tracker.spawned(-60.0)
-    sampler = TickSampler(measured, measured, measured, measured, measured, tracker, Work(), measured)
-    return sampler.sample(4.0, 5.5)
+    context, load = bare_context(measured), requested_load(Users(10), is_open=True)
+    levels = LiveLevels(context, load)
+    levels.step(Users(10), "user", 10.0)
+    levels.spawned(-60.0)
+    return TickSampler(context, measured, load, levels, measured, measured, measured).sample(4.0, 5.5)
 
 
 def test_a_sample_has_all_that_users_did_its_work_and_the_lag_of_their_loop() -> None:
@@ -137,70 +142,75 @@ def test_with_workers_a_sample_has_their_second_and_the_readings_of_the_busiest(
     assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0, screen_cpu_ratio=0.1)
 
 
-# -- the tracker of levels
+# -- levels
 
 
-def open_level(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, by: By, *, ramp: bool = False) -> LevelOpened:
-    """Open a level, and apply the event to the timeline, as a run does."""
-    event = tracker.open(t_s, Users(users), 10.0, by, ramp=ramp)
-    timeline.apply(event)
-    return event
+class Levels:
+    """The levels of a run, in a time that goes on by seconds."""
 
+    def __init__(self) -> None:
+        self.pump = VirtualPump()
+        self.context = bare_context(self.pump)
+        self.load = requested_load(is_open=True)
+        self.live = LiveLevels(self.context, self.load)
 
-def close_level(tracker: LevelTracker, timeline: Timeline, t_s: float) -> LevelClosed | None:
-    """Close the open level, and apply the event to the timeline."""
-    event = tracker.close(t_s)
-    if event is not None:
-        timeline.apply(event)
-    return event
+    def open(self, t_s: float, load: Load, by: By = "user", *, ramp: bool = False) -> LevelOpened:
+        self.pump.seconds = t_s
+        self.load.step(load)
+        self.live.step(load, by, 10.0, ramp=ramp)
+        return self.context.timeline.levels[-1].opened
 
+    def close(self, t_s: float) -> LevelClosed | None:
+        self.pump.seconds = t_s
+        self.context.sink.take()
+        self.live.close()
+        return next((event for event in self.context.sink.take() if isinstance(event, LevelClosed)), None)
 
-def tick(tracker: LevelTracker, timeline: Timeline, t_s: float, users: int, requests: int = 10) -> tuple[Phase, bool]:
-    """A second that ends at `t_s`: its phase, and whether it is settled."""
-    endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
-    counts = RecordedTick(
-        t_s=t_s, duration_s=1.0, users=users, endpoints=endpoints, all_latency_sum_ms=10.0 * requests, waits=requests,
-        wait_sum_s=0.1 * requests,
-    )  # fmt: skip
-    phase, settled = tracker.tick(t_s - 1, t_s, counts, tracker.opened.load if tracker.opened is not None else NO_LOAD)
-    timeline.apply(
-        Sample(
-            t_s=t_s, duration_s=1.0, level=tracker.index, users=users, wanted=users, phase=phase, settled=settled,
-            endpoints=endpoints, work=float(requests),
-        )
-    )  # fmt: skip
-    return phase, settled
+    def second(self, t_s: float, users: int, requests: int = 10, offered: OfferedTick | None = None) -> tuple[Phase, bool]:
+        """A second that ends at `t_s`: its phase, and whether it is settled."""
+        endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
+        counts = RecordedTick(
+            t_s=t_s, duration_s=1.0, users=users, endpoints=endpoints, all_latency_sum_ms=10.0 * requests, waits=requests,
+            wait_sum_s=0.1 * requests, offered=offered,
+        )  # fmt: skip
+        self.pump.seconds = t_s
+        phase, settled = self.live.tick(t_s - 1, t_s, counts)
+        self.context.emit(
+            Sample(
+                t_s=t_s, duration_s=1.0, level=self.live.index, users=users, wanted=users, phase=phase, settled=settled,
+                endpoints=endpoints, work=float(requests), offered=offered,
+            )
+        )  # fmt: skip
+        return phase, settled
 
 
 def test_levels_are_numbered_and_have_the_figures_of_their_own_seconds() -> None:
-    timeline = Timeline()
-    tracker = LevelTracker(timeline)
-    assert tracker.close(0.0) is None
-    first = open_level(tracker, timeline, 0.0, 10, "user")
-    tracker.spawned(0.5)
-    settled = {t_s: tick(tracker, timeline, t_s, 10)[1] for t_s in (1.0, 2.0, 3.0, 4.0)}
+    levels = Levels()
+    assert levels.close(0.0) is None
+    first = levels.open(0.0, Users(10))
+    levels.live.spawned(0.5)
+    settled = {t_s: levels.second(t_s, 10)[1] for t_s in (1.0, 2.0, 3.0, 4.0)}
     assert settled == {1.0: False, 2.0: False, 3.0: False, 4.0: True}
-    ended = close_level(tracker, timeline, 4.2)
+    ended = levels.close(4.2)
     assert ended is not None
     assert first.index == ended.index == 0
     assert (ended.started_s, ended.settled_s) == (0.0, 3.0)
     assert (ended.figures.requests, ended.figures.settled_seconds) == (10, 1.0)
-    assert open_level(tracker, timeline, 4.2, 20, "plan").index == 1
-    assert tracker.phase == "spawning"
-    assert tick(tracker, timeline, 5.0, 10) == ("spawning", False)
-    ended = close_level(tracker, timeline, 6.0)
+    assert levels.open(4.2, Users(20), "plan").index == 1
+    assert levels.live.phase == "spawning"
+    assert levels.second(5.0, 10) == ("spawning", False)
+    ended = levels.close(6.0)
     assert ended is not None
     assert (ended.figures.settled, ended.settled_s, ended.figures.throughput_rps) == (False, None, None)
-    assert tracker.close(7.0) is None
+    assert levels.close(7.0) is None
 
 
 def test_a_ramp_never_settles_and_has_bins() -> None:
-    timeline = Timeline()
-    tracker = LevelTracker(timeline)
-    open_level(tracker, timeline, 0.0, 1, "plan", ramp=True)
-    tracker.spawned(0.1)
-    assert {tick(tracker, timeline, float(t), t)[1] for t in range(1, 9)} == {False}
-    ended = close_level(tracker, timeline, 9.0)
+    levels = Levels()
+    levels.open(0.0, Users(1), "plan", ramp=True)
+    levels.live.spawned(0.1)
+    assert {levels.second(float(t), t)[1] for t in range(1, 9)} == {False}
+    ended = levels.close(9.0)
     assert ended is not None
     assert ended.figures.goodput_rps is None
     assert [each.users for each in ended.bins] == [float(n) for n in range(1, 9)]
@@ -208,35 +218,25 @@ def test_a_ramp_never_settles_and_has_bins() -> None:
 
 
 def test_levels_have_the_epoch_in_which_they_open() -> None:
-    timeline = Timeline()
-    tracker = LevelTracker(timeline)
-    epochs = [tracker.open(0.0, Users(1), 1.0, "user").epoch]
-    tracker.epoch = 1
-    epochs.append(tracker.open(1.0, Users(1), 1.0, "user").epoch)
-    assert epochs == [0, 1]
+    levels = Levels()
+    assert levels.open(0.0, Users(1)).epoch == 0
+    levels.context.emit(Target(t_s=1.0, state="stopping", epoch=1))
+    assert levels.open(1.0, Users(1)).epoch == 1
 
 
 def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_has_gone() -> None:
     """After 120/s a service that completes 77/s works off 600 iterations at 40/s in 16 s; the last of these it planned itself."""
-    timeline = Timeline()
-    tracker = LevelTracker(timeline)
+    levels = Levels()
 
     def second(t_s: float, rate: float, in_flight: int, finished: int) -> bool:
         offered = OfferedTick(
             offered_per_s=rate, planned=round(rate), finished=finished, running=in_flight, from_plan_sum_ms=60.0 * finished
         )
-        endpoints = (EndpointTick(name="/a", requests=finished),)
-        tick = RecordedTick(t_s=t_s, duration_s=1.0, users=9, endpoints=endpoints, offered=offered)
-        phase, settled = tracker.tick(t_s - 1, t_s, tick, Rate(rate))
-        timeline.apply(
-            Sample(t_s=t_s, duration_s=1.0, level=tracker.index, users=9, wanted=0, phase=phase, settled=settled, offered=offered)
-        )
-        return settled
+        return levels.second(t_s, 9, finished, offered)[1]
 
     def rate(t_s: float, per_s: float) -> None:
-        close_level(tracker, timeline, t_s)
-        timeline.apply(tracker.open(t_s, Rate(per_s), 1.0, "user"))
-        tracker.spawned(t_s)
+        levels.open(t_s, Rate(per_s))
+        levels.live.spawned(t_s)
 
     rate(0.0, 40.0)
     assert [second(t_s, 40.0, 2, 40) for t_s in (1.0, 2.0, 3.0, 4.0)] == [False, False, True, True]

@@ -7,9 +7,12 @@ import random
 import pytest
 from tui.fake_controls import FakeControls
 
-from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, StepTo
+from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, Param, StepTo
+from capexplorer.model.events import Command
 from capexplorer.model.load import Users
 from capexplorer.run.screens import ANSWER_S, ELSEWHERE, RunScreen, Screens
+
+from .bare_context import VirtualPump, bare_context
 
 
 class ScreensWithClock:
@@ -18,10 +21,14 @@ class ScreensWithClock:
     own: RunScreen
 
     def __init__(self) -> None:
-        self.now_s = 0.0
-        self.recorded: list[dict[str, object]] = []
-        self.controls = FakeControls()
-        self.screens = Screens(self.controls, lambda args: self.recorded.append(dict(args)), lambda: self.now_s)
+        self.pump, self.controls = VirtualPump(), FakeControls()
+        self._context = bare_context(self.pump)
+        self.screens = Screens(self.controls, self._context)
+
+    @property
+    def recorded(self) -> list[dict[str, Param | None]]:
+        """The arguments of each command so far."""
+        return [event.args for event in self._context.timeline.journal if isinstance(event, Command)]
 
     def join(self, name: str, *, may_steer: bool = True) -> RunScreen:
         """Attach another screen."""
@@ -70,7 +77,7 @@ def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: Screens
     other = run.join("pts/1")
     other.do(AskControls())
     assert run.own.do(StepTo(Users(4))) is None
-    run.now_s += ANSWER_S
+    run.pump.seconds += ANSWER_S
     run.screens.hand_over_when_due()
     assert (run.screens.holder, run.screens.asked_by) == ("pts/0", None)
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/0", "kept": True}]
@@ -79,10 +86,10 @@ def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: Screens
 def test_a_screen_that_does_not_answer_in_time_loses_the_controls(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
     other.do(AskControls())
-    run.now_s += ANSWER_S - 0.1
+    run.pump.seconds += ANSWER_S - 0.1
     run.screens.hand_over_when_due()
     assert run.screens.holder == "pts/0"
-    run.now_s += 0.1
+    run.pump.seconds += 0.1
     run.screens.hand_over_when_due()
     assert run.screens.holder == "pts/1"
 
@@ -132,7 +139,7 @@ def test_a_screen_that_asks_and_leaves_no_longer_asks(run: ScreensWithClock) -> 
     other = run.join("pts/1")
     other.do(AskControls())
     other.leave()
-    run.now_s += 10 * ANSWER_S
+    run.pump.seconds += 10 * ANSWER_S
     run.screens.hand_over_when_due()
     assert (run.screens.holder, run.screens.asked_by, run.screens.count) == ("pts/0", None, 1)
 
@@ -147,7 +154,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
         if action == "join":
             attached.append(run.join(f"pts/{index}", may_steer=rng.random() < 0.7))
         elif action == "time":
-            run.now_s += rng.uniform(0.0, ANSWER_S)
+            run.pump.seconds += rng.uniform(0.0, ANSWER_S)
             run.screens.hand_over_when_due()
         elif screen is not None and action == "leave":
             attached.remove(screen)

@@ -168,7 +168,7 @@ def test_a_shift_does_not_split_a_level_whose_seconds_are_no_longer_kept(tmp_pat
     run = RunWithoutLoad(tmp_path / "a.jsonl")
     run.step(10)
     run.add_seconds(goodputs([(100, 400)]))
-    assert run.tracker.split(run.now_s, 50.0, "goodput") is None, "this second is no longer kept"
-    assert run.tracker.split(run.now_s, 200.0, "goodput") is not None
+    assert not run.levels._split(50.0, "goodput"), "this second is no longer kept"
+    assert run.levels._split(200.0, "goodput")
     run.take()
     run.sink.close()

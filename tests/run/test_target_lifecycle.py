@@ -11,9 +11,10 @@ from capexplorer.errors import TargetError
 from capexplorer.load import native
 from capexplorer.model.controls import Param
 from capexplorer.model.events import Event, Target, TargetFacts
-from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.service import Service, TargetLifecycle
 from capexplorer.target.supervisor import Exited
+
+from .bare_context import VirtualPump, bare_context
 
 
 class FakeService:
@@ -44,15 +45,16 @@ class LifecycleHarness:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.threads: list[Callable[[], None]] = []
-        self.posted: list[Callable[[], None]] = []
-        self.events: list[Event] = []
-        self.ready_count = 0
-        self.outcome = RunOutcome()
+        self.pump, self.ready_count = VirtualPump(waits=True), 0
+        self.pump.seconds = 1.0
+        self._context = bare_context(self.pump)
+        self.outcome, self.why_unreachable = self._context.outcome, list[str | None]()
         monkeypatch.setattr(native, "start_thread", self.threads.append)
-        self.target = TargetLifecycle(
-            cast(Service, FakeService()), self.outcome, post=self.posted.append, emit=self.events.append, now_s=lambda: 1.0,
-            on_ready=self._ready,
-        )  # fmt: skip
+        self.service = FakeService()
+        self.target = TargetLifecycle(self._context, cast(Service, self.service), self._reach, self._ready)
+
+    def _reach(self) -> str | None:
+        return self.why_unreachable.pop(0)
 
     def _ready(self) -> None:
         self.ready_count += 1
@@ -60,10 +62,13 @@ class LifecycleHarness:
     def states(self) -> list[str]:
         return [event.state for event in self.events if isinstance(event, Target)]
 
+    @property
+    def events(self) -> list[Event]:
+        return list(self._context.timeline.journal)
+
     def run_posted(self) -> None:
         """Run all calls that were posted to the pump."""
-        while self.posted:
-            self.posted.pop(0)()
+        self.pump.run_posted()
 
 
 @pytest.fixture
@@ -111,8 +116,7 @@ def test_what_a_slow_start_waits_for_is_reported_until_it_is_ready_or_superseded
 
 def test_the_death_of_a_container_is_reported_with_its_last_line_of_output(harness: LifecycleHarness) -> None:
     """The process that starts the containers ends with code 1 in all cases, so that its exit code has no information."""
-    service = cast(FakeService, harness.target.service)
-    service.has_containers = True
+    harness.service.has_containers = True
     harness.target.restart({})
     harness.threads[0]()
     harness.run_posted()

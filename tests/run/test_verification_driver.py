@@ -7,8 +7,6 @@ from pathlib import Path
 from capexplorer import wording
 from capexplorer.model.load import Users
 from capexplorer.model.verdicts import KneeVerdict
-from capexplorer.run.autopilot import AutopilotDriver
-from capexplorer.steer.requested_load import Autopilot
 
 from .knee_search import KneeSearch
 
@@ -16,7 +14,6 @@ from .knee_search import KneeSearch
 def step_by_hand(search: KneeSearch, *steps: tuple[int, int]) -> None:
     """Levels that a person makes, each (users, seconds)."""
     for users, seconds in steps:
-        search.requested_load.step(Users(users))
         search.run.step(users)
         for _ in range(seconds):
             search.add_second()
@@ -35,7 +32,7 @@ def knee_of(search: KneeSearch) -> KneeVerdict:
 
 def verify_knee(search: KneeSearch, seconds: int = 120) -> None:
     """Let the autopilot verify the knee until it has finished, or for this many seconds."""
-    search.driver.begin(search.requested_load.hand_to(Autopilot()), only_verifies=True)
+    search.begin("verify")
     for _ in range(seconds):
         if not search.driver.is_on:
             break
@@ -89,16 +86,8 @@ def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
 
 
 def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp_path: Path) -> None:
-    search = KneeSearch(tmp_path / "guard.jsonl", max_users=1_000)
+    search = KneeSearch(tmp_path / "guard.jsonl", max_users=52)
     step_by_hand(search, *STEPS_BY_HAND)
-    search.driver = AutopilotDriver(
-        search.run.timeline,
-        search.requested_load,
-        max_users=52,
-        emit=search._emit,
-        open_level=lambda load, rate: search.run.step(load.users, "autopilot"),
-        finish=search.finished.append,
-    )
     verify_knee(search)
     assert max(users for users, by in search.levels() if by == "autopilot") == 35
     assert search.finished[0].endswith(", not verified: max_users does not allow a level 20% beyond the knee")

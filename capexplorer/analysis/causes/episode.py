@@ -333,6 +333,12 @@ class Episode:
         self._published = now
         return now
 
+    def news(self, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Mark | None:
+        """The revision to publish at this tick, of a cause that outlasts epochs: its mark is of the present one."""
+        self.epoch = epoch
+        self.close_if_over(t_s, load)
+        return self.revision_to_publish(t_s, all_changes=all_changes)
+
     def _grew(self, before: Mark, now: Mark) -> bool:
         """Whether the mark changed enough for an update."""
         assert isinstance(now.finding, Cause) and isinstance(before.finding, Cause)

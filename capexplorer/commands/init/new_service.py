@@ -20,7 +20,7 @@ from ...errors import CapexplorerError, InputError, TargetError
 from ...load.guard import HostGuard
 from ...profile import Param, Task
 from ...read.ports import listening_ports
-from ...run.local_workers import SECRET
+from ...run.options import SECRET
 from ...session.files import slug
 from ...target import ready
 from ...target.place import free_port

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,11 +15,11 @@ from . import worker_setup
 
 if TYPE_CHECKING:
     from ...load.guard import HostGuard
-    from ...load.load_thread import LoadThread
     from ...load.workload import Workload
     from ...run.capture import Capture
-    from ...run.control_server import ControlServer
+    from ...run.context import RunContext
     from ...run.live import LiveRun
+    from ...target.supervisor import Supervisor
 
 
 class AssembledRun(msgspec.Struct, frozen=True):
@@ -28,7 +27,6 @@ class AssembledRun(msgspec.Struct, frozen=True):
 
     run: LiveRun
     capture: Capture
-    server: ControlServer
 
 
 def report_failure(run: LiveRun) -> int:
@@ -49,72 +47,72 @@ def live_run(options: RunOptions) -> Iterator[AssembledRun]:
 
         native.patch(options.profile.limits.generator, options.profile.users.max_body_mb)
         from ...run.capture import Capture, LogHandler
-        from ...run.control_server import ControlServer
-        from ...run.live import LiveRun
-        from ...run.service import Service
+        from ...run.context import RunContext
 
-        run, capture = LiveRun(options, Service(options, supervisor)), Capture()
-        capture.begin(run.on_log_line, native.start_thread)
-        server = ControlServer(run.screens, run.requests, lambda level, text: run.on_log_line("capexplorer", level, text))
-        run.session_run.on_path.append(lambda path: _open(server, run, path))
+        context, capture = RunContext.of(options), Capture()
+        capture.begin(context.log_line)
         try:
-            LogHandler(run.on_log_line).install()
-            load_thread = _start_load(options, run, _install_guard(options, run))
-            supervisor.listen(native.start_thread, run.on_target_report)
-            try:
-                yield AssembledRun(run, capture, server)
-            finally:
-                # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
-                load_thread.stop()
+            LogHandler(context.log_line).install()
+            yield from _started(context, supervisor, capture)
         finally:
-            server.close()
             capture.end()
     finally:
         supervisor.close()
 
 
-def _install_guard(options: RunOptions, run: LiveRun) -> HostGuard:
+def _started(context: RunContext, supervisor: Supervisor, capture: Capture) -> Iterator[AssembledRun]:
+    """Start the load thread, without users, and make the run."""
+    from ...load import native
+    from ...load.kept_requests import RequestSampling
+    from ...load.load_thread import LoadThread
+    from ...load.local_engine import LocalEngine
+    from ...run.live import LiveRun
+    from ...run.service import Service
+    from ...session.redact_request import without_secrets
+
+    options, service = context.options, Service(context.options, supervisor)
+    guard, wanted = _install_guard(context), worker_setup.workers_of(options)
+    make_engine = worker_setup.engine_maker(options, service, wanted)
+    engine = make_engine if options.workers is not None else LocalEngine
+    load_thread = LoadThread(context.pump.report, engine, guard=guard, sampling=RequestSampling(without_secrets))
+    load_thread.start()
+    try:
+        own_events = options.locustfile is None
+        workload = load_thread.make_workload(
+            lambda: _workload(options, service.url), options.users_url(service.url), own_events=own_events
+        )
+        workers = worker_setup.load_workers(context, supervisor, load_thread, wanted, make_engine)
+        run = LiveRun(context, service, load_thread, workload, workers)
+        supervisor.listen(native.start_thread, context.pump.report)
+        try:
+            yield AssembledRun(run, capture)
+        finally:
+            run.server.close()
+    finally:
+        # a pump that a defect ended stopped nothing; a load thread that outlives the interpreter crashes it
+        load_thread.stop()
+
+
+def _install_guard(context: RunContext) -> HostGuard:
     """Restrict where load may go: the guard, and no proxies of the environment."""
     from ...load.guard import HostGuard
     from ...load.hooks import guarding
     from ...load.hooks.hook import put_in_place
     from ...load.hooks.hook_table import GUARD
 
-    workers = options.workers
+    workers = context.options.workers
     bound = workers.bind[0] if workers is not None and workers.bind is not None else None
-    guard = HostGuard(options.allow_hosts, run.on_host_refused, joined=bound)
+    guard = HostGuard(context.options.allow_hosts, partial(_refused, context), joined=bound)
     put_in_place(GUARD, guard)
     for name in guarding.forget_environment():
-        run.on_log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
+        context.log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
     return guard
 
 
-def _start_load(options: RunOptions, run: LiveRun, guard: HostGuard) -> LoadThread:
-    """Start the load thread, without users, and give it to the run."""
-    from ...load.kept_requests import RequestSampling
-    from ...load.load_thread import LoadThread
-    from ...load.local_engine import LocalEngine
-    from ...session.redact_request import without_secrets
-
-    workers = worker_setup.load_workers_of(options, run)
-    run.use_workers(workers)
-    engine = workers.make_engine if options.workers is not None else LocalEngine
-    load_thread = LoadThread(run.on_load_report, engine, guard=guard, sampling=RequestSampling(without_secrets))
-    load_thread.start()
-    own_events = options.locustfile is None
-    users_url = options.users_url(run.service.url)
-    run.drive(
-        load_thread, load_thread.make_workload(lambda: _workload(options, run.service.url), users_url, own_events=own_events)
-    )
-    return load_thread
-
-
-def _open(server: ControlServer, run: LiveRun, path: Path) -> None:
-    from ...remote.protocol import PROTOCOL, Welcome
-
-    server.open(
-        Welcome(protocol=PROTOCOL, session=path.stem, path=str(path.resolve()), pid=os.getpid(), setup=run.controls.setup)
-    )
+def _refused(context: RunContext, host: str) -> None:
+    address = host.partition(" ")[0]  # of `10.1.2.3 (localhost)`
+    text = f"load to {host} is not allowed and was refused (only loopback, or --allow-host {address})"
+    context.log_line("capexplorer", "error", text)
 
 
 def _workload(options: RunOptions, url: str) -> Workload:

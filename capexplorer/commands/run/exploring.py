@@ -8,7 +8,7 @@ import signal
 import sys
 from _queue import Empty, SimpleQueue
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -51,21 +51,26 @@ BAR_CELLS = 30
 def explore_headless(options: RunOptions) -> int:
     """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
     with live_run(options) as assembled:
-        from ...run.unattended import Unattended
-
         run, capture = assembled.run, assembled.capture
         if not run.is_driven:
             raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
         progress = Progress(capture.stderr, options.steps, capture.stdout, run.timeline_of_events())
-        run.session_run.on_path.append(progress.begin)
-        assembled.server.stop = lambda: run.outcome.interrupt("SIGTERM")
+        run.server.let_end(partial(run.outcome.interrupt, "SIGTERM"))
         with signals_to(run.outcome.interrupt):
-            progress.watch(run, Unattended(run))
+            progress.watch(run, run.unattended())
             run.close()
             progress.end(run)
     if capture.stdout_failure is not None:
-        print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.session_run.path}")
+        print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.path}")
     return report_failure(run)
+
+
+class LoggedSource(EventSource, Protocol):
+    """A run, whose events are written to a log."""
+
+    @property
+    def path(self) -> Path | None:
+        """Of the log, once it has its header."""
 
 
 class RunEnding(Protocol):
@@ -88,13 +93,9 @@ class Progress:
         self._steps, self._timeline = steps, Timeline() if timeline is None else timeline
         self._printed: set[str] = set()
         """Keys of the findings that were printed in full."""
-        self._stdout, self._path, self._has_begun = stdout, SimpleQueue[Path](), False
+        self._stdout, self._has_begun = stdout, False
 
-    def begin(self, log: Path) -> None:
-        """From any thread: the log has its header. Its path is printed by the thread that draws, which would overwrite it."""
-        self._path.put(log)
-
-    def watch(self, run: EventSource, outcome: RunEnding) -> None:
+    def watch(self, run: LoggedSource, outcome: RunEnding) -> None:
         """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
         woken = SimpleQueue[None]()
         run.start(lambda: woken.put(None))
@@ -102,22 +103,26 @@ class Progress:
         with live:  # lines that users print are in the session and must not appear here as well
             while outcome.reason is None:
                 _wait_for_events(woken)
-                self.take(run.take())
+                self._take_from(run)
                 if self._console.is_terminal and self._has_begun:
                     live.update(Group(figures(self._timeline), how_far(self._timeline, self._steps)), refresh=True)
 
-    def end(self, run: EventSource) -> None:
-        """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
+    def _take_from(self, run: LoggedSource) -> None:
+        """Print the path of the log, once, and the events so far."""
+        if run.path is not None and not self._has_begun:
+            click.echo(run.path, file=self._stdout)
+            self._has_begun = True
         self.take(run.take())
+
+    def end(self, run: LoggedSource) -> None:
+        """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
+        self._take_from(run)
         if self._timeline.levels:
             for judged in wording.judgements(self._timeline).values():
                 self._console.print(Text(printable(f"verdict: {judged.sentence}")))
 
     def take(self, events: Sequence[Event]) -> None:
         """Print a line for each event of importance. The reason for the run's end is printed by others."""
-        with suppress(Empty):
-            click.echo(self._path.get_nowait(), file=self._stdout)
-            self._has_begun = True
         for event in events:
             self._timeline.apply(event)
         for event in events:
@@ -402,10 +407,10 @@ def _interrupt(assembled: AssembledRun, name: str) -> None:
 
 def _wait_until_ready(assembled: AssembledRun, ready: int) -> None:
     from ...load import native
-    from ...run.unattended import POLL_S, Unattended
+    from ...run.screens import POLL_S
 
-    run, unattended = assembled.run, Unattended(assembled.run)
-    assembled.server.stop = unattended.stop
+    run, unattended = assembled.run, assembled.run.unattended()
+    run.server.let_end(unattended.stop)
     run.start(lambda: None)
     while not any(map(_is_ready, events := run.take())):
         for event in events:
@@ -414,8 +419,8 @@ def _wait_until_ready(assembled: AssembledRun, ready: int) -> None:
         if run.outcome.reason is not None:
             return
         native.sleep(POLL_S)
-    assert run.session_run.path is not None
-    os.write(ready, f"{run.session_run.path.stem}\n".encode())
+    assert run.path is not None
+    os.write(ready, f"{run.path.stem}\n".encode())
     assembled.capture.discard_output()
     while unattended.reason is None:
         native.sleep(POLL_S)

@@ -42,7 +42,7 @@ def explore_on_screen(options: RunOptions, asked: RunArguments) -> int:
                 requests=run.requests,
                 baselines=saved_curves,
             )
-            assembled.server.stop = app.end
+            run.server.let_end(app.end)
             with signals_to(app.request_exit):
                 ending = app.explore()
                 if ending.by == "detach" or (ending.signal == HANG_UP and unattended_s > 0):
@@ -55,7 +55,7 @@ def explore_on_screen(options: RunOptions, asked: RunArguments) -> int:
     feed.take()  # the last marks are made when a run is closed
     from ..afterwards import print_session  # imports numpy, which has threads
 
-    print_session(feed.timeline, run.session_run.path)
+    print_session(feed.timeline, run.path)
     return report_failure(run)
 
 
@@ -64,13 +64,13 @@ def wait_unattended(assembled: AssembledRun, take: Callable[[], object], *, deta
     `detached`: it is, and its shell gets it back.
     """
     from ...load import native
-    from ...run.unattended import POLL_S, Unattended
+    from ...run.screens import POLL_S
 
     run = assembled.run
-    unattended = Unattended(run)
-    assembled.server.stop = unattended.stop
+    unattended = run.unattended()
+    run.server.let_end(unattended.stop)
     release_input()
-    print_session_goes_on(assembled.capture.stderr, run.session_run.path.stem if run.session_run.path else None)
+    print_session_goes_on(assembled.capture.stderr, run.path.stem if run.path else None)
     with signals_to(lambda name: None if name == HANG_UP else run.outcome.interrupt(name)):
         if detached and give_terminal_back(assembled.capture.stderr):
             assembled.capture.discard_output()  # the terminal is the shell's now

@@ -19,8 +19,7 @@ from ...model.limits import Limits
 from ...model.watched import PartSpec, mistakes, parsed_part
 from ...profile import Profile, Users
 from ...read.servers import missing_client
-from ...run.local_workers import SECRET
-from ...run.options import NO_RATES, RunOptions
+from ...run.options import NO_RATES, SECRET, RunOptions
 from ...session import redact
 from ...steer.plan import Step, check_start, is_text, offers_rates, parse
 from ...target import place

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 from ...addresses import host_and_port
 from ...errors import InputError
 from ...profile import WORKERS_MOST, Profile
-from ...run.local_workers import SECRET
-from ...run.options import RunOptions, WorkersWanted
+from ...run.options import SECRET, RunOptions, WorkersWanted
 from ...toml import shown
 
 if TYPE_CHECKING:
-    from ...load.engine import EngineContext
+    from ...load.engine import EngineContext, MakeEngine
+    from ...load.load_thread import LoadThread
     from ...load.workers.master_engine import MasterEngine
     from ...load.workers.messages import Job
-    from ...run.live import LiveRun
+    from ...run.context import RunContext
     from ...run.load_workers import LoadWorkers
+    from ...run.service import Service
+    from ...target.supervisor import Supervisor
 
 
 DEFAULT_WORKERS_MOST = 8
@@ -67,6 +69,11 @@ def _own(asked: str | int | None) -> int | None:
     return int(asked)
 
 
+def workers_of(options: RunOptions) -> WorkersWanted:
+    """Those of the run; without any, what those that are added later need."""
+    return options.workers or WorkersWanted(secret=secrets.token_hex(32))
+
+
 def most_workers(profile: Profile) -> int:
     """The most worker processes that a run may start."""
     return profile.guards.max_workers or max(DEFAULT_WORKERS_MOST, os.cpu_count() or 1)
@@ -101,40 +108,42 @@ def worker_arguments(options: RunOptions) -> tuple[str, ...]:
     return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
 
 
-def load_workers_of(options: RunOptions, run: LiveRun) -> LoadWorkers:
-    """The workers of this run: those of the command line, and those that are added later."""
+def engine_maker(options: RunOptions, service: Service, workers: WorkersWanted) -> MakeEngine:
+    """Makes the engine that the run's workers join: those of the command line, and those that are added later."""
     from ...load.hooks.hook import put_in_place
     from ...load.hooks.hook_table import WORKERS
     from ...load.workers.master_engine import MasterEngine, MasterOptions
-    from ...run.load_workers import LoadWorkers
-    from ...run.local_workers import WorkerCommand
 
-    workers = options.workers or WorkersWanted(secret=secrets.token_hex(32))
-    shared = workers.secret
     host, port = workers.bind or ("127.0.0.1", 0)
     master = MasterOptions(bind_host=host, port=port, accepts_plain=workers.plain, here=socket.gethostname())
-    pump, session_run = run.session_run.pump, run.session_run
 
     def make_engine(context: EngineContext) -> MasterEngine:
-        if shared:
-            put_in_place(WORKERS, shared)
-        return MasterEngine(context, master, _job(options, run))
+        if workers.secret:
+            put_in_place(WORKERS, workers.secret)
+        return MasterEngine(context, master, _job(options, service))
 
-    return LoadWorkers(
-        run.service.supervisor,
-        WorkerCommand(join_host(workers), worker_arguments(options), options.profile.limits.generator, shared, options.variables),
-        make_engine,
-        first=workers.own,
-        expected=workers.count,
+    return make_engine
+
+
+def load_workers(
+    context: RunContext, supervisor: Supervisor, load_thread: LoadThread, wanted: WorkersWanted, make_engine: MakeEngine
+) -> LoadWorkers:
+    """The workers of this run, of which none has started."""
+    from ...run.load_workers import LoadWorkers, WorkerCommand
+
+    options = context.options
+    command = WorkerCommand(
+        join_host=join_host(wanted),
+        arguments=worker_arguments(options),
+        limits=options.profile.limits.generator,
         most=most_workers(options.profile),
-        post=pump.post,
-        emit=session_run.sink.emit,
-        now_s=pump.now_s,
-        log=session_run.log.add,
+        secret=wanted.secret,
+        variables=options.variables,
     )
+    return LoadWorkers(context, load_thread, supervisor, wanted, command, make_engine)
 
 
-def _job(options: RunOptions, run: LiveRun) -> Job:
+def _job(options: RunOptions, service: Service) -> Job:
     from ...load.workers.messages import Job, digest_of
 
     file, users = options.locustfile, options.profile.users
@@ -144,6 +153,6 @@ def _job(options: RunOptions, run: LiveRun) -> Job:
         locustfile=str(file) if file is not None else None,
         digest=digest_of(file) if file is not None else None,
         arguments=options.locust_arguments,
-        url=run.service.url if file is None else options.users_url(run.service.url),
+        url=service.url if file is None else options.users_url(service.url),
         max_body_mb=users.max_body_mb,
     )

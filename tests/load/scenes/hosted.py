@@ -72,11 +72,11 @@ def to_zero_and_back() -> dict[str, Any]:
 def a_step_to_zero_is_at_once_even_while_users_end_slowly() -> dict[str, Any]:
     """The step before asked for 3 of 30 users at one a second: the step to 0 must end those that still run."""
     rig = Rig(user_class("U"))
-    requested_load = RequestedLoad(Users(0), None, native.allocate_lock())
-    requested_load.thread, requested_load.is_open = rig.host, True
+    requested_load = RequestedLoad(rig.host, Users(0), lock=native.allocate_lock())
+    requested_load.open()
     requested_load.step(Users(30))
     up = rig.reaches(30)
-    requested_load.spawn_rate = 1.0
+    requested_load.set_spawn_rate(1.0)
     requested_load.step(Users(3))
     rig.until(lambda: rig.host.users < 30)
     rate = requested_load.step(Users(0))

@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import random
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from capexplorer.load import native
+from capexplorer.load.local_engine import LocalEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model import load
 from capexplorer.model.controls import (
@@ -28,10 +30,14 @@ from capexplorer.model.controls import (
     Zero,
 )
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
-from capexplorer.profile import Guards, Profile, StopRules, Task, Users, Work
+from capexplorer.model.limits import ProcessLimits
+from capexplorer.profile import Guards, Profile, StopRules, Task, Users
+from capexplorer.run.context import EventSink, RunContext, RunLog
 from capexplorer.run.live import LiveRun
-from capexplorer.run.options import RunOptions
-from capexplorer.run.pump import Pump
+from capexplorer.run.load_workers import LoadWorkers, WorkerCommand
+from capexplorer.run.options import RunOptions, WorkersWanted
+from capexplorer.run.pump import Pump, Report
+from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.sampling import TickSampler
 from capexplorer.session.writer import SessionWriter
 
@@ -50,35 +56,51 @@ PLANS = (
 )
 
 
+NO_WORKER = WorkerCommand("", (), ProcessLimits(), most=0, secret="", variables={})
+
+
+class QueuedPump(Pump):
+    """Calls wait in a queue of the session."""
+
+    def __init__(self, session: _RandomSession) -> None:
+        super().__init__()
+        self._session = session
+
+    def now_s(self) -> float:
+        return self._session.now_s
+
+    def at_s(self, monotonic_s: float) -> float:
+        return monotonic_s
+
+    def post(self, call: Callable[..., object], /, *args: Any, **named: Any) -> None:
+        self._session.pump_calls.append(lambda: call(*args, **named))
+
+    def report(self, report: Report) -> None:
+        self.post(self._session.session.report, report)
+
+
 class _RandomSession:
     """A session whose commands and order of threads follow from `seed`; its log is at `path`."""
 
     def __init__(self, path: Path, seed: int) -> None:
         self.random, self.now_s, self.ticked_s = random.Random(seed), 0.0, 0.0
         self.pump_calls, self.load_calls, self.start_calls = Calls(), Calls(), Calls()
-        pump: Any = Pump
-        pump.now_s, pump.at_s = (lambda _: self.now_s), (lambda _, at_s: at_s)
-        pump.post = lambda _, call: self.pump_calls.append(call)
         native.start_thread = self.start_calls.append  # type: ignore[assignment]
-        self.host = SimulatedLoadThread(self.load_calls)
-        self.live = LiveRun(self._options(seed, path), SimulatedService())  # type: ignore[arg-type]
-        self.host.on_report = self.live.on_load_report
-        shape = object() if seed % 4 == 3 else None
-        self.live.drive(self.host, Workload((), shape))  # type: ignore[arg-type]
-        session_run = self.live.session_run
-        session_run.sink.writer = self.writer = SessionWriter(path)
-        session_run.sink.emit(
-            Header(t_s=0.0, schema=1, id="random", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts())
-        )
-        tracker = session_run.load_control.levels.tracker
-        probes: Any = EmptyProbes()
+        sink, self.pump = EventSink(), QueuedPump(self)
+        context = RunContext(self._options(seed, path), self.pump, sink, RunLog(), RunOutcome(sink.wake))
+        self.host, service = SimulatedLoadThread(self.load_calls, self.pump.report), cast(Any, SimulatedService())
         host: Any = self.host
-        requested_load, pump = session_run.requested_load, session_run.pump
-        session_run._sampler = TickSampler(
-            host, probes, session_run.parts, pump, requested_load, tracker, Work(), session_run.requests
-        )
-        session_run.load_control.start_alarm()
-        session_run.target.begin()
+        workers = LoadWorkers(context, host, service, WorkersWanted(), NO_WORKER, LocalEngine)
+        shape = object() if seed % 4 == 3 else None
+        self.live = LiveRun(context, service, host, Workload((), shape), workers)
+        self.session = session = self.live._session
+        self.writer = SessionWriter(path)
+        sink.open(self.writer, session._failures)
+        sink.emit(Header(t_s=0.0, schema=1, id="random", started_at="", target=TargetFacts(name="a", url=""), host=HostFacts()))
+        probes: Any = EmptyProbes()
+        levels = session.load_control.levels
+        session._sampler = TickSampler(context, host, session.requested_load, levels, session.parts, session.requests, probes)
+        session.target.begin()
 
     @staticmethod
     def _options(seed: int, path: Path) -> RunOptions:
@@ -159,17 +181,16 @@ class _RandomSession:
         """Let a third of a second pass, with the pump's alarm and tick if they are due."""
         self.now_s += 1 / 3
         self.host.pass_time(self.now_s, 1 / 3)
-        pump = self.live.session_run.pump
-        alarm_s = pump.alarm()
+        alarm_s = self.session.alarm_s
         if alarm_s is not None and self.now_s >= alarm_s:
-            pump.on_alarm()
+            self.session.on_alarm()
         if self.now_s - self.ticked_s >= 0.99:
             self.host.follow_shape()
             self.tick()
 
     def tick(self) -> None:
         started_s, self.ticked_s = self.ticked_s, self.now_s
-        self.live.session_run.tick(started_s, self.now_s)
+        self.session.tick(started_s, self.now_s)
 
     def settle(self) -> None:
         """Run all waiting calls."""
@@ -195,11 +216,11 @@ class _RandomSession:
             self.settle()
         self._do(EndRun())
         self.settle()
-        self.live.session_run.load_control.stop()
-        self.live.session_run.load_thread.drain_all()
+        self.session.load_control.stop()
+        self.host.drain_all()
         self.tick()
-        self.live.session_run.load_control.end()
-        self.live.session_run.sink.close()
+        self.session.load_control.end()
+        self.session.context.sink.close()
 
 
 def logs(folder: str, seeds: int) -> list[str]:
@@ -221,11 +242,11 @@ def drivers_chosen_before_a_stop(folder: str) -> dict[str, dict[str, Any]]:
             live.controls.do(SetAutopilot(on=True))
         else:
             live.controls.do(StartPlan("4:3s"))
-        live.session_run.load_control.to_zero("guard")
+        session.session.load_control.to_zero("guard")
         for _ in range(30):
             session.settle()
             session.pass_time()
-        live.session_run.sink.close()
+        session.session.context.sink.close()
         commands = [event for event in live.take() if isinstance(event, Command)]
         observed[name] = {
             "last commands": [
@@ -248,5 +269,5 @@ def controls_refused(folder: str) -> dict[str, Any]:
     live.controls.do(StepTo(load.Users(50)))
     session.settle()
     commands = [[event.name, event.args] for event in live.take() if isinstance(event, Command)]
-    live.session_run.sink.close()
+    session.session.context.sink.close()
     return {"answers": answers, "commands": commands, "users": live.controls.state.load.users}

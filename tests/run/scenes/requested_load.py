@@ -18,49 +18,46 @@ from capexplorer.run.run_failures import UserErrorMarks, cause_of
 from capexplorer.run.session_run import VERSIONED, versions
 from capexplorer.steer.requested_load import RequestedLoad
 
+from ..bare_context import IdleThread
+from ..bare_context import requested_load as idle
+
 
 def spawn_rates() -> dict[str, dict[str, float]]:
     """By the spawn rate that is set (`None`: automatic), the rate of steps from some users to others."""
     steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
     return {
-        str(given): {
-            f"{before} to {users}": RequestedLoad(Users(0), given, native.allocate_lock()).rate(before, users)
-            for before, users in steps
-        }
+        str(given): {f"{before} to {users}": idle(Users(before), given).rate(before, users) for before, users in steps}
         for given in (None, 5.0)
     }
 
 
 def step_at_once_from_a_pool() -> list[float | None]:
     """The spawn rates of a step to 10 users by a driver, which replaces an offered rate with 800 users: at once, and not."""
-    host: Any = SimpleNamespace(users=800, set_users=lambda users, rate: None)
     rates = []
     for at_once in (True, False):
-        requested_load = RequestedLoad(Users(0), None, native.allocate_lock())
-        requested_load.thread, requested_load.is_open, requested_load.load = host, True, Rate(200.0)
-        rates.append(requested_load.move(Users(10), requested_load.driver.generation, at_once=at_once))
+        load = RequestedLoad(IdleThread(800), Rate(200.0), lock=native.allocate_lock())
+        load.open()
+        rates.append(load.move(Users(10), load.driver.generation, at_once=at_once))
     return rates
 
 
 def clamped_rates() -> list[float | None]:
     """The spawn rates that result from setting one that is too low, too high, valid, and none."""
-    requested_load, rates = RequestedLoad(Users(0), 5.0, native.allocate_lock()), []
+    load, rates = idle(Users(0), 5.0), []
     for rate in (1e-9, 1e300, 7.0, None):
-        requested_load.set_spawn_rate(rate)
-        rates.append(requested_load.spawn_rate)
+        load.set_spawn_rate(rate)
+        rates.append(load.spawn_rate)
     return rates
 
 
 def step_before_opening() -> dict[str, Any]:
     """The gate of the load is opened after a step, and shut again."""
-    requested_load = RequestedLoad(Users(5), None, native.allocate_lock())
-    observed: dict[str, Any] = {
-        "spawn rate of the step": requested_load.step(Users(8)),
-        "spawn rate of the opening": requested_load.open(),
-        "open after opening": requested_load.is_open,
-    }
-    requested_load.shut()
-    return {**observed, "users after shutting": requested_load.load.users, "open after shutting": requested_load.is_open}
+    load = RequestedLoad(IdleThread(), Users(5), lock=native.allocate_lock())
+    observed: dict[str, Any] = {"spawn rate of the step": load.step(Users(8))}
+    load.open()
+    observed |= {"spawn rate of the start": load.start(), "open after opening": load.is_open}
+    load.shut()
+    return {**observed, "users after shutting": load.load.users, "open after shutting": load.is_open}
 
 
 def marks_of_user_errors() -> list[Any]:
