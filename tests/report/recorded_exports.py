@@ -48,9 +48,12 @@ def digests(name: str) -> dict[str, str]:
 
 
 def made_digests(name: str) -> dict[str, str]:
-    """Those of a made session, which is compared with the first one."""
+    """Those of a made session, which is compared with the first one, or of a made comparison."""
+    from .made_comparisons import COMPARED
     from .made_sessions import MADE
 
+    if name in COMPARED:
+        return _digests({}, compare(COMPARED[name]()))
     first, events = list(next(iter(MADE.values()))()), list(MADE[name]())
     return _digests(_exports(name, events), compare([Session(Timeline(each)) for each in (first, events)]))
 
@@ -79,9 +82,10 @@ def _digest(content: bytes) -> str:
 
 def _renew() -> None:
     sys.path.append(str(DATA.parent))  # common modules of tests, as pytest finds them
+    from .made_comparisons import COMPARED
     from .made_sessions import MADE
 
-    recorded, made = {name: digests(name) for name in SESSIONS}, {name: made_digests(name) for name in MADE}
+    recorded, made = {name: digests(name) for name in SESSIONS}, {name: made_digests(name) for name in (*MADE, *COMPARED)}
     for path, found in ((DIGESTS, recorded), (MADE_DIGESTS, made)):
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

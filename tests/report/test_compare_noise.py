@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from capexplorer.model.events import Verdict
 from capexplorer.model.figures import LevelFigures
-from capexplorer.report.compare import Comparison, compare, sentences
+from capexplorer.report.compare import compare, sentences
 from capexplorer.report.compare.across_levels import (
     OverallChange,
     failure_change,
@@ -195,41 +195,6 @@ def test_a_significant_figure_of_one_level_among_many_is_not_claimed_in_the_verd
     assert "but not among 7 user counts" in judge(parse("p50>5%"), comparison).excused[0]
 
 
-USER_COUNTS = range(10, 90, 10)
-UNEVEN = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
-
-
-def slower_at(*slow: int) -> Comparison:
-    """Two sessions of eight user counts; at those in `slow` the second has about four times the latency."""
-    before = session([LevelSpec(n, p50_ms=10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
-    after = session([LevelSpec(n, p50_ms=40.0 if n in slow else 10.0 + n % 3, latency_factors=UNEVEN) for n in USER_COUNTS])
-    return compare([before, after])
-
-
-def test_a_large_change_at_a_single_user_count_is_mentioned_and_not_claimed() -> None:
-    comparison = slower_at(40)
-    level = next(level for level in comparison.pairs[0].levels if level.users == 40)
-    assert level["p95"].counts
-    assert level["p95"].isolated
-    assert not level["p95"].claimed
-    assert comparison.pairs[0].directions == frozenset()
-    assert "stands out at 40 users alone" in sentences.verdict(comparison)
-
-
-def test_a_large_change_at_all_user_counts_above_one_is_claimed() -> None:
-    comparison = slower_at(60, 70, 80)
-    assert [level.users for level in comparison.pairs[0].levels if level["p95"].claimed] == [60, 70, 80]
-    assert sentences.verdict(comparison).startswith("B is worse than A: p95 at ")
-
-
-def test_a_verdict_without_a_difference_names_the_change_that_would_be_found() -> None:
-    comparison = slower_at()
-    detectable = {one.figure: one.detectable for one in comparison.pairs[0].overall if one.detectable is not None}
-    assert {"service_time", "p95", "mean"} <= detectable.keys()
-    assert all(0.02 <= size < 0.5 for figure, size in detectable.items() if figure != "failure_ratio")
-    assert "would be found" in sentences.verdict(comparison)
-
-
 def test_the_detectable_change_is_smaller_with_smaller_errors_or_a_higher_error_rate() -> None:
     steady, uneven = (overall_change("mean", [(Estimate(100.0, 1.0), Estimate(100.0 + each, 1.0)) for each in deviation])
                       for deviation in ((1, -1, 1, -1), (9, -9, 9, -9)))  # fmt: skip
@@ -347,18 +312,6 @@ def test_a_change_that_grows_with_users_or_starts_at_one_level_does_not_widen_er
 
 
 # -- other processes on the machine
-
-
-def test_no_difference_is_claimed_if_other_processes_saturate_the_machine() -> None:
-    quiet = LevelSpec(10, 100.0, cpu_ratio=0.2, host_cpu_ratio=0.4)
-    disturbed = LevelSpec(10, 50.0, p50_ms=40.0, cpu_ratio=0.2, host_cpu_ratio=1.95)
-    comparison = compare([session([quiet]), session([disturbed])])
-    (pair,) = comparison.pairs
-    assert {one.judgement for one in pair.levels[0].differences} <= {"neighbours", "within", "unknown"}
-    assert pair.levels[0]["p95"].judgement == "neighbours"
-    assert "other processes used the machine's cpu at every common user count" in sentences.verdict(comparison).lower()
-    assert any("Other processes used the machine's CPU at 10 users" in warning for warning in sentences.warnings(comparison))
-    assert "others' CPU" in judge(parse("p95>5%"), comparison).unjudged[0]
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,13 @@ from marked import marked
 
 from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
+from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.report import capacity
-from capexplorer.report.compare import Comparison, Session, compare, sentences
-from capexplorer.report.compare.page import render as page
+from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.report.formats import html
 from capexplorer.report.statements import marked_s
 
 from .compared import LevelSpec, timeline
-from .compared import knee as knee_mark
 from .exported_sessions import session
 from .made_sessions import with_verdict
 
@@ -67,9 +65,6 @@ def test_each_line_below_the_picture_fits_into_it() -> None:
     assert "squares: recovery" in "; ".join(below)
 
 
-# -- tables
-
-
 # -- charts by time
 
 
@@ -101,26 +96,6 @@ def test_a_level_that_a_shift_split_begins_when_the_service_changed() -> None:
 def compared(*shown: Timeline) -> Comparison:
     """The comparison of these sessions."""
     return compare([Session(each) for each in shown])
-
-
-def test_knees_are_compared_with_their_intervals() -> None:
-    marks = [
-        knee_mark(60, 120.0, users_low=55, users_high=65, capacity_se_rps=2.0),
-        knee_mark(45, 90.0, users_low=42, users_high=48, capacity_se_rps=1.0),
-    ]
-    found = compared(*(timeline([LevelSpec(10)], more=[mark]) for mark in marks))
-    knee, capacity_ = found.pairs[0].knee
-    assert knee.before.se == pytest.approx(10 / 2 / 1.645)
-    assert (knee.judgement, capacity_.judgement) == ("beyond", "beyond")
-    assert sentences.knee(found.curves[0]) == "60 [55–65] users, 120.0 ± 3.9/s"
-    assert page(found).decode().count('class="band"') == 2
-
-
-def test_a_session_without_a_knee_is_compared_with_its_highest_users() -> None:
-    without = Verdict(t_s=9.0, capacity=CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=80)))
-    found = compared(timeline([LevelSpec(10)], more=[knee_mark(45, 90.0)]), timeline([LevelSpec(10)], more=[without]))
-    assert "only A has a knee (B: no knee up to 80 users)" in sentences.verdict(found)
-    assert sentences.knee(found.curves[1]) == "no knee up to 80 users"
 
 
 def test_levels_of_recovery_are_not_compared() -> None:

@@ -18,8 +18,6 @@ from capexplorer.report.formats import locust_csv
 
 from .exported_sessions import HEADER, HOSTILE, session
 
-FILES = ("stats", "stats_history", "failures", "exceptions")
-
 LOCUSTFILE = """
 from pathlib import Path
 from locust import HttpUser, constant, task
@@ -65,11 +63,6 @@ def test_the_columns_are_those_that_the_installed_locust_writes(url: str, tmp_pa
     assert len((tmp_path / "of_locust_failures.csv").read_text().splitlines()) == 2  # a heading and the failures of /missing
 
 
-def test_there_are_four_files_named_after_the_session() -> None:
-    assert tuple(csv_files()) == FILES
-    assert all(name.startswith(HEADER.id) for name in locust_csv.render(session()))
-
-
 def test_counts_include_the_requests_before_levels_settled() -> None:
     ticks = [tick for event in session() if isinstance(event, Sample) for tick in event.endpoints]
     aggregated = csv_lines(csv_files()["stats"])[-1]
@@ -77,11 +70,6 @@ def test_counts_include_the_requests_before_levels_settled() -> None:
     assert int(aggregated["Request Count"]) == sum(tick.requests + tick.warmup_requests for tick in ticks)
     assert int(aggregated["Failure Count"]) == sum(tick.failures for tick in ticks) > 0
     assert float(aggregated["Requests/s"]) == pytest.approx(int(aggregated["Request Count"]) / 36)
-
-
-def test_endpoints_are_in_the_order_of_their_names() -> None:
-    names = [line["Name"] for line in csv_lines(csv_files()["stats"])]
-    assert names == ["/cpu", "/health", "/io", "/tasks/{id}", "Aggregated"]
 
 
 def test_percentiles_increase_up_to_the_maximum() -> None:
@@ -106,13 +94,6 @@ def test_the_rates_of_the_history_are_means_over_ten_seconds() -> None:
         sum(tick.requests + tick.warmup_requests for tick in event.endpoints) for event in session() if isinstance(event, Sample)
     ]
     assert float(csv_lines(csv_files()["stats_history"])[20]["Requests/s"]) == pytest.approx(sum(counts[11:21]) / 10)
-
-
-def test_failures_have_their_count_and_the_times_of_the_first_and_the_last() -> None:
-    (failure,) = csv_lines(csv_files()["failures"])
-    assert failure["Error"] == "ConnectionError, errno 111: refused"
-    assert failure["Occurrences"] == "12"
-    assert (failure["First Seen"], failure["Last Seen"]) == ("2026-01-01T11:00:26Z", "2026-01-01T11:00:37Z")
 
 
 def test_percentiles_before_the_first_success_are_not_available() -> None:
@@ -146,9 +127,3 @@ def test_hostile_endpoint_names_are_no_formulas_and_do_not_shift_columns() -> No
     for line in csv_lines(csv_files(text="=cmd()" + HOSTILE)["stats"])[:-1]:
         assert line["Name"].startswith("'=cmd()")
         assert line["Request Count"].isdigit()
-
-
-def test_timestamps_of_a_session_of_unknown_date_begin_in_1970() -> None:
-    unknown = msgspec.structs.replace(HEADER, started_at="")
-    rendered = locust_csv.render(session(header=unknown))
-    assert csv_lines(rendered[f"{HEADER.id}_stats_history.csv"])[0]["Timestamp"] == "2"

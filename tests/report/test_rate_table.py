@@ -12,32 +12,10 @@ from capexplorer.report.compare import sentences
 from capexplorer.report.compare.comparison import Session
 from capexplorer.report.compare.curves import rate_points
 from capexplorer.report.compare.estimates import SecondLatencies
-from capexplorer.report.compare.json import document
-from capexplorer.report.compare.markdown import render
 from capexplorer.report.compare.pairing import compare
-from capexplorer.report.summary import summarise
 
 from .compared import header_with, overheads
 from .simulated_rates import session, timeline
-
-
-def test_the_json_has_the_capacity_as_a_rate_and_the_state_of_each_level() -> None:
-    rates = summarise(timeline(100))["rates"]
-    assert rates["capacity"]["kind"] == "capacity"
-    assert rates["capacity"]["overload"]["kind"] == "queues"
-    assert [level["state"] for level in rates["levels"]] == ["kept", "kept", "kept", "queue_grows"]
-
-
-def test_two_sessions_are_compared_at_equal_rates_and_by_their_capacity() -> None:
-    comparison = compare([Session(timeline(100)), Session(timeline(130))])
-    (pair,) = comparison.pairs
-    assert [rate.per_s for rate in pair.rates] == [40, 60, 80, 160]
-    assert not pair.levels, "levels of users"
-    assert pair.rates[-1]["goodput"].better
-    written = render(comparison).decode()
-    assert "is better than A: capacity as a rate " in written
-    assert "| 160/s | goodput/s |" in written
-    assert document(comparison)["comparisons"][0]["rate_capacity"]["better"] is True
 
 
 def test_sessions_of_rates_are_compared_without_a_word_about_user_counts() -> None:
