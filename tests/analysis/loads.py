@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from kit.scenario import HEADER, Scenario, header
 
-from capexplorer.model.events import EndpointTick, Event, HostFacts, LevelOpened, Sample, Target
+from capexplorer.model.events import EndpointTick, HostFacts, Sample
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.readings import GeneratorReading, HostReading, TargetReading
@@ -91,20 +91,15 @@ def held_session(
     *levels: tuple[int, Sequence[Second]], host: HostFacts = FACTS, fds_limit: int = 1024, memory_limit_bytes: int | None = None
 ) -> Timeline:
     """Levels of settled seconds, each (users, seconds), 10 requests a second for each user; the last one is open."""
-    events: list[Event] = [
-        msgspec.structs.replace(HEADER, host=host),
-        Target(t_s=0.0, state="starting"),
-        Target(t_s=0.5, state="ready", pid=7, program="server"),
-    ]
-    t_s = 1.0
+    scenario = Scenario(msgspec.structs.replace(HEADER, host=host)).ready(t_s=0.5, program="server")
+    scenario.t_s = 1.0
     for index, (users, seconds) in enumerate(levels):
-        events.append(LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="plan"))
+        scenario.open(users)
         for second in seconds:
-            t_s += 1.0
-            events.append(sample(t_s, index, users, second, fds_limit, memory_limit_bytes))
+            scenario.add(sample(scenario.t_s + 1.0, index, users, second, fds_limit, memory_limit_bytes))
         if index < len(levels) - 1:
-            events.append(Timeline(events).levels[-1].ending(t_s))
-    return Timeline(events)
+            scenario.close()
+    return scenario.timeline
 
 
 def sample(

@@ -73,8 +73,8 @@ def second(
     """
     succeeded = rps - failed
     usual: dict[str, Any] = {
-        "level": 0, "users": users, "wanted": users, "settled": settled, "phase": "settled" if settled else "settling",
-        "work": float(succeeded),
+        "duration_s": 1.0, "level": 0, "users": users, "wanted": users, "settled": settled,
+        "phase": "settled" if settled else "settling", "work": float(succeeded),
     }  # fmt: skip
     endpoint: dict[str, Any] = {"latency_sum_ms": latency_ms * succeeded}
     if p99_ms is not None and succeeded:
@@ -87,7 +87,7 @@ def second(
     if failed and signature is not None:
         usual["failures"] = (FailureTick(name=name, method="GET", signature=signature, count=failed),)
     usual["endpoints"] = (EndpointTick(name=name, method="GET", requests=rps, failures=failed, **endpoint),)
-    return Sample(t_s=t_s, duration_s=1.0, **(usual | fields))
+    return Sample(t_s=t_s, **(usual | fields))
 
 
 class Scenario:
@@ -146,7 +146,7 @@ class Scenario:
         opening = {
             name: more.pop(name) for name in [*more] if name in (*LevelOpened.__struct_fields__, "at_s") and name != "index"
         }
-        self.open(users, **opening).seconds(settling, settled=False, **more).seconds(seconds, **more)
+        self.open(users, **opening).seconds(settling, **{**more, "settled": False}).seconds(seconds, **more)
         return self.close() if is_closed else self
 
     def measured(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+from kit import scenario
 
 from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
@@ -28,13 +31,9 @@ def endpoint(
     )
 
 
-def second(t_s: float, *endpoints: EndpointTick, settled: bool = True, users: int = 10, **more: object) -> Sample:
-    given_values: dict[str, object] = {
-        "t_s": t_s, "duration_s": 1.0, "level": 0, "users": users, "wanted": users, "settled": settled,
-        "phase": "settled" if settled else "settling", "endpoints": endpoints,
-        "work": float(sum(each.requests - each.failures for each in endpoints)),
-    }  # fmt: skip
-    return Sample(**(given_values | more))  # type: ignore[arg-type]
+def second(t_s: float, *endpoints: EndpointTick, **more: Any) -> Sample:
+    requests, failed = (sum(getattr(each, name) for each in endpoints) for name in ("requests", "failures"))
+    return scenario.second(t_s, rps=requests, failed=failed, endpoints=endpoints, **more)
 
 
 def folded(*samples: Sample) -> LevelFold:

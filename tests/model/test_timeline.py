@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
-from kit.scenario import HEADER
+from kit.scenario import HEADER, second
 from marked import marked
 from session.samples import ONE_OF_EACH, busy_sample
 
@@ -35,13 +36,9 @@ def opened(index: int, t_s: float, users: int = 10, *, ramp: bool = False) -> Le
     return LevelOpened(t_s=t_s, index=index, users=users, spawn_rate=1.0, by="user", ramp=ramp)
 
 
-def tick(t_s: float, level: int = 0, requests: int = 10, settled: bool = True, **more: object) -> Sample:
-    given: dict[str, object] = {
-        "t_s": t_s, "duration_s": 1.0, "level": level, "users": 10, "wanted": 10,
-        "phase": "settled" if settled else "settling", "settled": settled, "work": float(requests),
-        "endpoints": (EndpointTick(name="/a", method="GET", requests=requests),),
-    }  # fmt: skip
-    return Sample(**(given | more))  # type: ignore[arg-type]
+def tick(t_s: float, level: int = 0, requests: int = 10, **more: Any) -> Sample:
+    given: dict[str, Any] = {"name": "/a", "latency_ms": 0.0, **more}
+    return second(t_s, level=level, rps=requests, **given)
 
 
 def closed(index: int, t_s: float, requests: int = 0) -> LevelClosed:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from kit.scenario import HEADER
+from kit.scenario import HEADER, second
 
 from capexplorer import paths
 from capexplorer.errors import SessionError
-from capexplorer.model.events import Ended, Event, LevelOpened, Note, Sample, TargetFacts
+from capexplorer.model.events import Ended, Event, LevelOpened, Note, TargetFacts
 from capexplorer.session import files
 from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
@@ -35,10 +35,6 @@ def save(folder: Path, name: str, minutes: int = 0, events: tuple[Event, ...] = 
 
 def level(index: int) -> LevelOpened:
     return LevelOpened(t_s=1.0 + index, index=index, users=10, spawn_rate=10.0, by="plan")
-
-
-def sample(t_s: float, level: int) -> Sample:
-    return Sample(t_s=t_s, duration_s=1.0, level=level, users=1, wanted=1, phase="settled")
 
 
 def test_a_complete_session_is_listed_with_all_its_fields(tmp_path: Path) -> None:
@@ -70,7 +66,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path) -> None:
     [
         ((), 0, 0.0),
         ((level(0), level(1)), 2, 2.0),
-        ((level(0), sample(7.0, 0), sample(8.0, 0), Note(t_s=8.5, text="")), 1, 8.5),
+        ((level(0), second(7.0, level=0), second(8.0, level=0), Note(t_s=8.5, text="")), 1, 8.5),
     ],
 )
 def test_a_session_without_an_end_is_listed_with_its_levels_and_duration_so_far(
@@ -85,7 +81,7 @@ def test_a_session_without_an_end_is_listed_with_its_levels_and_duration_so_far(
 
 def test_only_the_begin_and_the_end_of_a_long_log_are_read(tmp_path: Path) -> None:
     many = tuple(Note(t_s=float(index), text="x" * 1000) for index in range(500))
-    path = save(tmp_path, "a", events=(level(0), *many, sample(600.0, 3)))
+    path = save(tmp_path, "a", events=(level(0), *many, second(600.0, level=3)))
     with path.open("r+b") as file:
         file.seek(100_000)
         file.write(b"\0" * 200_000)
