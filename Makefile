@@ -160,13 +160,12 @@ mutants: setup
 pages: setup
 	$(BIN)/python -m docs.pages
 
-# The tour's pictures, from sample sessions, those of the README, and the recording of the screen.
+# The tour's pictures, from sample sessions, and those of the README.
 pictures: setup
 	$(BIN)/python -m docs.tour
 	$(BIN)/python docs/pictures.py sessions/sample.jsonl docs/pictures
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-warning 15
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-failures inf f
-	$(BIN)/python docs/cast.py
 
 # At a release, VERSION=0.2.0: its section of CHANGELOG.md, of the files in changes/. Nothing else needs towncrier.
 changelog: setup

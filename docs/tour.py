@@ -24,8 +24,7 @@ HEAD = """\
 # A tour in pictures
 
 Made from sample sessions (`docs/tour.toml` has the stops). `capexplorer replay sample` shows the same screens,
-with every key of a replay. [The live screen in half a minute](recordings/sample.cast) is a recording for terminal players:
-`asciinema play docs/recordings/sample.cast`.
+with every key of a replay.
 """
 
 
