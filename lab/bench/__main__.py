@@ -24,7 +24,7 @@ from . import comparison
 
 MODULES = {
     "app": "p99 saturation paint keys screen shelf keep_alive",
-    "costs": "probe_cost look client_hook_cost kept_requests",
+    "costs": "probe_cost look kept_requests",
     "day": "day",
     "rates": "rate rate_queues rate_p99",
     "clients": "clients",

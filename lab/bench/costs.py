@@ -1,4 +1,4 @@
-"""CPU costs of the product beside the load: probes, one analysis, hooks in HTTP clients, kept requests."""
+"""CPU costs of the product beside the load: probes, one analysis, kept requests."""
 
 from __future__ import annotations
 
@@ -65,13 +65,6 @@ def cost_ms(act: Callable[[], object]) -> float:
     before = time.thread_time_ns()
     act()
     return (time.thread_time_ns() - before) / 1e6
-
-
-def child(*words: object) -> list[float]:
-    """The figures that this module prints in a process of its own."""
-    command = [sys.executable, "-m", "lab.bench.costs", *map(str, words)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
-    return [float(word) for word in done.stdout.split()]
 
 
 # -- probes --------------------------------------------------------------------------------------------------------------------
@@ -214,43 +207,6 @@ def session(levels: int) -> Timeline:
 # -- HTTP clients --------------------------------------------------------------------------------------------------------------
 
 
-def client_hook_cost(pairs: int = 5) -> None:
-    """CPU cost of the hooks in HTTP clients while no request fails: they see retries, closed connections and truncated headers.
-
-    CPU time of one user's requests to the null responder, with and without hooks, alternating, each in a process of its own; the
-    minimum of each, since other processes can only add time.
-    """
-    port = free_port()
-    with listening(null_responder(port), port):
-        for client, requests in (("FastHttpUser", 10_000), ("HttpUser", 2_000)):
-            found = [[child("hooks", client, requests, port, hooks)[0] for hooks in ("off", "on")] for _ in range(pairs)]
-            without, hooked = (min(pair[side] for pair in found) for side in (0, 1))
-            ratio = hooked / without
-            print(f"{client:>12}: {without:6.1f} us a request without, {hooked:6.1f} with: {ratio:.3f} (at most 1.02)")
-
-
-def _hooks(client: str, requests: str, port: str, hooks: str) -> list[float]:
-    """CPU time of a request in microseconds, including the recorder."""
-    import locust
-    from locust.env import Environment
-
-    from capexplorer.load.hooks import client_connections, client_results, hook_table
-    from capexplorer.load.hooks.hook import put_in_place
-    from capexplorer.load.recorder import Recorder
-
-    results = client_results
-    of_results = (results.whole_headers, results.noting_resends, results.noting_retries, results.noting_increments)
-    of_connections = vars(client_connections).values()
-    put_in_place(each for each in hook_table.AFTER_LOCUST if hooks == "on" and each.make in (*of_results, *of_connections))
-    environment, recorder = Environment(user_classes=[]), Recorder()
-    environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
-    user = type("User", (getattr(locust, client),), {"host": f"http://127.0.0.1:{port}", "abstract": False})(environment)
-    _request_us(user, int(requests) // 10)
-    spent_us = _request_us(user, int(requests))
-    assert sum(tick.failures + tick.warmup_failures for tick in recorder.drain(0.0, 0).endpoints) == 0
-    return [spent_us]
-
-
 def _request_us(user: object, requests: int) -> float:
     began_s = time.process_time()
     for _ in range(requests):
@@ -266,7 +222,7 @@ def kept_requests() -> None:
     Cleaning a kept request, which happens once a second, is timed separately."""
     port = free_port()
     with listening(null_responder(port), port):
-        without_us, keeping_us, failing_us, failing_kept_us, request_us = child("kept", port)
+        without_us, keeping_us, failing_us, failing_kept_us, request_us = _kept_in_a_process(port)
     share = (keeping_us - without_us) / request_us
     print(
         f"the recorder: {without_us:.2f} us per request without, {keeping_us:.2f} with; a request of the lean client takes ",
@@ -275,6 +231,14 @@ def kept_requests() -> None:
     print(f"{request_us:.1f} us: the difference is {share:.1%} of it (at most 2%)")
     print(f"for a request that failed: {failing_us:.1f} us without, {failing_kept_us:.1f} with")
     print(f"to clean a kept request with 4 KiB of JSON: {_clean_ms():.2f} ms")
+
+
+def _kept_in_a_process(port: int) -> list[float]:
+    patched_first = "from capexplorer.load import native; native.patch(); from lab.bench import costs; costs.print_kept()"
+    done = subprocess.run(
+        [sys.executable, "-c", patched_first, str(port)], check=True, capture_output=True, text=True, timeout=300
+    )
+    return [float(word) for word in done.stdout.split()]
 
 
 def _kept(port: str) -> list[float]:
@@ -323,6 +287,5 @@ def _clean_ms(times: int = 50) -> float:
     return (time.process_time() - began_s) / times * 1000
 
 
-if __name__ == "__main__":
-    measures: dict[str, Callable[..., list[float]]] = {"hooks": _hooks, "kept": _kept}
-    print(*measures[sys.argv[1]](*sys.argv[2:]))
+def print_kept() -> None:
+    print(*_kept(sys.argv[1]))
