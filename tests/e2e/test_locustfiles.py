@@ -15,7 +15,7 @@ from .rig import E2E_FOLDER, Run, events_of, export, run_in_process, run_to_end,
 pytestmark = pytest.mark.slow
 
 FULL_LOCUSTFILE = str(E2E_FOLDER / "locustfiles" / "full.py")
-PLAN = ("--headless", "--plan", "6:4s")
+PLAN = ("--headless", "--plan", "6:7s")
 
 
 @pytest.fixture(scope="module")

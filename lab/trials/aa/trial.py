@@ -133,16 +133,15 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def found(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Shares of headlines, over pairs whose second service is slower."""
+    less = [one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes]
+    either = [lower or one.latency > 0 for lower, one in zip(less, outcomes, strict=True)]
+    detectable = [one.detectable is not None and one.detectable <= TRUE_CHANGE for one in outcomes]
     return {
         "pairs": len(outcomes),
-        "less_capacity": _share(one.goodput_or_capacity < 0 or one.knee < 0 for one in outcomes),
+        "less_capacity": _share(less),
         "more_latency": _share(one.latency > 0 for one in outcomes),
-        "either": _share(one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0 for one in outcomes),
-        "either_where_10_per_cent_would_be_found": _share(
-            one.goodput_or_capacity < 0 or one.knee < 0 or one.latency > 0
-            for one in outcomes
-            if one.detectable is not None and one.detectable <= TRUE_CHANGE
-        ),
+        "either": _share(either),
+        "either_where_10_per_cent_would_be_found": _share(each for each, due in zip(either, detectable, strict=True) if due),
         "wrong_direction": _share(one.goodput_or_capacity > 0 or one.knee > 0 or one.latency < 0 for one in outcomes),
     }
 
