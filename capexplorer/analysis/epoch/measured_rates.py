@@ -6,7 +6,7 @@ Levels are cut where the service changed inside them, as levels of users are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -231,25 +231,35 @@ QUEUED_MOST = 0.1
 """The pool is at its cap if more than this share of the iterations in flight waits for a user; while users start, few do."""
 
 
-class RateLadder(MeasuredEpoch, frozen=True, dict=True):
-    """The levels of offered rates of an epoch. Their load is the rate: `users` of their ladder levels is iterations a second."""
+class MeasuredRate(Measured, frozen=True):
+    """A settled level of an offered rate, or a part of one. The load of its ladder level, `users`, is iterations a second."""
 
-    rates: tuple[RateLevel, ...] = ()
-    """One for each element of `measured`, with the counts of its iterations."""
+    rate: RateLevel
+    """The counts of its iterations."""
+
+
+class RateLadder(MeasuredEpoch, frozen=True, dict=True):
+    """The levels of offered rates of an epoch."""
+
+    measured: tuple[MeasuredRate, ...]
+
+    @property
+    def rates(self) -> list[RateLevel]:
+        """The counts of all of them, in the order they ran."""
+        return [each.rate for each in self.measured]
 
     @property
     def comparable(self) -> list[Measured]:
         """Without the backlog of an overload that is left out: the levels of a regime do not explain it."""
         backlog = [level for _, level in self.after_left_out]
-        excluded = {id(each) for each, rate in self._pairs if rate in backlog}
+        excluded = {id(each) for each in self.measured if each.rate in backlog}
         return [each for each in super().comparable if id(each) not in excluded]
 
     @cached_property
     def after_left_out(self) -> list[tuple[RateLevel, RateLevel]]:
         """Each level with a backlog of an overload that is left out, after that overload."""
         usable = {id(each) for each in super().comparable}
-        left_out = [rate for each, rate in self._pairs if rate.left_out or id(each) not in usable]
-        return after_left_out(self.rates, left_out)
+        return after_left_out(self.rates, [each.rate for each in self.measured if each.rate.left_out or id(each) not in usable])
 
     @property
     def disturbed(self) -> tuple[int, ...]:
@@ -269,16 +279,14 @@ class RateLadder(MeasuredEpoch, frozen=True, dict=True):
         A level whose goodput other processes lowered is used only if it was served in full.
         """
         chosen = {level.started_s for level in self.judged.steady}
-        described = [
-            (each, rate) for each, rate in self._pairs if rate.started_s in chosen and not rate.left_out and rate.due
-        ]  # bins of a ramp all have the start of the ramp
         return [
-            rate for each, rate in described if not each.ladder_level.goodput_disturbed or state_of(rate, LowLoad()) == "kept"
+            each.rate
+            for each in self.measured
+            if each.rate.started_s in chosen  # bins of a ramp all have the start of the ramp
+            and not each.rate.left_out
+            and each.rate.due
+            and (not each.ladder_level.goodput_disturbed or state_of(each.rate, LowLoad()) == "kept")
         ]
-
-    @property
-    def _pairs(self) -> list[tuple[Measured, RateLevel]]:
-        return list(zip(self.measured, self.rates, strict=True))
 
 
 def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> RateLadder:
@@ -287,22 +295,17 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def measured(level: Level, parts: Callable[[Timeline, Level], list[LevelPart]]) -> Iterator[tuple[Measured, RateLevel]]:
-        return _measured(timeline, neighbours, level, parts(timeline, level))
-
     def halves(each: Measured) -> tuple[Measured, ...]:
-        return () if each.is_part else tuple(found for found, _ in measured(each.level, halves_of))
+        return () if each.is_part else tuple(_measured(timeline, neighbours, each.level, halves_of(timeline, each.level)))
 
-    pairs = [pair for level in counted for pair in measured(level, _parts)]
     return RateLadder(
         timeline,
         index=epoch,
         levels=own,
         outside_requests_ms=0.0,
-        measured=tuple(found for found, _ in pairs),
+        measured=tuple(each for level in counted for each in _measured(timeline, neighbours, level, _parts(timeline, level))),
         halves=halves,
         all_levels=own,
-        rates=tuple(rate for _, rate in pairs),
     )
 
 
@@ -332,9 +335,7 @@ def _fails(part: LevelPart) -> bool:
     return (part.figures.failure_ratio or 0.0) >= FAILING
 
 
-def _measured(
-    timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[LevelPart]
-) -> Iterator[tuple[Measured, RateLevel]]:
+def _measured(timeline: Timeline, neighbours: NeighbourCheck, level: Level, parts: Sequence[LevelPart]) -> Iterator[MeasuredRate]:
     risen = growth_of_rate(parts, slope_of(timeline, level)) if level.opened.ramp else [0.0] * len(parts)
     for part, grows in zip(parts, risen, strict=True):
         figures, offered = part.figures, part.figures.offered
@@ -346,8 +347,8 @@ def _measured(
         rate = _rate_level(timeline, level, part, offered, left_out=left_out, growth_of_rate=grows)
         if rate.ramp and rate.due <= 0:
             continue  # near 0/s: without arrivals a bin has no goodput, which is no failure
-        lag_ms = figures.loop_lag_p99_ms
-        yield Measured(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=withheld is not None, lowered=lowered)), rate
+        lag_ms, disturbed = figures.loop_lag_p99_ms, withheld is not None
+        yield MeasuredRate(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=disturbed, lowered=lowered), rate)
 
 
 def _rate_level(
