@@ -2,132 +2,186 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from capexplorer.analysis.knee.rate_capacity import judge_rates
+from capexplorer.analysis.knee.rate_level import RateLevel
 
 from .levels import SERVED, judged, level
 
-
-def test_without_levels_there_is_no_capacity() -> None:
-    assert judge_rates([]) is None
-    assert judge_rates([level(5, seconds=6)]) is None  # too few arrivals
-
-
-def test_a_service_that_keeps_up_at_all_rates_is_reported_up_to_the_highest() -> None:
-    found = judged(SERVED)
-    assert (found.kind, found.per_s, found.confidence, found.limit) == ("keeps_up", 75, "high", None)
+ONE_DROP = {"dropped": 0.05, "dropped_by_generator": 1, "failed_ms": 1}
+FULL_POOL = {"at_cap": True, "service_ms": 500.0}
+LATE = {"failed_ms": 1000.0, "service_ms": 600.0}
+QUEUES = [level(125, 100, service_ms=900), level(150, 101, service_ms=2000)]
+REFUSES = [level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)]
+ONCE_FAILING = level(25, 15, failed=10)
+SLOWED = level(125, 54, service_ms=2000)
 
 
-def test_a_rate_at_which_most_iterations_queued_for_long_is_near_the_capacity() -> None:
-    most = [level(75, seconds=10, from_plan_ms=25), level(75, seconds=60, from_plan_ms=400)]
-    found = judged([level(25, from_plan_ms=20), level(50, from_plan_ms=22), *most])
-    assert (found.kind, found.confidence) == ("keeps_up", "medium")
-    assert found.slower_times == pytest.approx(17.3, rel=0.01)
+def near(value: float, **tolerance: Any) -> Any:
+    return pytest.approx(value, **(tolerance or {"rel": 0.01}))
 
 
-def test_a_queue_that_grows_without_bound_gives_the_capacity_and_its_interval() -> None:
-    found = judged([*SERVED, level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
-    assert (found.kind, found.limit, found.confidence, found.kept_per_s) == ("capacity", "queue_growth", "high", 75)
-    assert found.per_s == pytest.approx(100.5, rel=0.01)
-    assert found.low_per_s is not None
-    assert found.high_per_s is not None
-    assert found.low_per_s < 97 < 105 < found.high_per_s
-    overload = found.overload
-    assert overload is not None
-    assert (overload.kind, overload.fall_ratio) == ("queues", None)
-    assert overload.growth_per_s == pytest.approx(49, rel=0.01)
+CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
+    "it keeps up at all rates": (SERVED, {"kind": "keeps_up", "per_s": 75, "confidence": "high", "limit": None}),
+    "most iterations queued for long at the highest rate": (
+        [level(25, from_plan_ms=20), level(50, from_plan_ms=22), level(75, seconds=10, from_plan_ms=25),
+         level(75, seconds=60, from_plan_ms=400)],
+        {"kind": "keeps_up", "confidence": "medium", "slower_times": near(17.3)},
+    ),
+    "a queue grows without bound": (
+        [*SERVED, *QUEUES],
+        {"kind": "capacity", "limit": "queue_growth", "confidence": "high", "kept_per_s": 75, "per_s": near(100.5),
+         "low_per_s": near(95.3, abs=1.7), "high_per_s": near(106.5, abs=1.5), "overload.kind": "queues",
+         "overload.fall_ratio": None, "overload.growth_per_s": near(49)},
+    ),
+    "it refuses what exceeds its capacity": (
+        [*SERVED, *REFUSES],
+        {"kind": "capacity", "limit": "errors", "overload.kind": "refuses", "overload.failure_ratio": near(1 / 3)},
+    ),
+    "a collapse in one step": (
+        [*SERVED, level(150, 20, failed=130, failed_ms=1)], {"kind": "capacity", "per_s": 75, "high_per_s": 150},
+    ),
+    "the lowest rate failed once, and higher ones were served": (
+        [ONCE_FAILING, level(50), level(75), *QUEUES],
+        {"kind": "capacity", "kept_per_s": 75, "contradicted": True, "confidence": "low"},
+    ),
+    "the lowest rate failed once, and all others were served": (
+        [ONCE_FAILING, level(50), level(75)], {"kind": "keeps_up", "per_s": 75, "contradicted": True, "confidence": "low"},
+    ),
+    "the lowest rate failed once, and is no bound of higher goodput": (
+        [level(9, 3, failed=6, seconds=8), level(20, seconds=8), *QUEUES],
+        {"kind": "capacity", "contradicted": True, "confidence": "low"},
+    ),
+    "few refusals: the maximum was not reached": (
+        [*SERVED, level(90, 85, failed=5, failed_ms=1)], {"kind": "departs", "per_s": 90, "kept_per_s": 75},
+    ),
+    "no rate was served in full": (
+        [level(125, 100, service_ms=900), level(150, 100, service_ms=2000)],
+        {"kind": "at_or_below", "high_per_s": 125, "confidence": "low"},
+    ),
+    "a small share fails at every rate": (
+        [level(rate, 0.9 * rate, failed=0.1 * rate) for rate in (50, 100, 150)], {"kind": "keeps_up", "per_s": 150},
+    ),
+    "a share of failures grows with the rate": (
+        [level(84, 72, failed=12, failed_ms=1), level(100, 72, failed=28, failed_ms=1)],
+        {"kind": "at_or_below", "high_per_s": 84, "limit": "errors"},
+    ),
+    "the generator is at its limit": (
+        [*SERVED, level(125, 100, generator_saturated=True), level(150, 60, dropped=90, at_cap=True)],
+        {"kind": "keeps_up", "per_s": 75, "limit": "generator"},
+    ),
+    "single drops by the generator beside refusals": (
+        [level(20), level(40), level(60), level(120, 80, failed=40, **ONE_DROP), level(160, 80, failed=80, **ONE_DROP)],
+        {"kind": "capacity", "limit": "errors", "confidence": "high", "per_s": near(80)},
+    ),
+    "few refusals of the arrivals that the generator did not drop": (
+        [*SERVED, level(120, 98, failed=12, failed_ms=1, dropped=10.0, dropped_by_generator=200)], {"kind": "departs"},
+    ),
+    "only with a full pool of users": (
+        [*SERVED, level(125, 100, dropped=25, **FULL_POOL), level(150, 100, dropped=50, **FULL_POOL)],
+        {"kind": "capacity", "confidence": "medium"},
+    ),
+    "a full pool waits for a hardly slower service": (
+        [*SERVED, *(level(rate, 100, dropped=rate - 100, at_cap=True, service_ms=30.0) for rate in (125, 150))],
+        {"kind": "capacity", "confidence": "low"},
+    ),
+    "a higher rate was served than one that was not": (
+        [*SERVED, level(125, 100, service_ms=900), level(175)], {"contradicted": True, "confidence": "low"},
+    ),
+    "one level of each kind": ([level(50), level(150, 100, service_ms=900)], {"confidence": "low"}),
+    # -- beyond the capacity
+    "late failures": ([*SERVED, level(125, 90, failed=35, **LATE), level(150, 80, failed=70, **LATE)],
+                      {"overload.kind": "times_out"}),
+    "late failures that are no replies": (
+        [*SERVED, *(level(rate, good, failed=rate - good, replied_ratio=0.0, **LATE) for rate, good in ((125, 90), (150, 80)))],
+        {"overload.kind": "times_out"},
+    ),
+    "late failures that are replies": (
+        [*SERVED, *(level(rate, good, failed=rate - good, replied_ratio=1.0, **LATE) for rate, good in ((125, 90), (150, 80)))],
+        {"overload.kind": "refuses"},
+    ),
+    "goodput collapses while more is offered": (
+        [*SERVED, level(125, 100, failed=25, failed_ms=1), level(200, 30, failed=170, failed_ms=1)],
+        {"overload.collapses": True, "overload.fall_ratio": near(0.7, abs=0.02), "per_s": near(100)},
+    ),
+    **{
+        f"goodput falls while nothing fails, below {why}": (
+            [*SERVED, *beyond],
+            {"kind": "departs", "kept_per_s": 75, "confidence": "low", "overload.fall_ratio": near(0.3, abs=0.2)},
+        )
+        for why, beyond in (
+            ("a rate that was served in full", [level(100, 55, service_ms=900), level(125, 54, service_ms=2000)]),
+            ("a lower rate that was not", [level(100, 85, service_ms=400), SLOWED]),
+            ("a lower rate that is unclear", [level(81, 76, seconds=8), SLOWED]),
+        )
+    },
+    # -- the plateau
+    **{
+        f"goodput of 100/s in 20 s with a standard error of {error}/s": (
+            [*SERVED, level(150, 100, service_ms=900, goodput_se_per_s=error), *more], {"kind": kind},
+        )
+        for error, kind in ((3.0, "capacity"), (6.0, "departs"))
+        for more in ([], [level(175, 100, service_ms=2000)])
+    },
+    "half of all requests fail at any rate": (
+        [*SERVED, *(level(rate, good, failed=rate - good, failed_ms=1) for rate, good in ((100, 50), (125, 62), (150, 75)))],
+        {"kind": "departs"},
+    ),
+    "a short queue refuses": (
+        [*SERVED, *(level(rate, good, failed=rate - good, failed_ms=1) for rate, good in ((100, 82), (125, 92), (150, 98)))],
+        {"kind": "capacity"},
+    ),
+    **{
+        f"goodput is slightly lower at the lowest overloaded rate{', of a ramp' * ramp}": (
+            [*SERVED, *(level(rate, good, ramp=ramp, service_ms=900) for rate, good in ((105, 96), (130, 101), (160, 100)))],
+            {"kind": "capacity"},
+        )
+        for ramp in (False, True)
+    },
+}  # fmt: skip
 
 
-def test_the_limit_of_a_service_that_refuses_requests_is_errors() -> None:
-    found = judged([*SERVED, level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)])
-    assert (found.kind, found.limit) == ("capacity", "errors")
-    assert found.overload is not None
-    assert found.overload.kind == "refuses"
-    assert found.overload.failure_ratio == pytest.approx(1 / 3)
+@pytest.mark.parametrize("name", CASES)
+def test_the_levels_give_this_capacity(name: str) -> None:
+    levels, expected = CASES[name]
+    found = judged(levels)
+
+    def value(path: str) -> Any:
+        owner, _, field = path.rpartition(".")
+        return getattr(getattr(found, owner) if owner else found, field)
+
+    assert {path: value(path) for path in expected} == expected
 
 
-def test_after_a_collapse_in_one_step_the_highest_rate_served_in_full_is_reported() -> None:
-    found = judged([*SERVED, level(150, 20, failed=130, failed_ms=1)])
-    assert (found.kind, found.per_s, found.high_per_s) == ("capacity", 75, 150)
+@pytest.mark.parametrize(
+    "levels",
+    [[], [level(5, seconds=6)], [level(84, 70, failed=14)], [level(84, 50, failed=34)],
+     [level(rate, 0.6 * rate, failed=0.4 * rate) for rate in (50, 100, 150)]],
+    ids=["no level", "too few arrivals", "some fail at the only rate", "many fail at the only rate", "the same at every rate"],
+)  # fmt: skip
+def test_levels_that_do_not_show_that_load_is_the_cause_give_no_capacity(levels: list[RateLevel]) -> None:
+    assert judge_rates(levels) is None
 
 
-def test_a_lowest_rate_that_failed_once_does_not_hide_higher_rates_that_were_served() -> None:
-    failing = level(25, 15, failed=10)
-    found = judged([failing, level(50), level(75), level(125, 100, service_ms=900), level(150, 101, service_ms=2000)])
-    assert (found.kind, found.kept_per_s, found.contradicted, found.confidence) == ("capacity", 75, True, "low")
-    found = judged([failing, level(50), level(75)])
-    assert (found.kind, found.per_s, found.contradicted, found.confidence) == ("keeps_up", 75, True, "low")
+@pytest.mark.parametrize("refuses", [False, True])
+def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput_at_the_lowest_overloaded_rate(
+    refuses: bool,
+) -> None:
+    """Half of the requests go to an endpoint that serves 60/s, the others are all served."""
+    found = judged([_two_endpoints(rate, refuses) for rate in (60, 100, 150, 206, 276)])
+    assert (found.kind, found.rises, found.kept_per_s) == ("departs", True, 100)
+    assert found.high_per_s == pytest.approx(135, abs=7)
 
 
-def test_a_lowest_rate_that_failed_once_is_no_bound_of_higher_goodput() -> None:
-    few = {"seconds": 8}
-    found = judged(
-        [level(9, 3, failed=6, **few), level(20, **few), level(125, 100, service_ms=900), level(150, 101, service_ms=2000)]
-    )
-    assert (found.kind, found.contradicted, found.confidence) == ("capacity", True, "low")
+def test_a_ramp_beyond_the_capacity_of_one_of_two_endpoints_shows_no_capacity() -> None:
+    found = judged([_two_endpoints(10 + 10 * step, refuses=False, seconds=8, ramp=True) for step in range(30)])
+    assert (found.kind, found.rises) == ("departs", True)
 
 
-def test_with_few_refusals_the_maximum_of_goodput_was_not_reached() -> None:
-    found = judged([*SERVED, level(90, 85, failed=5, failed_ms=1)])
-    assert (found.kind, found.per_s, found.kept_per_s) == ("departs", 90, 75)
-
-
-def test_where_no_rate_was_served_in_full_the_capacity_is_below() -> None:
-    found = judged([level(125, 100, service_ms=900), level(150, 100, service_ms=2000)])
-    assert (found.kind, found.high_per_s, found.confidence) == ("at_or_below", 125, "low")
-
-
-def test_one_rate_at_which_some_iterations_fail_shows_neither_that_it_is_served_nor_that_load_is_the_cause() -> None:
-    assert judge_rates([level(84, 70, failed=14)]) is None
-    assert judge_rates([level(84, 50, failed=34)]) is None
-
-
-def test_the_same_share_of_failures_at_every_rate_is_no_bound_of_the_capacity() -> None:
-    assert judge_rates([level(rate, 0.6 * rate, failed=0.4 * rate) for rate in (50, 100, 150)]) is None
-    few_fail = judged([level(rate, 0.9 * rate, failed=0.1 * rate) for rate in (50, 100, 150)])
-    assert (few_fail.kind, few_fail.per_s) == ("keeps_up", 150)
-
-
-def test_a_share_of_failures_that_grows_with_the_rate_shows_that_the_capacity_is_below() -> None:
-    found = judged([level(84, 72, failed=12, failed_ms=1), level(100, 72, failed=28, failed_ms=1)])
-    assert (found.kind, found.high_per_s, found.limit) == ("at_or_below", 84, "errors")
-
-
-def test_a_limit_of_the_generator_is_not_reported_as_capacity() -> None:
-    found = judged([*SERVED, level(125, 100, generator_saturated=True), level(150, 60, dropped=90, at_cap=True)])
-    assert (found.kind, found.per_s, found.limit) == ("keeps_up", 75, "generator")
-
-
-def test_single_drops_by_the_generator_do_not_hide_the_capacity_of_a_service_that_refuses() -> None:
-    one = {"dropped": 0.05, "dropped_by_generator": 1, "failed_ms": 1}
-    found = judged([level(20), level(40), level(60), level(120, 80, failed=40, **one), level(160, 80, failed=80, **one)])
-    assert (found.kind, found.limit, found.confidence) == ("capacity", "errors", "high")
-    assert found.per_s == pytest.approx(80, rel=0.01)
-
-
-def test_few_refusals_of_the_arrivals_that_the_generator_did_not_drop_are_no_maximum() -> None:
-    dropped = {"dropped": 10.0, "dropped_by_generator": 200}
-    assert judged([*SERVED, level(120, 98, failed=12, failed_ms=1, **dropped)]).kind == "departs"
-
-
-def test_a_capacity_seen_only_with_a_full_pool_of_users_has_lower_confidence() -> None:
-    full_pool = {"at_cap": True, "service_ms": 500.0}
-    found = judged([*SERVED, level(125, 100, dropped=25, **full_pool), level(150, 100, dropped=50, **full_pool)])
-    assert (found.kind, found.confidence) == ("capacity", "medium")
-
-
-def test_a_capacity_at_which_a_full_pool_waits_for_a_hardly_slower_service_has_low_confidence() -> None:
-    full_pool = {"at_cap": True, "service_ms": 30.0}
-    found = judged([*SERVED, level(125, 100, dropped=25, **full_pool), level(150, 100, dropped=50, **full_pool)])
-    assert (found.kind, found.confidence) == ("capacity", "low")
-
-
-def test_a_higher_rate_that_was_served_contradicts_a_lower_one_that_was_not() -> None:
-    found = judged([*SERVED, level(125, 100, service_ms=900), level(175)])
-    assert found.contradicted
-    assert found.confidence == "low"
-
-
-def test_with_one_level_of_each_kind_the_confidence_is_lower() -> None:
-    assert judged([level(50), level(150, 100, service_ms=900)]).confidence == "low"
+def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
+    good = min(rate, 60 + rate / 2)
+    return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
