@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.scenario import log_lines
 
 from capexplorer.replay import Replay
 from capexplorer.tui.feed import FRAME_S, Change, Playback, RecordedFeed
-
-from .logs import as_a_live_screen_receives, two_levels
 
 
 class FeedHarness:
@@ -85,32 +82,3 @@ def test_a_replay_begins_at_the_requested_time_once_the_log_is_read(path: Path) 
         assert harness.playback.position_s == 0.0
         harness.read_log()
         assert harness.playback.position_s == pytest.approx(harness.recording.duration_s / 2)
-
-
-def test_skipped_lines_are_reported_once(path: Path) -> None:
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) * 2 // 3])
-    with opened_feed(path) as harness:
-        assert list(harness.feed.notices()) == []
-        harness.read_log()
-        (notice,) = harness.feed.notices()
-        assert "cut off" in notice
-        assert list(harness.feed.notices()) == []
-        assert harness.feed.progress == "incomplete"
-
-
-def test_new_lines_of_a_followed_session_are_shown_at_its_end(tmp_path: Path) -> None:
-    lines, path = log_lines(as_a_live_screen_receives(two_levels()), first=1), tmp_path / "growing.jsonl"
-    lines = list(lines)
-    path.write_bytes(b"".join(lines[:9]))
-    with opened_feed(path, follow=True) as harness:
-        harness.read_log()
-        harness.take_after(1.0)
-        assert len(harness.feed.timeline) == 4
-        assert harness.feed.progress == "following"
-        with path.open("ab") as file:
-            file.writelines(lines[9:12])
-        assert harness.take_after(1.0) is Change.PANES
-        assert len(harness.feed.timeline) == 7
-        harness.take_after(6.0)
-        assert harness.feed.progress == "no new events for 6 s"

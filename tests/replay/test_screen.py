@@ -136,35 +136,6 @@ async def test_the_key_bar_and_the_help_list_the_keys_of_a_replay_only(path: Pat
         assert "spawn" not in harness.text().split("Level ")[0]
 
 
-async def test_the_palette_has_the_commands_of_a_replay_only(path: Path) -> None:
-    harness = ReplayHarness(path)
-    async with harness.run():
-        titles = {command.title for command in harness.app.get_system_commands(harness.app.screen)}
-        assert "go to the next mark" in titles
-        assert "go to zero users at once" not in titles
-
-
-async def test_keys_of_the_view_work_as_on_the_live_screen(path: Path) -> None:
-    harness = ReplayHarness(path)
-    async with harness.run(WIDE) as pilot:
-        await pilot.press("greater_than_sign", "w")
-        assert "time window: 15 min" in harness.text()
-        await pilot.press("l")
-        assert "logarithmic" in harness.text()
-        await pilot.press("z")
-        assert len([pane for pane in harness.screen.query(Pane) if pane.display]) == 1
-        await pilot.press("o")
-        assert "user code says" in harness.text()
-
-
-async def test_q_quits_without_a_question(path: Path) -> None:
-    harness = ReplayHarness(path)
-    async with harness.run() as pilot:
-        await pilot.press("q")
-        await pilot.pause()
-        assert harness.app.return_value == Ending("user")
-
-
 async def test_q_leaves_a_pane_that_fills_the_screen_before_it_quits(path: Path) -> None:
     harness = ReplayHarness(path)
     async with harness.run(NARROW) as pilot:
@@ -179,23 +150,6 @@ async def test_q_leaves_a_pane_that_fills_the_screen_before_it_quits(path: Path)
         await pilot.press("q")
         await pilot.pause()
         assert harness.app.return_value == Ending("user")
-
-
-async def test_a_replay_begins_at_the_requested_time(path: Path) -> None:
-    harness = ReplayHarness(path, start="50%")
-    async with harness.run():
-        assert harness.playback.position_s == pytest.approx(10.0)
-
-
-async def test_every_line_fits_80_columns(path: Path) -> None:
-    harness = ReplayHarness(path)
-    async with harness.run() as pilot:
-        await pilot.press("greater_than_sign")
-        lines = harness.text().splitlines()
-        assert len(lines) == 24
-        assert max(len(line) for line in lines) <= 80
-        assert "00:20" in harness.bar()
-        assert "100%" in harness.bar()
 
 
 async def test_clicking_and_dragging_the_bar_moves_the_position(path: Path) -> None:
