@@ -33,11 +33,6 @@ def cause_with(evidence: dict[str, Any]) -> Cause:
 
 
 @pytest.mark.parametrize("id_", ENTRIES)
-def test_a_cause_has_the_place_of_the_catalogue(id_: str) -> None:
-    assert wording.where(id_) == ENTRIES[id_].where
-
-
-@pytest.mark.parametrize("id_", ENTRIES)
 def test_advice_is_one_line_of_at_most_200_characters(id_: str) -> None:
     for system in ("Linux", "Darwin", "Windows", None):
         advice = wording.advice_for(id_, {}, system)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from capexplorer.analysis.knee.detector import analyse, judge
+from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -138,17 +138,6 @@ def test_levels_of_a_warm_up_show_no_knee_above_the_true_one(slower: list[float]
     assert knee.users == pytest.approx(50 if kind == "knee" else 80, rel=0.05)
 
 
-def test_a_fall_after_the_peak_is_distinguished_from_the_knee() -> None:
-    retrograde = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 85)]))
-    assert retrograde.peak is not None
-    assert (retrograde.peak.shape, retrograde.peak.users) == ("retrograde", 60)
-    collapsed = knee_of(rates([(10, 20), (20, 40), (40, 80), (60, 100), (80, 98), (120, 5)]))
-    assert collapsed.peak is not None
-    assert collapsed.peak.shape == "collapse"
-    assert collapsed.users == pytest.approx(50, rel=0.05)
-    assert knee_of(ideal([10, 20, 30, 60, 90])).peak is None
-
-
 def test_failed_requests_do_not_count_as_capacity() -> None:
     levels = [replace(level, throughput_rps=2.0 * level.users, failure_ratio=0.5) for level in ideal([60, 80, 100])]
     knee = knee_of(ideal([10, 20, 30, 40]) + levels)
@@ -178,27 +167,6 @@ def test_first_requests_of_a_ramp_do_not_pull_the_knee_down() -> None:
     assert (knee_of([replace(level, arrivals_per_s=0.0) for level in biased]).users or 0) < 46
 
 
-def test_the_usl_fit_is_unreliable_with_few_levels_or_without_a_bend() -> None:
-    def unreliable_why(users: list[float]) -> str | None:
-        curve = judge(ideal(users)).curve
-        assert curve is not None
-        assert curve.usl is not None
-        return curve.usl.unreliable_why
-
-    assert unreliable_why([10, 20, 60, 80]) == "few_levels"
-    assert unreliable_why([5, 10, 15, 20, 25, 30]) == "no_bend"
-    assert unreliable_why([10, 20, 30, 40, 50, 60, 80]) is None
-
-
-def test_the_usl_fit_finds_its_own_parameters() -> None:
-    law = [(n, 50 * n / (1 + 0.03 * (n - 1) + 0.0004 * n * (n - 1))) for n in (1, 4, 8, 16, 32, 64, 96)]
-    curve = judge(rates(law)).curve
-    assert curve is not None
-    assert curve.usl is not None
-    assert (curve.usl.lambda_rps, curve.usl.sigma, curve.usl.kappa) == pytest.approx((50, 0.03, 0.0004), rel=1e-6)
-    assert curve.usl.peak_users == pytest.approx((0.97 / 0.0004) ** 0.5)
-
-
 def test_latency_that_rises_permanently_gets_its_own_mark() -> None:
     levels = [replace(level, latency_ms=50.0 if level.users < 30 else 120.0) for level in ideal([5, 10, 20, 30, 40])]
     verdict = judge(levels)
@@ -208,14 +176,6 @@ def test_latency_that_rises_permanently_gets_its_own_mark() -> None:
     assert (verdict.latency_knee.users, verdict.latency_knee.users_low) == (30, 20)
     levels[2] = replace(levels[2], latency_ms=130.0)
     levels[3:] = [replace(level, latency_ms=50.0) for level in levels[3:]]
-    assert judge(levels).latency_knee is None
-
-
-def test_latency_of_levels_that_saturated_the_generator_is_not_the_services() -> None:
-    levels = [
-        replace(level, latency_ms=50.0 if level.users < 30 else 120.0, generator_saturated=level.users >= 30)
-        for level in ideal([5, 10, 20, 30, 40])
-    ]
     assert judge(levels).latency_knee is None
 
 
@@ -238,14 +198,6 @@ def test_a_bend_that_the_generator_may_have_caused_is_reported_as_such(why: str,
     levels[3:] = [replace(level, **{"response_ms": 41.0} | beyond) for level in levels[3:]]
     knee = knee_of(levels)
     assert (knee.kind, knee.limit) == ("bend", "generator" if doubtful else None)
-
-
-def test_advice_says_which_levels_would_help() -> None:
-    kinds = [missing.kind for missing in judge(ideal([30, 60, 90])).missing]
-    assert kinds == ["lower_levels", "between_levels"]
-    assert [missing.kind for missing in judge(ideal([10, 20, 30, 40, 52])).missing][0] in ("higher_levels", "lower_levels")
-    wanted = analyse(ideal([10, 20, 30, 40, 50, 60, 80])).missing
-    assert [(missing.kind, missing.users_above) for missing in wanted] == [("soak", 35), ("beyond", 60), ("return_to_first", 10)]
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from capexplorer.analysis.knee.detector import judge
@@ -23,27 +24,50 @@ def beyond(levels: list[LadderLevel], **changes: object) -> list[LadderLevel]:
     return [replace(level, **changes) if level.users > 50 else level for level in levels]
 
 
-def test_latency_that_grows_with_users_is_queueing() -> None:
-    assert limit_of(ideal(USERS)) == "queueing"
+IDEAL, FEW = ideal(USERS), ideal([20, 60, 80, 100])
+WAITS = [replace(level, wait_s=0.45) for level in FEW]
+SHORT = {"latency_ms": 50.0, "response_ms": 50.0}
+"""Responses beyond the knee that, with the pauses of low load, do not account for the users' time."""
+REFUSED = {"failure_ratio": 0.4, "latency_ms": 60.0, "response_ms": 55.0, "loop_lag_ms": 40.0, "generator_saturated": False}
+
+LIMITS = {
+    "latency grows with users": (IDEAL, "queueing"),
+    "the users' time is unexplained, and the generator was not measured": (beyond(IDEAL, **SHORT), "unknown"),
+    "the same while a tenth fails": (beyond(IDEAL, latency_ms=60.0, response_ms=60.0, failure_ratio=0.1), "unknown"),
+    "the same beside an idle generator": (beyond(IDEAL, **SHORT, generator_saturated=False), "unknown"),
+    "and late timers": (beyond(IDEAL, **SHORT, generator_saturated=False, loop_lag_ms=40.0), "unknown"),
+    "late timers, and failures that are no replies": (beyond(IDEAL, **REFUSED), "unknown"),
+    "late timers, and failures with a status": (beyond(IDEAL, **REFUSED, replied_ratio=1.0), "errors"),
+    "late timers, and half of the failures with a status": (beyond(IDEAL, **REFUSED, replied_ratio=0.5), "unknown"),
+    "late timers, and few failures": (beyond(IDEAL, **{**REFUSED, "failure_ratio": 0.01}, replied_ratio=1.0), "unknown"),
+    "queueing beside a busy neighbour": (beyond(IDEAL, generator_saturated=False, loop_lag_ms=30.0), "queueing"),
+    "a saturated generator before failures": (beyond(IDEAL, generator_saturated=True, failure_ratio=0.4), "generator"),
+    "a generator that saturates far beyond the knee": (
+        [replace(level, generator_saturated=level.users >= 100) for level in IDEAL], "queueing",
+    ),
+    "failures three points above those of the baseline": (beyond(IDEAL, failure_ratio=0.03), "errors"),
+    "the same failures at all levels": ([replace(level, failure_ratio=0.06) for level in IDEAL], "queueing"),
+    "less work is finished than requests succeed": (
+        [replace(level, work_is_metric=True, throughput_rps=6 * level.users, latency_ms=4.0, response_ms=4.0) for level in IDEAL],
+        "queue_growth",
+    ),
+    "less work is finished than accepted": (
+        [replace(level, work_is_metric=True, accepted_rps=2.0 * level.users) for level in IDEAL], "queue_growth",
+    ),
+    "no latency": ([replace(level, latency_ms=None, response_ms=None) for level in IDEAL], "unknown"),
+    "one baseline level without think times": (beyond(FEW, **SHORT), "unknown"),
+    "one baseline level, and failures": (beyond(WAITS, failure_ratio=0.1), "errors"),
+    "one baseline level, failures, and unexplained time": (beyond(WAITS, **SHORT, failure_ratio=0.1), "unknown"),
+    "requests longer than a level": (
+        beyond(IDEAL, latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=10.0), "queueing",
+    ),
+}  # fmt: skip
 
 
-def test_the_limit_is_unknown_if_the_users_time_is_unexplained_and_the_generator_was_not_measured() -> None:
-    assert limit_of(beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0)) == "unknown"
-    assert limit_of(beyond(ideal(USERS), latency_ms=60.0, response_ms=60.0, failure_ratio=0.1)) == "unknown"
-
-
-def test_a_generator_that_was_measured_idle_is_not_blamed_by_littles_law() -> None:
-    idle = beyond(ideal(USERS), latency_ms=50.0, response_ms=50.0, generator_saturated=False)
-    assert limit_of(idle) == "unknown"
-    assert limit_of(beyond(idle, loop_lag_ms=40.0)) == "unknown"
-
-
-def test_most_failures_with_a_status_are_errors_even_with_late_timers() -> None:
-    refused = {"failure_ratio": 0.4, "latency_ms": 60.0, "response_ms": 55.0, "loop_lag_ms": 40.0, "generator_saturated": False}
-    assert limit_of(beyond(ideal(USERS), **refused)) == "unknown"
-    assert limit_of(beyond(ideal(USERS), **refused, replied_ratio=1.0)) == "errors"
-    assert limit_of(beyond(ideal(USERS), **refused, replied_ratio=0.5)) == "unknown"
-    assert limit_of(beyond(ideal(USERS), **{**refused, "failure_ratio": 0.01}, replied_ratio=1.0)) == "unknown"
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_knee_has_this_limit(name: str) -> None:
+    levels, limit = LIMITS[name]
+    assert limit_of(levels) == limit
 
 
 EVEN, UNEVEN = {60: 0.7, 80: 0.7, 100: 0.7}, {60: 0.7, 80: 0.6, 100: 0.9}
@@ -110,51 +134,3 @@ def test_responses_that_grow_by_no_more_than_the_lateness_of_the_generators_time
     ]
     assert limit_of(levels) == "unknown"
     assert limit_of([replace(level, generator_saturated=level.users >= 64) for level in levels]) == "generator"
-
-
-def test_queueing_beside_a_busy_neighbour_is_not_blamed_on_the_generator() -> None:
-    assert limit_of(beyond(ideal(USERS), generator_saturated=False, loop_lag_ms=30.0)) == "queueing"
-
-
-def test_a_saturated_generator_takes_precedence_over_all_other_limits() -> None:
-    assert limit_of(beyond(ideal(USERS), generator_saturated=True, failure_ratio=0.4)) == "generator"
-
-
-def test_a_generator_that_saturates_only_far_beyond_the_knee_is_not_its_limit() -> None:
-    levels = [replace(level, generator_saturated=level.users >= 100) for level in ideal(USERS)]
-    assert limit_of(levels) == "queueing"
-
-
-def test_failures_two_points_above_the_baselines_are_errors() -> None:
-    assert limit_of(beyond(ideal(USERS), failure_ratio=0.03)) == "errors"
-    constant = [replace(level, failure_ratio=0.06) for level in ideal(USERS)]
-    assert limit_of(constant) == "queueing"
-
-
-def test_work_that_is_accepted_but_not_finished_is_queue_growth_even_if_latency_stays_flat() -> None:
-    tasks = [
-        replace(level, work_is_metric=True, throughput_rps=6.0 * level.users, latency_ms=4.0, response_ms=4.0)
-        for level in ideal(USERS)
-    ]
-    assert limit_of(tasks) == "queue_growth"
-    reported = [replace(level, work_is_metric=True, accepted_rps=2.0 * level.users) for level in ideal(USERS)]
-    assert limit_of(reported) == "queue_growth"
-
-
-def test_without_latency_the_limit_is_unknown() -> None:
-    assert limit_of([replace(level, latency_ms=None, response_ms=None) for level in ideal(USERS)]) == "unknown"
-
-
-def test_with_one_baseline_level_the_limit_is_unknown_unless_think_times_are_known() -> None:
-    users = [20, 60, 80, 100]
-    assert limit_of(beyond(ideal(users), latency_ms=50.0, response_ms=50.0)) == "unknown"
-    waits = [replace(level, wait_s=0.45) for level in ideal(users)]
-    assert limit_of(beyond(waits, failure_ratio=0.1)) == "errors"
-    assert limit_of(beyond(waits, latency_ms=50.0, response_ms=50.0, failure_ratio=0.1)) == "unknown"
-
-
-def test_requests_longer_than_a_level_are_not_counted_as_time_of_the_generator() -> None:
-    assert (
-        limit_of(beyond(ideal(USERS), latency_ms=30_000.0, response_ms=30_000.0, seconds=20.0, throughput_rps=10.0))
-        != "generator"
-    )
