@@ -8,6 +8,7 @@ import time
 
 from ..model.readings import GeneratorReading
 from . import procfs
+from .machine import fds_limit
 from .processes import Schedules, core_share
 from .procfs import Growth, KeptFile, per_second, read_once
 
@@ -55,12 +56,6 @@ def disk_free_bytes(pid: int) -> int | None:
     return found.f_bavail * found.f_frsize
 
 
-def own_limit_of_open_files() -> int | None:
-    """The soft limit; None when there is none."""
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return None if soft == resource.RLIM_INFINITY else soft
-
-
 class GeneratorProbe:
     """Reads one GeneratorReading per tick. Threads are given by their native ids; None: there is no such thread."""
 
@@ -87,7 +82,7 @@ class GeneratorProbe:
             process_cpu_ratio=per_second(process_ns, elapsed_s, 1e9),
             rss_bytes=None if rss_pages is None else rss_pages * PAGE_BYTES,
             fds=open_files("self"),
-            fds_limit=own_limit_of_open_files(),
+            fds_limit=fds_limit(),
             loop_lag_p50_ms=lag_p50,
             loop_lag_p99_ms=lag_p99,
             loop_lag_max_ms=lag_max,

@@ -21,7 +21,7 @@ from . import procfs
 from .cgroup import cgroup_of
 from .neighbours import busiest, snapshot
 from .ports import ephemeral_range
-from .procfs import Growth, KeptFile, OpenFile, numbers, per_second, read_once
+from .procfs import Growth, KeptFile, OpenFile, names_in, numbers, per_second, read_once
 
 FILES = {
     "stat": "/proc/stat",
@@ -144,15 +144,8 @@ def host_facts() -> HostFacts:
 
 def fastest_link(folder: str) -> float | None:
     """Bytes a second in one direction. Loopback, links that are down and virtual links report no speed, or -1 Mb/s."""
-    speeds = [procfs.integer(read_once(f"{folder}/{name}/speed")) for name in _listed(folder)]
+    speeds = [procfs.integer(read_once(f"{folder}/{name}/speed")) for name in names_in(folder)]
     return max((mbit * 1e6 / 8 for mbit in speeds if mbit is not None and mbit > 0), default=None)
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def cpu_model(cpuinfo: str | None) -> str | None:

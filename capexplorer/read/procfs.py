@@ -134,6 +134,14 @@ def numbers(path: str) -> list[int]:
     return [int(word) for word in (read_once(path) or "").split() if word.lstrip("-").isdigit()]
 
 
+def names_in(folder: str) -> list[str]:
+    """Names in a folder; empty if it is gone or cannot be opened."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 # -- parse ---------------------------------------------------------------------------------------------------------------------
 # Parsers for files of /proc: pure functions, one for each file, that return None for missing values. Must not open anything;
 # the probes decide what a figure means.

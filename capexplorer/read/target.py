@@ -27,7 +27,7 @@ from . import procfs
 from .cgroup import cgroup_of
 from .generator import PAGE_BYTES, cpus_allowed, disk_free_bytes, open_files, soft_limit_of_open_files
 from .processes import ProcessNow, TreeNow, TreeSums
-from .procfs import OUT_OF_FDS, KeptFile, Schedule, numbers
+from .procfs import OUT_OF_FDS, KeptFile, Schedule, names_in, numbers
 
 _THREADS_MOST = 512
 """Threads of a target whose files are kept open; fewer if that would take more than an eighth of this process's descriptors."""
@@ -237,7 +237,7 @@ class Tree:
                 self._adopt(descendants(set(self.members), {pid: each.parent for pid, each in stats().items()}))
             return
         for pid in list(self.members):
-            for thread in _listed(f"/proc/{pid}/task"):
+            for thread in names_in(f"/proc/{pid}/task"):
                 self._adopt(numbers(f"/proc/{pid}/task/{thread}/children"))
 
     def _adopt(self, pids: list[int]) -> list[Process]:
@@ -271,14 +271,6 @@ def _children_file(pid: int) -> KeptFile:
 
 def _pids(text: str | None) -> list[int]:
     return [int(pid) for pid in (text or "").split()]
-
-
-def _listed(folder: str) -> list[str]:
-    """Names in a folder; empty if it is gone or cannot be opened."""
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 # -- ending --------------------------------------------------------------------------------------------------------------------

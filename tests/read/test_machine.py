@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -115,56 +115,73 @@ def test_a_table_of_a_missing_file_is_empty(parser: Callable[..., Any]) -> None:
     assert not parser(None)
 
 
-def test_cgroup_folders_of_version_2_are_the_process_own_and_all_above_it() -> None:
+def test_cgroup_folders_are_the_process_own_and_all_above_it() -> None:
     assert cgroup.cgroup_folders("0::/a/b\n")[:3] == ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]
-
-
-def test_cgroup_folders_of_version_1_are_those_of_the_cpu_controller() -> None:
-    assert "/sys/fs/cgroup/cpu,cpuacct/a" in cgroup.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n")
+    assert "/sys/fs/cgroup/cpu,cpuacct/a" in cgroup.cgroup_folders("4:cpu,cpuacct:/a\n3:memory:/b\n"), "version 1"
     assert cgroup.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
 
 
-def read_twice() -> tuple[HostReading, HostReading]:
-    """Two readings of one probe, with CPU work of this process between them."""
-    probe = HostProbe()
-    first = probe.read(1.0)
-    before = time.monotonic()
-    sum(range(3_000_000))
-    time.sleep(0.2)
-    second = probe.read(time.monotonic() - before)
-    probe.close()
-    return first, second
+class FileOf:
+    """A file of a machine that is a table of texts by path."""
+
+    error: int | None = None
+
+    def __init__(self, texts: dict[str, str], path: str) -> None:
+        self._texts, self._path = texts, path
+
+    def read(self) -> str | None:
+        return self._texts.get(self._path)
+
+    def close(self) -> None:
+        pass
 
 
-def test_rates_are_none_at_the_first_read() -> None:
-    first, _ = read_twice()
-    rates = (
-        "cpu_ratio",
-        "steal_ratio",
-        "disk_busy_ratio",
-        "received_bytes_per_s",
-        "cpu_pressure_ratio",
-        "memory_pressure_ratio",
-        "io_pressure_ratio",
+def texts_after(seconds: int) -> dict[str, str]:
+    """Files of a machine whose two cores are busy for half of the time, and a tenth of it stolen."""
+    return {
+        "/proc/stat": f"cpu  {100 * seconds} 0 0 {80 * seconds} 0 0 0 {20 * seconds}\ncpu0 0\ncpu1 0\n",
+        "/proc/loadavg": "1.5 0 0 1/2 3",
+        "/proc/meminfo": "MemTotal: 100 kB\nMemAvailable: 40 kB\n",
+        "/proc/pressure/cpu": f"some avg10=0 total={250_000 * seconds}\nfull avg10=0 total={900_000 * seconds}\n",
+        "/proc/pressure/memory": f"some avg10=0 total=9\nfull avg10=0 total={4_000_000 * seconds}\n",
+        "/proc/diskstats": "".join(f"8 0 {name} {'0 ' * 9}{600 * seconds} 0\n" for name in ("sda", "sda1", "loop0")),
+        "/proc/net/dev": f"a\nb\n lo: {10 * seconds} 0 0 0 0 0 0 0 {30 * seconds} 0\n",
+        "/proc/sys/fs/file-nr": "503\t0\t2466177\n",
+        "/proc/vmstat": f"pswpin {8 * seconds}\n",
+    }
+
+
+def test_the_machine_is_read_from_its_files_and_rates_begin_with_the_second_reading() -> None:
+    texts = texts_after(10)
+    probe = HostProbe(lambda path: FileOf(texts, path), lambda name: name == "sda")
+    totals = HostReading(load_average_1m=1.5, memory_used_bytes=60 * 1024, fds=503, unread=("swapped_in_per_s",))
+    assert probe.read(2.0) == totals
+    texts |= texts_after(12)
+    assert probe.read(2.0) == msgspec.structs.replace(
+        totals,
+        cpu_ratio=1.0,
+        steal_ratio=0.2,
+        cpu_pressure_ratio=0.25,
+        memory_pressure_ratio=1.0,
+        disk_busy_ratio=0.6,
+        received_bytes_per_s=10.0,
+        sent_bytes_per_s=30.0,
+        swapped_in_per_s=8.0,
+        unread=(),
     )
-    assert {name: getattr(first, name) for name in rates} == dict.fromkeys(rates)
-    assert first.grown("swapped_in_per_s") is None
+    texts.clear()
+    assert probe.read(2.0) == HostReading(unread=("swapped_in_per_s",))
 
 
-def test_the_second_reading_is_within_the_bounds_of_this_machine() -> None:
-    _, reading = read_twice()
-    cpus = os.cpu_count() or 1
-    assert reading.cpu_ratio is not None and 0 < reading.cpu_ratio <= cpus
-    total = psutil.virtual_memory().total
-    assert reading.memory_used_bytes is not None and 0 < reading.memory_used_bytes < total
-    assert reading.load_average_1m is not None
-    limit = host_facts().fds_limit_of_system
-    assert reading.fds is not None and limit is not None
-    assert 0 < reading.fds < limit
-    assert reading.grown("swapped_in_per_s") is not None
-    for name in ("cpu_pressure_ratio", "memory_pressure_ratio", "io_pressure_ratio", "disk_busy_ratio"):
-        ratio = getattr(reading, name)
-        assert ratio is None or 0 <= ratio <= 1, name
+def test_this_machine_is_read() -> None:
+    probe = HostProbe()
+    probe.read(1.0)
+    while (reading := probe.read(1.0)).cpu_ratio is None:  # its clock of CPU time advances in steps
+        sum(range(1_000_000))
+    probe.close()
+    assert 0 < reading.cpu_ratio <= (os.cpu_count() or 1)
+    assert 0 < (reading.memory_used_bytes or 0) < psutil.virtual_memory().total
+    assert 0 < (reading.fds or 0) < (host_facts().fds_limit_of_system or 0)
 
 
 def test_the_facts_of_the_host_agree_with_the_kernel_and_psutil() -> None:

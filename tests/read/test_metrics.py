@@ -101,28 +101,44 @@ def test_whatever_a_page_says_its_metrics_can_be_recorded(body: str) -> None:
     assert json.loads(msgspec.json.encode(found)) == found
 
 
-def test_a_response_without_content_length_is_read_to_its_end() -> None:
-    def send_in_pieces(connection: socket.socket) -> None:
-        for piece in (b"HTTP/1.0 200 OK\r\nContent-Type: text/", b"plain\r\n\r\nde", b"pth 3\n"):
-            connection.sendall(piece)
-            time.sleep(0.02)  # so that each piece arrives alone
-
-    with serving(send_in_pieces) as url:
-        assert AppProbe(url).read() == {"depth": 3.0}
+def in_pieces(connection: socket.socket, read_returned: threading.Event) -> None:
+    """A response without its length, until the connection closes."""
+    for piece in (b"HTTP/1.0 200 OK\r\nContent-Type: text/", b"plain\r\n\r\nde", b"pth 3\n"):
+        connection.sendall(piece)
+        time.sleep(0.02)  # so that each piece arrives alone
 
 
-def test_a_response_with_content_length_is_read_while_the_connection_stays_open() -> None:
-    read_returned = threading.Event()
-    server_saw: list[bool] = []
+def kept_open(connection: socket.socket, read_returned: threading.Event) -> None:
+    connection.sendall(json_response(b'{"depth": 3}'))
+    assert read_returned.wait(5), "the probe waits until the server closes the connection"
 
-    def keep_open(connection: socket.socket) -> None:
-        connection.sendall(json_response(b'{"depth": 3}'))
-        server_saw.append(read_returned.wait(5))
 
-    with serving(keep_open) as url:
-        assert AppProbe(url).read() == {"depth": 3.0}
+def byte_by_byte(connection: socket.socket, read_returned: threading.Event) -> None:
+    """For 4 s; the timeout is 0.5 s."""
+    for _ in range(40):
+        if read_returned.wait(0.1):
+            return
+        with suppress(OSError):  # the probe may have closed the connection
+            connection.sendall(b"H")
+    raise AssertionError("the probe waits until the server has sent everything")
+
+
+@pytest.mark.parametrize(("send", "expected"), [(in_pieces, {"depth": 3.0}), (kept_open, {"depth": 3.0}), (byte_by_byte, None)])
+def test_a_response_is_read_as_soon_as_it_is_whole_or_its_time_is_over(
+    send: Callable[[socket.socket, threading.Event], None], expected: dict[str, float] | None
+) -> None:
+    read_returned, failed = threading.Event(), list[BaseException]()
+
+    def respond(connection: socket.socket) -> None:
+        try:
+            send(connection, read_returned)
+        except AssertionError as error:
+            failed.append(error)
+
+    with serving(respond) as url:
+        assert AppProbe(url).read() == expected
         read_returned.set()
-    assert server_saw == [True], "the probe waited until the server closed the connection"
+    assert not failed
 
 
 @pytest.mark.parametrize(
@@ -140,24 +156,6 @@ def test_a_response_with_content_length_is_read_while_the_connection_stays_open(
 def test_a_failed_or_malformed_response_gives_none(response: bytes) -> None:
     with serving(lambda connection: connection.sendall(response)) as url:
         assert AppProbe(url).read() is None
-
-
-def test_a_target_that_sends_byte_by_byte_gives_none_after_the_timeout() -> None:
-    read_returned = threading.Event()
-    server_saw: list[bool] = []
-
-    def send_slowly(connection: socket.socket) -> None:
-        for _ in range(40):  # 4 s, the timeout is 0.5 s
-            if read_returned.wait(0.1):
-                server_saw.append(True)
-                return
-            with suppress(OSError):  # the probe may have closed the connection
-                connection.sendall(b"H")
-
-    with serving(send_slowly) as url:
-        assert AppProbe(url).read() is None
-        read_returned.set()
-    assert server_saw == [True], "the probe waited until the server had sent everything"
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "https://127.0.0.1/", "http://no-such-host.invalid/", "nonsense"])

@@ -58,46 +58,29 @@ def snapshot_of(at_s: float, *processes: Process) -> Snapshot:
     return found
 
 
-def test_the_three_busiest_names_are_given_with_their_cores() -> None:
-    before = snapshot_of(
-        10.0, Process("chrome", 1, 5.0), Process("cc1plus", 2, 0.0), Process("sshd", 3, 1.0), Process("cron", 4, 1.0)
-    )
-    now = snapshot_of(
-        14.0, Process("chrome", 1, 6.0), Process("cc1plus", 2, 4.0), Process("sshd", 3, 1.2), Process("cron", 4, 1.1)
-    )
-    assert busiest(before, now, {OWN}) == {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05}
+def ours(cpu_s: float) -> list[Process]:
+    """The generator, the target and a watched part, each with a child."""
+    children = [Process("child", pid + 1, cpu_s, parent=pid) for pid in (OWN, TARGET, PART)]
+    return [*(Process("first", pid, cpu_s) for pid in (OWN, TARGET, PART)), *children]
 
 
-def test_the_generator_the_target_watched_parts_and_their_children_are_not_neighbours() -> None:
-    def after_using(cpu_s: float) -> list[Process]:
-        return [
-            Process("capexplorer", OWN, cpu_s),
-            Process("supervisor", 101, cpu_s, parent=OWN),
-            Process("nginx", TARGET, cpu_s),
-            Process("worker", 201, cpu_s, parent=TARGET),
-            Process("postgres", PART, cpu_s),
-            Process("postgres", 301, cpu_s, parent=PART),
-            Process("chrome", 1, cpu_s),
-        ]
-
-    before, now = snapshot_of(10.0, *after_using(0.0)), snapshot_of(11.0, *after_using(0.5))
-    assert busiest(before, now, {OWN, TARGET, PART}) == {"chrome": 0.5}
+CASES: dict[str, tuple[list[Process], list[Process], dict[str, float]]] = {  # from the second 10 to the second 14
+    "the three busiest": (
+        [Process("chrome", 1, 5.0), Process("cc1plus", 2, 0.0), Process("sshd", 3, 1.0), Process("cron", 4, 1.0)],
+        [Process("chrome", 1, 6.0), Process("cc1plus", 2, 4.0), Process("sshd", 3, 1.2), Process("cron", 4, 1.1)],
+        {"cc1plus": 1.0, "chrome": 0.25, "sshd": 0.05},
+    ),
+    "without ours": ([*ours(0.0), Process("chrome", 1, 0.0)], [*ours(2.0), Process("chrome", 1, 2.0)], {"chrome": 0.5}),
+    "a process that has started counts in full": ([], [Process("cc1plus", 5, 2.0, started_s=11.0)], {"cc1plus": 0.5}),
+    "an older one that was missing does not": ([], [Process("missed", 6, 300.0, started_s=2.0)], {}),
+    "a reused pid is another process": ([Process("old", 5, 9.0)], [Process("new", 5, 2.0, started_s=10.5)], {"new": 0.5}),
+}
 
 
-def test_all_cpu_time_of_a_process_that_started_between_two_snapshots_counts() -> None:
-    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0))
-    assert busiest(snapshot_of(10.0), now, {OWN}) == {"cc1plus": 0.5}
-
-
-def test_an_older_process_that_is_missing_from_the_first_snapshot_does_not_count() -> None:
-    now = snapshot_of(12.0, Process("cc1plus", 5, 1.0, started_s=11.0), Process("missed", 6, 300.0, started_s=2.0))
-    assert "missed" not in busiest(snapshot_of(10.0), now, {OWN})
-
-
-def test_a_reused_pid_is_another_process() -> None:
-    before = snapshot_of(10.0, Process("old", 5, 9.0))
-    now = snapshot_of(11.0, Process("new", 5, 0.5, started_s=10.5))
-    assert busiest(before, now, {OWN}) == {"new": 0.5}
+@pytest.mark.parametrize("case", CASES)
+def test_names_are_those_of_the_busiest_others_with_their_cores(case: str) -> None:
+    before, now, expected = CASES[case]
+    assert busiest(snapshot_of(10.0, *before), snapshot_of(14.0, *now), {OWN, TARGET, PART}) == expected
 
 
 @pytest.mark.parametrize(

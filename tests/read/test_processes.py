@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from capexplorer.model.readings import TargetReading
-from capexplorer.procs.processes import descendants
+from capexplorer.procs.processes import Stat, descendants
 from capexplorer.read.generator import GeneratorProbe, soft_limit_of_open_files
-from capexplorer.read.processes import Cpu, Schedules, Used
+from capexplorer.read.processes import Cpu, ProcessNow, Schedules, TreeNow, TreeSums, Used
 from capexplorer.read.procfs import Schedule, schedstat
 from capexplorer.read.target import TargetProbe, program_of
 
@@ -89,17 +89,160 @@ def test_descendants_are_found_in_a_table_of_parents() -> None:
     assert descendants({7}, parents) == []
 
 
-def may_use_all_cores() -> bool:
-    """Whether this process may run on all cores of the machine."""
-    return len(os.sched_getaffinity(0)) == os.cpu_count()
+def tree_of(own_ns: int, *, is_whole: bool = True, pid: int = 7) -> TreeNow:
+    """One process that runs, with one thread, and has used that CPU time."""
+    stat = Stat("web", "S", 1, 1, 0, 0, 0, 1, 900, 10, 0)
+    process = ProcessNow(stat, own_ns, fds=3, fds_limit=10, io={"read_bytes": own_ns, "write_bytes": 0})
+    return TreeNow(own_ns / 1e9, {pid: process}, {(pid, pid): Schedule(own_ns, 0, own_ns)}, is_whole, 100, 4096)
+
+
+def test_after_a_reading_that_lacks_a_process_no_growth_is_that_of_two_readings() -> None:
+    sums = TreeSums()
+    wholes = (True, True, False, True, True)
+    readings = [sums.read(tree_of(second * 10**8, is_whole=whole), 1.0) for second, whole in enumerate(wholes)]
+    ratios = [(each.cpu_ratio, each.busiest_thread_ratio, each.read_bytes_per_s, each.processes) for each in readings]
+    growth = (pytest.approx(0.1), pytest.approx(0.1), 1e8, 1)
+    assert ratios == [(None, None, None, 1), growth, (None, None, None, None), (None, None, None, 1), growth]
+    assert [each.alive for each in readings] == [True] * 5
+    assert [each.fds_limit for each in readings] == [10] * 5
+
+
+def test_a_process_that_ends_is_counted_and_bytes_of_its_parent_are_unknown_in_two_readings() -> None:
+    sums, one = TreeSums(), dict(tree_of(0).processes)
+    both = one | dict(tree_of(0, pid=8).processes)
+    readings = [sums.read(tree_of(0)._replace(processes=each), 1.0) for each in (both, both, one, one, one)]
+    found = [(each.processes, each.processes_ended, each.read_bytes_per_s) for each in readings]
+    assert found == [
+        (2, 0, None),
+        (2, 0, 0.0),
+        (1, 1, None),
+        (1, 0, None),
+        (1, 0, 0.0),
+    ]
+
+
+def readings_of(code: str, after: int = 0) -> list[TargetReading]:
+    """Readings of a Python process: one where it first waits, then some after it went on to its next line."""
+    with python(code) as process:
+        probe = TargetProbe(process.pid)
+        found = [probe.read(1.0, accept_queue=(3, 5))]
+        if after:
+            resume(process)
+        found += [probe.read(1.0) for _ in range(after)]
+        probe.close()
+    return found
 
 
 def test_children_of_other_threads_are_found() -> None:
-    code = f"threading.Thread(target=lambda: (start({SLEEPER!r}), print_line(), input())).start()"
-    with python(code) as process:
+    [reading] = readings_of(f"threading.Thread(target=lambda: (start({SLEEPER!r}), print_line(), input())).start()")
+    assert reading.processes == 2
+
+
+def test_open_files_their_limit_and_threads_of_the_target_are_read() -> None:
+    [reading] = readings_of(
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (123, 200))\n"
+        "opened = [open('/dev/null') for _ in range(40)]\n"
+        "for _ in range(5): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint_line(); input()"
+    )
+    assert (reading.fds, reading.fds_fullest, reading.fds_limit) == (43, 43, 123), "40 files and the standard streams"
+    assert reading.threads == 6, "the main thread and 5 others"
+    assert (reading.listen_queue, reading.listen_backlog) == (3, 5), "as given to `read`"
+
+
+def test_fds_fullest_is_of_the_process_nearest_to_its_own_limit() -> None:
+    [reading] = readings_of("""
+read_end, write_end = os.pipe()
+if not os.fork():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (50, 200))
+    opened = [open('/dev/null') for _ in range(30)]
+    os.read(read_end, 1); print_line(); time.sleep(60)
+opened = [open('/dev/null') for _ in range(60)]
+os.write(write_end, b'.'); time.sleep(60)
+""")
+    assert reading.fds_limit == 50
+    assert reading.fds_fullest is not None and reading.fds is not None
+    assert 33 <= reading.fds_fullest < 50, "30 files, the standard streams and the pipe of the child"
+    assert reading.fds > 50, "the parent has 60 files more"
+
+
+def test_the_number_of_allowed_cores_is_given_unless_all_are_allowed() -> None:
+    bound = "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+    before, after = readings_of(f"print_line(); input(); {bound}; print_line(); input()", after=1)
+    allowed = len(os.sched_getaffinity(0))
+    assert before.cpus_allowed == (None if allowed == os.cpu_count() else allowed)
+    assert after.cpus_allowed == (1 if (os.cpu_count() or 1) > 1 else None)
+
+
+def test_started_and_ended_worker_processes_are_counted_with_their_signal() -> None:
+    first, second, third = readings_of(
+        """
+def worker():
+    pid = os.fork()
+    if not pid: time.sleep(60); os._exit(0)
+    return pid
+killed, failing = worker(), worker()
+print_line(); input()
+os.kill(killed, 9); os.waitpid(killed, 0)
+worker()
+print_line(); input()
+""",
+        after=2,
+    )
+    assert (first.processes, first.grown("processes_started"), first.processes_ended) == (3, None, 0)
+    assert (second.processes, second.grown("processes_started"), second.processes_ended) == (3, 1, 1)
+    assert second.ended_by in ({"SIGKILL": 1}, {}), "empty where the kernel reports an end to the parent process only"
+    assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
+
+
+def test_bytes_written_to_disk_are_given_per_second(tmp_path: Path) -> None:
+    write = f"file = open({str(tmp_path / 'file')!r}, 'wb'); file.write(bytes(1 << 20)); file.flush(); os.fsync(file.fileno())"
+    written = readings_of(f"print_line(); input()\n{write}\nprint_line(); input()", after=1)[1].written_bytes_per_s
+    assert written == 0.0 or (written is not None and 1 << 20 <= written < 2 << 20), "0 where the folder is in memory"
+
+
+def test_rates_begin_with_the_second_read_and_cpu_time_of_a_child_counts() -> None:
+    with python(f"start({SLEEPER!r}); print_line(); input(); start('while True: pass'); print_line(); input()") as process:
         probe = TargetProbe(process.pid)
-        assert probe.read(1.0).processes == 2
+        first, idle = probe.read(1.0), probe.read(1.0)
+        resume(process)
+        while ((busy := probe.read(0.1)).cpu_ratio or 0.0) < 0.05 or busy.busiest_thread_ratio is None:
+            time.sleep(0.1)
         probe.close()
+    rates = ("cpu_ratio", "busiest_thread_ratio", "run_delay_ratio", "read_bytes_per_s")
+    assert {name: getattr(first, name) for name in rates} == dict.fromkeys(rates)
+    assert first.rss_bytes is not None and first.rss_bytes > 1_000_000
+    assert (first.grown("major_faults_per_s"), idle.grown("major_faults_per_s")) == (None, 0.0)
+    assert idle.cpu_ratio is not None and idle.cpu_ratio < 0.1
+    assert 0.0 < busy.busiest_thread_ratio <= 1.0
+    assert (busy.processes, busy.threads) == (3, 3)
+
+
+def test_cpu_time_of_children_that_end_between_two_reads_is_counted() -> None:
+    reading = readings_of(
+        """
+print_line(); input()
+for _ in range(10):
+    pid = os.fork()
+    if not pid: burn(0.05); os._exit(0)
+    os.waitpid(pid, 0)
+print_line(); input()
+""",
+        after=1,
+    )[1]
+    assert reading.cpu_ratio is not None and 0.4 < reading.cpu_ratio < 0.7, "ten times 0.05 s"
+    assert reading.processes == 1
+
+
+def test_the_cpu_time_of_a_child_is_not_counted_again_when_it_ends() -> None:
+    code = """
+pid = os.fork()
+if not pid: burn(1.0); print_line(); time.sleep(60)
+input(); os.kill(pid, 9); os.waitpid(pid, 0)
+print_line(); time.sleep(60)
+"""
+    for reading in readings_of(code, after=3)[1:]:
+        assert reading.processes == 1
+        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, "a whole second of the child was counted before"
 
 
 def test_a_killed_target_is_reported_as_not_alive_and_its_orphans_stay_in_its_tree() -> None:
@@ -131,54 +274,6 @@ def test_a_zombie_is_not_alive() -> None:
     assert program_of(os.getpid()) == os.path.basename(os.path.realpath(sys.executable))
 
 
-def test_open_files_their_limit_and_threads_of_the_target_are_read() -> None:
-    code = (
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (123, 200))\n"
-        "opened = [open('/dev/null') for _ in range(40)]\n"
-        "for _ in range(5): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint_line(); input()"
-    )
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        reading = probe.read(1.0, accept_queue=(3, 5))
-        probe.close()
-        assert reading.fds == len(os.listdir(f"/proc/{process.pid}/fd")) == 43, "40 files and the standard streams"
-    assert reading.fds_fullest == reading.fds, "it is the only process"
-    assert reading.fds_limit == 123
-    assert reading.threads == 6, "the main thread and 5 others"
-    assert (reading.listen_queue, reading.listen_backlog) == (3, 5), "as given to `read`"
-
-
-def test_fds_fullest_is_of_the_process_nearest_to_its_own_limit() -> None:
-    code = """
-read_end, write_end = os.pipe()
-if not os.fork():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (50, 200))
-    opened = [open('/dev/null') for _ in range(30)]
-    os.read(read_end, 1); print_line(); time.sleep(60)
-opened = [open('/dev/null') for _ in range(60)]
-os.write(write_end, b'.'); time.sleep(60)
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        reading = probe.read(1.0)
-        probe.close()
-    assert reading.fds_limit == 50
-    assert reading.fds_fullest is not None and reading.fds is not None
-    assert 33 <= reading.fds_fullest < 50, "30 files, the standard streams and the pipe of the child"
-    assert reading.fds > 50, "the parent has 60 files more"
-
-
-def test_the_number_of_allowed_cores_is_given_unless_all_are_allowed() -> None:
-    with python(
-        "print_line(); input(); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); print_line(); input()"
-    ) as process:
-        probe = TargetProbe(process.pid)
-        assert probe.read(1.0).cpus_allowed == (None if may_use_all_cores() else len(os.sched_getaffinity(0)))
-        resume(process)
-        assert probe.read(1.0).cpus_allowed == (1 if (os.cpu_count() or 1) > 1 else None)
-        probe.close()
-
-
 def test_free_disk_space_is_read_every_fifth_second(tmp_path: Path) -> None:
     with python(f"os.chdir({str(tmp_path)!r}); print_line(); input()") as process:
         probe = TargetProbe(process.pid)
@@ -187,30 +282,6 @@ def test_free_disk_space_is_read_every_fifth_second(tmp_path: Path) -> None:
     assert [index for index, free in enumerate(reported) if free is not None] == [0, 5]
     assert reported[0] is not None
     assert abs(reported[0] - shutil.disk_usage(tmp_path).free) < 1 << 30, "within 1 GiB: other processes write, too"
-
-
-def test_started_and_ended_worker_processes_are_counted_with_their_signal() -> None:
-    code = """
-def worker():
-    pid = os.fork()
-    if not pid: time.sleep(60); os._exit(0)
-    return pid
-killed, failing = worker(), worker()
-print_line(); input()
-os.kill(killed, 9); os.waitpid(killed, 0)
-worker()
-print_line(); input()
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        first = probe.read(1.0)
-        resume(process)
-        second, third = probe.read(1.0), probe.read(1.0)
-        probe.close()
-    assert (first.processes, first.grown("processes_started"), first.processes_ended) == (3, None, 0)
-    assert (second.processes, second.grown("processes_started"), second.processes_ended) == (3, 1, 1)
-    assert second.ended_by in ({"SIGKILL": 1}, {}), "empty where the kernel reports an end to the parent process only"
-    assert (third.processes_started, third.processes_ended, third.ended_by) == (0, 0, {})
 
 
 def test_a_worker_process_that_is_not_reaped_is_counted_once_as_ended() -> None:
@@ -228,23 +299,6 @@ def test_a_worker_process_that_is_not_reaped_is_counted_once_as_ended() -> None:
     assert (after.processes, after.processes_ended, after.ended_by) == (1, 0, {})
 
 
-def test_bytes_written_to_disk_are_given_per_second(tmp_path: Path) -> None:
-    code = f"""
-print_line(); input()
-file = open({str(tmp_path / "file")!r}, "wb")
-file.write(bytes(1 << 20)); file.flush(); os.fsync(file.fileno())
-print_line(); input()
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        probe.read(1.0)
-        resume(process)
-        reading = probe.read(1.0)
-        probe.close()
-    written = reading.written_bytes_per_s
-    assert written == 0.0 or (written is not None and 1 << 20 <= written < 2 << 20), "0 where the folder is in memory"
-
-
 def test_the_descriptor_limit_is_read_from_proc_if_prlimit_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is denied for processes of other users, such as nginx's workers, whose limit may differ from that of the master."""
 
@@ -255,65 +309,6 @@ def test_the_descriptor_limit_is_read_from_proc_if_prlimit_is_denied(monkeypatch
     monkeypatch.setattr(resource, "prlimit", denied)
     assert soft_limit_of_open_files(os.getpid()) == own
     assert soft_limit_of_open_files(NO_SUCH_PID) is None
-
-
-def test_rates_begin_with_the_second_read_and_cpu_time_of_a_child_counts() -> None:
-    with python(f"start({SLEEPER!r}); print_line(); input(); start('while True: pass'); print_line(); input()") as process:
-        probe = TargetProbe(process.pid)
-        first, idle = probe.read(1.0), probe.read(1.0)
-        resume(process)
-        probe.read(1.0)
-        before_s = time.monotonic()
-        time.sleep(1.0)
-        busy = probe.read(time.monotonic() - before_s)
-        probe.close()
-    rates = ("cpu_ratio", "busiest_thread_ratio", "run_delay_ratio", "read_bytes_per_s")
-    assert {name: getattr(first, name) for name in rates} == dict.fromkeys(rates)
-    assert first.rss_bytes is not None and first.rss_bytes > 1_000_000
-    assert (first.grown("major_faults_per_s"), idle.grown("major_faults_per_s")) == (None, 0.0)
-    assert idle.cpu_ratio is not None and idle.cpu_ratio < 0.1 and idle.run_delay_ratio is not None
-    assert busy.cpu_ratio is not None and 0.05 < busy.cpu_ratio < 1.2
-    assert busy.busiest_thread_ratio is not None and 0.05 < busy.busiest_thread_ratio <= 1.0
-    assert (busy.processes, busy.threads) == (3, 3)
-
-
-def test_cpu_time_of_children_that_end_between_two_reads_is_counted() -> None:
-    code = """
-print_line(); input()
-for _ in range(10):
-    pid = os.fork()
-    if not pid: burn(0.05); os._exit(0)
-    os.waitpid(pid, 0)
-print_line(); input()
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        probe.read(1.0)
-        resume(process)
-        reading = probe.read(1.0)
-        probe.close()
-    assert reading.cpu_ratio is not None and 0.4 < reading.cpu_ratio < 0.7, "ten times 0.05 s"
-    assert reading.processes == 1
-
-
-def test_the_cpu_time_of_a_child_is_not_counted_again_when_it_ends() -> None:
-    code = """
-pid = os.fork()
-if not pid: burn(1.0); print_line(); time.sleep(60)
-input(); os.kill(pid, 9); os.waitpid(pid, 0)
-print_line(); time.sleep(60)
-"""
-    with python(code) as process:
-        probe = TargetProbe(process.pid)
-        probe.read(1.0)
-        resume(process)
-        readings = [probe.read(1.0) for _ in range(3)]
-        probe.close()
-    assert [reading.processes for reading in readings] == [1, 1, 1]
-    for reading in readings:
-        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, (
-            "the whole second of the child, which was counted before"
-        )
 
 
 def test_each_thread_of_the_generator_has_its_own_cpu_figure() -> None:

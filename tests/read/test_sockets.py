@@ -12,13 +12,6 @@ from capexplorer.read.ports import Range, ephemeral_range, exhausted_in_s, range
 from .network_namespace import run_in_namespace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sock_diag is Linux")
-_CONNECTIONS_TO_TWO_DESTINATIONS = """
-first_listener = listener
-connections = [connect(('127.0.0.1', 9000)) for _ in range(10)]
-listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
-connections += [connect(('127.0.0.2', 9001)) for _ in range(25)]
-"""
-"""10 connections to one destination, and 25 to another."""
 
 
 def test_capacity_is_the_port_range_minus_its_reserved_ports() -> None:
@@ -37,8 +30,8 @@ def test_the_range_of_this_machine_is_that_of_ip_local_port_range() -> None:
     assert 0 < ports.capacity <= last - first + 1
 
 
-def test_client_sockets_count_as_used_ports_and_those_in_time_wait_if_the_client_closed_first() -> None:
-    reported = run_in_namespace(
+USED: dict[str, tuple[str, dict[str, object]]] = {  # what is done in the namespace, to fields of the reading
+    "client sockets, and those in TIME_WAIT if the client closed first": (
         """
 kept = [connect(('127.0.0.1', 9000)) for _ in range(60)]
 for client_closes_first in [True] * 30 + [False] * 50:
@@ -46,80 +39,77 @@ for client_closes_first in [True] * 30 + [False] * 50:
     for end in (client, server) if client_closes_first else (server, client):
         end.close()
 wait_for_time_wait_sockets(80)
-report(used_ports())
-"""
-    )
-    assert (reported["used"], reported["established"], reported["time_wait"]) == (90, 60, 30)
-    assert reported["by_state"] == {}, "it counts sockets in states other than ESTABLISHED and TIME_WAIT"
-    assert reported["destination"] == "127.0.0.1:9000"
-
-
-def test_used_ports_are_those_of_the_watched_port_or_of_the_destination_with_the_most_connections() -> None:
-    """Without the first rule, connections of another program were counted in a session of five users."""
-    reported = run_in_namespace(
-        _CONNECTIONS_TO_TWO_DESTINATIONS
-        + """
-probe = PortsProbe()
-probe.watch(9000)
-report([used_ports(), fields(probe.read(1.0))])
-"""
-    )
-    assert [(each["used"], each["destination"]) for each in reported] == [(25, "127.0.0.2:9001"), (10, "127.0.0.1:9000")]
-
-
-def test_used_ports_are_counted_for_each_source_address_alone() -> None:
-    reported = run_in_namespace(
+""",
+        {"used": 90, "established": 60, "time_wait": 30, "by_state": {}, "destination": "127.0.0.1:9000"},
+    ),
+    "those of each source address alone": (
         """
-connections = []
+kept = []
 for source in range(2, 5):
     for _ in range(7):
         client = socket.socket()
         client.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
         client.bind((f'127.0.0.{source}', 0))
         client.connect(('127.0.0.1', 9000))
-        connections += [client, listener.accept()[0]]
-report(used_ports())
-"""
-    )
-    assert reported["used"] == 7, "the port range applies to each of the three source addresses"
-
-
-def test_connections_over_ipv6_and_ipv4_mapped_addresses_are_counted() -> None:
-    reported = run_in_namespace(
+        kept += [client, listener.accept()[0]]
+""",
+        {"used": 7},
+    ),
+    "IPv4-mapped addresses": (
         """
-connections = [connect(('127.0.0.1', 9000)) for _ in range(4)]
-connections += [connect(('::ffff:127.0.0.1', 9000), socket.AF_INET6) for _ in range(3)]
-with_mapped = used_ports()
+kept = [connect(('127.0.0.1', 9000)) for _ in range(4)]
+kept += [connect(('::ffff:127.0.0.1', 9000), socket.AF_INET6) for _ in range(3)]
+""",
+        {"used": 7, "destination": "127.0.0.1:9000"},
+    ),
+    "IPv6, at the destination with the most": (
+        """
+kept = [connect(('127.0.0.1', 9000)) for _ in range(4)]
 listener = socket.create_server(('::1', 9002), family=socket.AF_INET6, backlog=64)
-connections += [connect(('::1', 9002), socket.AF_INET6) for _ in range(12)]
+kept += [connect(('::1', 9002), socket.AF_INET6) for _ in range(12)]
 for _ in range(5):
     client, server = connect(('::1', 9002), socket.AF_INET6)
     client.close()
     server.close()
 wait_for_time_wait_sockets(5)
-report([with_mapped, used_ports()])
-"""
-    )
-    with_mapped, with_ipv6 = reported
-    assert (with_mapped["used"], with_mapped["destination"]) == (7, "127.0.0.1:9000")
-    assert (with_ipv6["used"], with_ipv6["time_wait"], with_ipv6["destination"]) == (17, 5, "[::1]:9002")
-
-
-def test_server_sockets_inside_the_ephemeral_range_do_not_count_as_used_ports() -> None:
-    reported = run_in_namespace(
+""",
+        {"used": 17, "time_wait": 5, "destination": "[::1]:9002"},
+    ),
+    "no listeners, although their ports are in the range": (
         """
 sysctl('ipv4/ip_local_port_range', '40000 40999')
 listeners = []
 for port in (40000, 40500, 40501, 40999):  # opened first, since a connection could take one of these ports
     listeners.append(socket.create_server(('127.0.0.1', port), backlog=64))
-connections = []
+kept = []
 for listener in listeners:
     port = listener.getsockname()[1]
-    connections += [connect(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
-report(used_ports())
+    kept += [connect(('127.0.0.1', port)) for _ in range(port % 7 + 1)]
+""",
+        {"used": max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", USED)
+def test_used_ports_are(case: str) -> None:
+    code, expected = USED[case]
+    assert run_in_namespace(code + "report(used_ports())").items() >= expected.items()
+
+
+def test_of_several_destinations_the_watched_port_counts_or_the_one_with_the_most_connections() -> None:
+    """Without the first rule, connections of another program were counted in a session of five users."""
+    reported = run_in_namespace(
+        """
+kept = [listener, *(connect(('127.0.0.1', 9000)) for _ in range(10))]
+listener = socket.create_server(('127.0.0.2', 9001), backlog=64)
+kept += [connect(('127.0.0.2', 9001)) for _ in range(25)]
+probe = PortsProbe()
+probe.watch(9000)
+report([used_ports(), fields(probe.read(1.0))])
 """
     )
-    assert reported["used"] == max(port % 7 + 1 for port in (40000, 40500, 40501, 40999))
+    assert [(each["used"], each["destination"]) for each in reported] == [(25, "127.0.0.2:9001"), (10, "127.0.0.1:9000")]
 
 
 def test_connections_fail_when_used_ports_reach_the_capacity() -> None:
