@@ -128,11 +128,19 @@ Answer = TypeVar("Answer")
 
 
 class ScreenAccess(Protocol):
-    """The part of the screen that actions use."""
+    """The part of the explorer screen that its parts use."""
 
     @property
     def timeline(self) -> Timeline:
         """The feed's current timeline, also while the display is paused."""
+
+    @property
+    def shown(self) -> Timeline:
+        """The timeline that the panes show."""
+
+    @property
+    def along_load(self) -> bool:
+        """Whether the pane in focus has loads on its x axis."""
 
     def show_message(self, message: str = "", *, alarm: bool = False) -> None:
         """Show a message in response to the last key, for a few seconds or until the next key. `alarm`: a refusal."""
@@ -154,6 +162,15 @@ class ScreenAccess(Protocol):
 
     def show_moment(self) -> None:
         """Show the time that a key moved to; left out while the same key waits again, which moves further."""
+
+    def open_level(self) -> None:
+        """Open the screen of the level at the cursor."""
+
+    def draw(self) -> None:
+        """Draw everything."""
+
+    def draw_at_cursor(self) -> None:
+        """Draw what depends on the inspection cursor and on the time shown."""
 
 
 class Actions(Protocol):

@@ -79,44 +79,6 @@ class ResourceHistory:
         return self._cells
 
 
-# -- second rows ---------------------------------------------------------------------------------------------------------------
-# The rows of the resources in one past second, from the timeline's columns. They have no details, which only the newest second
-# has.
-
-
-def second_rows(timeline: Timeline, tick: int, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """The rows in the same order as those of the newest second; spark lines highlight the cell of this second."""
-    columns, cell, cpus = timeline.columns, history.cell_at(tick), facts.cpus
-
-    def value(name: str) -> float | None:
-        found = columns[name][tick]
-        return None if found != found else found
-
-    def cpu(label: str, name: str, color: str, of: int | None) -> Row:
-        return Row(label, history.spark(name, of), *cores(value(name), of), color=color, marked=cell)
-
-    def amount(label: str, name: str, color: str, unit: str = "") -> Row:
-        number, of = number_and_unit(quantities.size(value(name)))
-        return Row(label, history.spark(name), number, f"{of}{unit}", color=color, marked=cell)
-
-    def share(label: str, name: str, color: str, whole: int | None) -> Row:
-        number = number_and_unit(quantities.size(value(name), largest=whole))[0]
-        return Row(label, history.spark(name, whole), number, f"of {quantities.size(whole)}", color=color, marked=cell)
-
-    yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
-    yield amount("target mem", "target_rss_bytes", palette.primary)
-    yield cpu("host cpu", "host_cpu_ratio", palette.secondary, cpus)
-    yield share("host mem", "host_memory_bytes", palette.secondary, facts.memory_bytes)
-    if value("others_cpu_ratio") is not None:
-        yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
-    yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
-    yield Row("loop lag", history.spark("loop_lag_p99_ms"), *lag(value("loop_lag_p99_ms")), color=palette.accent, marked=cell)
-    used, capacity = value("ports_used"), value("ports_capacity")
-    unit, spark = f"of {numbers.count(capacity)}", history.spark("ports_used", capacity)
-    yield Row("ports", spark, numbers.count(used), unit, color=palette.secondary, marked=cell)
-    yield amount("network", "received_bytes_per_s", palette.secondary, "/s in")
-
-
 BUSY_RATIO = 0.9
 """Used share of a core, or of all cores of the host, from which it counts as full, and its row is yellow."""
 
@@ -137,17 +99,12 @@ class ResourcesPane(Pane):
 
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """As many rows as fit completely."""
-        sample = timeline.last
-        if sample is None:
+        if timeline.last is None:
             return [text.line([("  no measurement yet", Style(color=options.palette.muted))], size.width)]
         cells = spark_cells(size.width)
-        facts = timeline.header.host if timeline.header else HostFacts()
         shown = page_of(timeline, cursor, options)
         history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, options.window_s, cells)
-        if options.inspected is None:
-            rows = list(_rows(timeline, sample, facts, history, options.palette))
-        else:
-            rows = list(second_rows(timeline, min(options.inspected, cursor), facts, history, options.palette))
+        rows = list(resource_rows(timeline, cursor, options.inspected, history, options.palette))
         lines: list[Strip] = []
         for index, row in enumerate(rows):
             spare = size.height - len(lines) - (len(rows) - index)
@@ -160,71 +117,117 @@ def spark_cells(width: int) -> int:
     return min(24, max(13 - quantities.latency_cells(), width // 6))
 
 
-def _rows(timeline: Timeline, sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    host, generator = sample.host or HostReading(), sample.generator or GeneratorReading()
-    yield from target_rows(sample, history, palette, facts.cpus)
-    yield from part_rows(timeline, history.cells, palette)
-    yield from host_rows(host, facts, history, palette)
-    yield from neighbour_rows(sample, facts, history, palette)
-    yield from generator_rows(generator, sample.workers, history, palette)
-    yield from port_rows(timeline, history.cells, palette)
-    yield network_row(host, history, palette)
-    yield from tcp_rows(sample, palette)
-    if sample.workers is not None:
-        yield from worker_rows(sample.workers, history.cells, palette)
+def resource_rows(
+    timeline: Timeline, cursor: int, inspected: int | None, history: ResourceHistory, palette: Palette
+) -> Iterator[Row]:
+    """The rows of the newest second or, with the inspection cursor, of its second. Figures come from the timeline's columns.
+    Details, warnings, and the rows of parts, workers and TCP are those of the newest second, which alone has them.
+    """
+    sample, tick = (timeline.last, cursor) if inspected is None else (None, min(inspected, cursor))
+    facts = timeline.header.host if timeline.header else HostFacts()
+    cpus, memory = facts.cpus, facts.memory_bytes
+    details = _details(sample, facts) if sample is not None else {}
+    marked = None if inspected is None else history.cell_at(tick)
+
+    def value(name: str) -> float | None:
+        found = timeline.columns[name][tick]
+        return None if found != found else found
+
+    def row(label: str, name: str, figure: tuple[str, str], color: str, top: float | None = None) -> Row:
+        words, warned = details.get(name, ((), False))
+        return Row(label, history.spark(name, top), *figure, words, color, warned, marked=marked)
+
+    def cpu(label: str, name: str, color: str, of: int | None) -> Row:
+        return row(label, name, cores(value(name), of), color, of)
+
+    yield cpu("target cpu", "target_cpu_ratio", palette.primary, cpus)
+    size = number_and_unit(quantities.size(value("target_rss_bytes")))
+    yield row("target mem", "target_rss_bytes", size, palette.primary)
+    if sample is not None:
+        yield from part_rows(timeline, history.cells, palette)
+    yield cpu("host cpu", "host_cpu_ratio", palette.secondary, cpus)
+    used = number_and_unit(quantities.size(value("host_memory_bytes"), largest=memory))[0]
+    yield row("host mem", "host_memory_bytes", (used, f"of {quantities.size(memory)}"), palette.secondary, memory)
+    if value("others_cpu_ratio") is not None:
+        yield cpu("others cpu", "others_cpu_ratio", palette.secondary, cpus)
+    yield cpu("generator", "generator_cpu_ratio", palette.accent, 1)
+    yield row("loop lag", "loop_lag_p99_ms", lag(value("loop_lag_p99_ms")), palette.accent)
+    if sample is not None:
+        yield from port_rows(timeline, history.cells, palette)
+    else:
+        capacity = value("ports_capacity")
+        ports = numbers.count(value("ports_used")), f"of {numbers.count(capacity)}"
+        yield row("ports", "ports_used", ports, palette.secondary, capacity)
+    number, unit = number_and_unit(quantities.size(value("received_bytes_per_s")))
+    yield row("network", "received_bytes_per_s", (number, f"{unit}/s in"), palette.secondary)
+    if sample is not None:
+        yield from tcp_rows(sample, palette)
+        if sample.workers is not None:
+            yield from worker_rows(sample.workers, history.cells, palette)
 
 
-def target_rows(sample: Sample, history: ResourceHistory, palette: Palette, cpus: int | None) -> Iterator[Row]:
-    """Rows of the CPU and the memory of the targets, with all their processes."""
+# -- details -------------------------------------------------------------------------------------------------------------------
+# What only the newest second has: the details of each row, and whether it is a warning, by the row's column.
+
+
+Details = tuple[tuple[str, ...], bool]
+
+
+def _details(sample: Sample, facts: HostFacts) -> dict[str, Details]:
+    return {
+        **_of_targets(sample),
+        **_of_host(sample.host or HostReading(), facts),
+        "others_cpu_ratio": _of_neighbours(sample),
+        **_of_generator(sample.generator or GeneratorReading(), sample.workers),
+    }
+
+
+def _of_targets(sample: Sample) -> dict[str, Details]:
+    """CPU and memory of the targets, with all their processes."""
     targets = sample.targets
-    cpu = total(target.cpu_ratio for target in targets)
     busiest = max((target.busiest_thread_ratio for target in targets if target.busiest_thread_ratio is not None), default=None)
-    full = busiest is not None and busiest >= BUSY_RATIO
-    waits = [target for target in targets if target.listen_queue is not None]
     processes = total(target.processes for target in targets)
-    details = [
+    waits = (each for each in targets if each.listen_queue is not None)
+    of_cpu = (
         f"top thread {numbers.three_digits(busiest)}",
-        *(f"accept queue {each.listen_queue} of {_or_missing(each.listen_backlog)}" for each in waits),
+        *(f"accept queue {each.listen_queue} of {numbers.count(each.listen_backlog)}" for each in waits),
         f"{numbers.count(processes)} process{'es' * (processes != 1)}",
         f"{_sum(target.threads for target in targets)} threads",
-    ]
-    yield Row("target cpu", history.spark("target_cpu_ratio", cpus), *cores(cpu, cpus), tuple(details), palette.primary, full)
-    details = [f"fds {_sum(target.fds for target in targets)} of {_sum(target.fds_limit for target in targets)}"]
-    written = total(target.written_bytes_per_s for target in targets)
-    if written is not None:
-        details.append(f"writes {quantities.byte_rate(written)}")
-    rss = total(target.rss_bytes for target in targets)
-    yield Row(
-        "target mem", history.spark("target_rss_bytes"), *number_and_unit(quantities.size(rss)), tuple(details), palette.primary
     )
+    fds = f"fds {_sum(target.fds for target in targets)} of {_sum(target.fds_limit for target in targets)}"
+    written = total(target.written_bytes_per_s for target in targets)
+    of_memory = (fds,) if written is None else (fds, f"writes {quantities.byte_rate(written)}")
+    is_full = busiest is not None and busiest >= BUSY_RATIO
+    return {"target_cpu_ratio": (of_cpu, is_full), "target_rss_bytes": (of_memory, False)}
 
 
-def host_rows(host: HostReading, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """Rows of the host's CPU, with load average and pressure, and of its memory."""
-    details = [f"load {numbers.three_digits(host.load_average_1m)}"]
+def _of_host(host: HostReading, facts: HostFacts) -> dict[str, Details]:
+    """CPU with load average and pressure, memory, and the network with the disk."""
+    of_cpu = [f"load {numbers.three_digits(host.load_average_1m)}"]
     if host.steal_ratio:
-        details.append(f"steal {numbers.three_digits(host.steal_ratio)}")
+        of_cpu.append(f"steal {numbers.three_digits(host.steal_ratio)}")
     if host.cpu_pressure_ratio is not None:
-        details.append(f"cpu pressure {text.percent(host.cpu_pressure_ratio)}")
-    cpus = facts.cpus
-    full = host.cpu_ratio is not None and bool(cpus) and host.cpu_ratio >= BUSY_RATIO * (cpus or 0)
-    spark = history.spark("host_cpu_ratio", cpus)
-    yield Row("host cpu", spark, *cores(host.cpu_ratio, cpus), tuple(details), palette.secondary, full)
+        of_cpu.append(f"cpu pressure {text.percent(host.cpu_pressure_ratio)}")
+    is_full = host.cpu_ratio is not None and bool(facts.cpus) and host.cpu_ratio >= BUSY_RATIO * (facts.cpus or 0)
     used, whole = host.memory_used_bytes, facts.memory_bytes
     share = used / whole if used is not None and whole else None
-    number, spark = number_and_unit(quantities.size(used, largest=whole))[0], history.spark("host_memory_bytes", whole)
-    yield Row("host mem", spark, number, f"of {quantities.size(whole)}", (text.percent(share),), palette.secondary)
+    of_network = f"out {quantities.byte_rate(host.sent_bytes_per_s)}", f"disk {text.percent(host.disk_busy_ratio)} busy"
+    return {
+        "host_cpu_ratio": (tuple(of_cpu), is_full),
+        "host_memory_bytes": ((text.percent(share),), False),
+        "received_bytes_per_s": (of_network, False),
+    }
 
 
 WAITS_RATIO = 0.25
 """Ratio of the time that the target waited for CPU to the CPU time that it used, from which busy other processes are yellow."""
 
 
-def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, palette: Palette) -> Iterator[Row]:
-    """The row of the CPU of other processes, by name, and of who waits for a core; no row if it was not measured."""
+def _of_neighbours(sample: Sample) -> Details:
+    """Other processes by name, and who waits for a core."""
     others = sample.neighbours
     if others is None or others.cpu_ratio is None:
-        return
+        return (), False
     cpu = total(target.cpu_ratio for target in sample.targets)
     delay = total(target.run_delay_ratio for target in sample.targets)
     own = sample.generator.run_delay_ratio if sample.generator is not None else None
@@ -236,34 +239,24 @@ def neighbour_rows(sample: Sample, facts: HostFacts, history: ResourceHistory, p
     target_waits = (
         delay is not None and cpu is not None and min(others.cpu_ratio, delay) >= max(WAITS_RATIO * cpu, OTHERS_RATIO / 2)
     )
-    warned = others.cpu_ratio >= OTHERS_RATIO and target_waits
-    figure = cores(others.cpu_ratio, facts.cpus)
-    yield Row("others cpu", history.spark("others_cpu_ratio", facts.cpus), *figure, tuple(details), palette.secondary, warned)
+    return tuple(details), others.cpu_ratio >= OTHERS_RATIO and target_waits
 
 
-def generator_rows(
-    generator: GeneratorReading, workers: WorkersReading | None, history: ResourceHistory, palette: Palette
-) -> Iterator[Row]:
-    """Rows of the CPU and the loop lag of the load thread; with several workers, of the busiest. Measured latencies may be too
-    high by the loop lag.
-    """
-    full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
+def _of_generator(generator: GeneratorReading, workers: WorkersReading | None) -> dict[str, Details]:
+    """CPU and loop lag of the load thread; with several workers, of the busiest. Latencies may be too high by the lag."""
     of_workers = () if workers is None else (f"worker {text.safe(workers.fullest or '–')} is the busiest of {workers.count}",)
-    details = (
+    of_cpu = (
         *of_workers,
         f"run delay {numbers.three_digits(generator.run_delay_ratio)}",
         f"screen {numbers.three_digits(generator.screen_cpu_ratio)}",
         f"recorder {numbers.three_digits(generator.recorder_cpu_ratio)}",
-        f"fds {_or_missing(generator.fds)} of {_or_missing(generator.fds_limit)}",
+        f"fds {numbers.count(generator.fds)} of {numbers.count(generator.fds_limit)}",
         f"memory {quantities.size(generator.rss_bytes)}",
     )
-    spark = history.spark("generator_cpu_ratio", 1.0)
-    yield Row("generator", spark, *cores(generator.cpu_ratio, 1), details, palette.accent, full)
-    others = tuple(
-        f"{name} {quantities.latency_figure(value_ms)}"
-        for name, value_ms in (("p50", generator.loop_lag_p50_ms), ("max", generator.loop_lag_max_ms))
-    )
-    yield Row("loop lag", history.spark("loop_lag_p99_ms"), *lag(generator.loop_lag_p99_ms), others, palette.accent)
+    lags = (("p50", generator.loop_lag_p50_ms), ("max", generator.loop_lag_max_ms))
+    of_lag = tuple(f"{name} {quantities.latency_figure(value_ms)}" for name, value_ms in lags)
+    is_full = generator.cpu_ratio is not None and generator.cpu_ratio >= BUSY_RATIO
+    return {"generator_cpu_ratio": (of_cpu, is_full), "loop_lag_p99_ms": (of_lag, False)}
 
 
 def worker_rows(workers: WorkersReading, cells: int, palette: Palette) -> Iterator[Row]:
@@ -337,19 +330,8 @@ def _grown(counts: dict[str, float | None]) -> tuple[str, ...]:
     return tuple(f"{words} +{numbers.count(value)}" for words, value in counts.items() if value)
 
 
-def network_row(host: HostReading, history: ResourceHistory, palette: Palette) -> Row:
-    """The row of the network, with the disk among its details."""
-    details = (f"out {quantities.byte_rate(host.sent_bytes_per_s)}", f"disk {text.percent(host.disk_busy_ratio)} busy")
-    number, unit = number_and_unit(quantities.size(host.received_bytes_per_s))
-    return Row("network", history.spark("received_bytes_per_s"), number, f"{unit}/s in".lstrip(), details, palette.secondary)
-
-
 def _sum(values: Iterable[int | None]) -> str:
     return numbers.count(total(values))
-
-
-def _or_missing(value: int | None) -> str:
-    return numbers.count(value)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ def safe(text: str) -> str:
     Joined emoji are separated, and their modifiers and uncommon accents are removed: terminals disagree about their widths, which
     would shift the rest of the line.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
 
 

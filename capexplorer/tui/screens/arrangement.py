@@ -238,7 +238,8 @@ class StatusLines:
         self.message, self._alarm, self._message_count = "", False, 0
         self._drawn: tuple[object, ...] = ()
         """What the lines show."""
-        self._key_bar = ""
+        self._keys_of: tuple[object, ...] = ()
+        """What the line of keys depends on."""
 
     def show_message(self, message: str, *, alarm: bool) -> None:
         """Show a message for a few seconds or until the next one. `alarm`: a refusal."""
@@ -266,10 +267,9 @@ class StatusLines:
         self._drawn = drawn
         self.status.show(timeline, view, palette)
         self.draw_tabs(timeline, palette, pane)
-        keys = key_bar(bound, size.width - 1, self._table, **key_words)
-        if keys != self._key_bar:  # an update makes Textual lay out the whole screen again
-            self._key_bar = keys
-            self.keys.show_keys(keys)
+        if (bound, key_words, size.width) != self._keys_of:  # an update makes Textual lay out the whole screen again
+            self._keys_of = bound, key_words, size.width
+            self.keys.show_keys(key_bar(bound, size.width - 1, self._table, **key_words))
 
     def draw_tabs(self, timeline: Timeline, palette: Palette, pane: int) -> None:
         """Draw the line of tabs, with the count of failures."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
-import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -38,14 +36,20 @@ DRAW_PERIOD_S = 1.0
 """Seconds between two drawings."""
 
 
-class OverlaySource(msgspec.Struct, frozen=True):
-    """The source of the data that these screens draw; the functions return the present values."""
+class OverlaySource(ScreenAccess, Protocol):
+    """What these screens use of the explorer screen."""
 
-    timeline: Callable[[], Timeline]
-    options: Callable[[], DisplayOptions]
     requests: KeptRequests
     inspecting: Inspecting
-    """The inspection cursor of the explorer screen, which the charts of these screens show as well."""
+    """The inspection cursor, which the charts of these screens show as well."""
+
+    @property
+    def options_of_detail(self) -> DisplayOptions:
+        """The view options for a pane that fills the screen."""
+
+    @property
+    def failures_shown(self) -> FailuresPane | None:
+        """The failures pane if it is the one in focus."""
 
 
 class Overlay(ModalScreen[None]):
@@ -73,7 +77,7 @@ class Overlay(ModalScreen[None]):
 
     def draw(self) -> None:
         """Draw all panes in their present state."""
-        timeline, options = self.source.timeline(), self.source.options()
+        timeline, options = self.source.timeline, self.source.options_of_detail
         self.update_data()
         for pane in self.panes:
             pane.show(timeline, len(timeline) - 1, options)
@@ -217,7 +221,7 @@ class RequestsScreen(ListOverlay):
         before = self._requests.brief
         briefs = self.source.requests.briefs()
         subset = self._subset if self._is_of_subset else None
-        belongs = subset.at(self.source.timeline()) if subset is not None else lambda brief: True
+        belongs = subset.at(self.source.timeline) if subset is not None else lambda brief: True
         shown = [brief for brief in briefs if self._is_shown(brief) and belongs(brief)]
         self._requests.briefs = shown
         if before is not None:
@@ -372,7 +376,7 @@ class EndpointScreen(Overlay):
 
     def update_data(self) -> None:
         """Check whether this endpoint is the first that degrades."""
-        first = first_to_degrade(self.source.timeline())
+        first = first_to_degrade(self.source.timeline)
         is_first = first is not None and (first.method, first.name) == self._endpoint
         name = safe(" ".join(self._endpoint)).replace("[", "\\[")
         words = f"  {DEGRADES}{wording.degrades_first(first)}" if is_first and first is not None else ""
@@ -406,9 +410,7 @@ KEYS = "←→ previous, next level   ↑↓ PgUp PgDn scroll   R requests   Esc
 
 
 class LevelScreen(ModalScreen[None]):
-    """Shows one level. `move` moves the cursor to the next (1) or the previous (-1) level, and the explorer screen then calls
-    `show`. `requests` opens the level's kept requests.
-    """
+    """Shows the level at the inspection cursor: whenever that moves, the explorer screen calls `show`."""
 
     CSS_PATH = "level_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -420,9 +422,9 @@ class LevelScreen(ModalScreen[None]):
         Binding("down", "scroll_line(1)", show=False),
     ]
 
-    def __init__(self, move: Callable[[int], None], requests: Callable[[], None]) -> None:
+    def __init__(self, inspecting: Inspecting, details: DetailScreens) -> None:
         super().__init__()
-        self._move, self._requests = move, requests
+        self._inspecting, self._details = inspecting, details
         self._page = LevelPage()
 
     def compose(self) -> ComposeResult:
@@ -440,12 +442,12 @@ class LevelScreen(ModalScreen[None]):
 
     def action_requests(self) -> None:
         """Open the kept requests of this level."""
-        self._requests()
+        self._details.action_requests()
 
     def action_move(self, direction: int) -> None:
         """Show the next (1) or the previous (-1) level from its top."""
         self._page.scrolled = 0
-        self._move(direction)
+        self._inspecting.action_cursor_level(direction)
 
     def action_scroll_line(self, direction: int) -> None:
         """Scroll by one line, down (1) or up (-1)."""
@@ -453,38 +455,26 @@ class LevelScreen(ModalScreen[None]):
 
 
 class DetailScreens:
-    """Opens the screens.
+    """Opens the screens."""
 
-    `failures` returns the failures pane if it is shown: the list of requests then begins with failed ones. If `inspecting`
-    has a cursor, it begins with the requests of the level there.
-    """
-
-    def __init__(
-        self,
-        screen: ScreenAccess,
-        options: Callable[[], DisplayOptions],
-        requests: KeptRequests,
-        failures: Callable[[], FailuresPane | None],
-        inspecting: Inspecting,
-    ) -> None:
-        self._screen, self._failures, self._inspecting = screen, failures, inspecting
-        self._source = OverlaySource(lambda: screen.timeline, options, requests, inspecting)
+    def __init__(self, screen: OverlaySource) -> None:
+        self._screen = screen
 
     def action_endpoints(self) -> None:
         """Open the table of endpoints."""
         if self._screen.timeline.level is None:
             return self._screen.show_message("no level yet: there are no endpoints")
-        self._screen.ask(EndpointsScreen(self._source), lambda closed: None)
+        self._screen.ask(EndpointsScreen(self._screen), lambda closed: None)
 
     def action_requests(self) -> None:
         """Open the list of kept requests. If the failures pane is shown, the list begins with the requests of the chosen cause,
         or with all failed ones; otherwise, with a cursor, with those of its level.
         """
-        why_none = self._source.requests.why_none
+        why_none = self._screen.requests.why_none
         if why_none:
             return self._screen.show_message(why_none)
-        failures = self._failures()
+        failures = self._screen.failures_shown
         subset = failures.subset(self._screen.timeline) if failures is not None else None
-        level = self._inspecting.level if subset is None else None
-        shown = RequestsScreen(self._source, failed=failures is not None, level=level, subset=subset)
+        level = self._screen.inspecting.level if subset is None else None
+        shown = RequestsScreen(self._screen, failed=failures is not None, level=level, subset=subset)
         self._screen.ask(shown, lambda closed: None)

@@ -21,10 +21,11 @@ from ...errors import SessionError
 from ...model.kept_request import KeptRequests, NoRequests
 from ...model.timeline import Timeline
 from ..base_app import SignalledApp, palette_of
-from ..display_options import Palette
+from ..display_options import DisplayOptions, Palette
 from ..feed import Change, Feed
 from ..keybar import Performs, bindings, performs
 from ..keys import ScreenName
+from ..panes.failures import FailuresPane
 from ..panes.inspected import InspectArea
 from ..panes.pane import ChartPane, Pane
 from ..preferences import Preferences
@@ -63,17 +64,12 @@ class ExplorerScreen(Screen[None]):
         self.palette = Palette()
         self.status_lines = StatusLines(self, self.preferences.keys, self._draw_status)
         self.arrangement = Arrangement(self.show_message, self._arranged)
-        self.inspecting = Inspecting(self, self._draw_at_cursor, None if whole else self.preferences.window_s)
-        self._baseline = BaselineChoice(self, baselines, self.draw)
-        self.options = ViewOptions(self, self.inspecting, self._baseline, self.draw)
+        self.inspecting = Inspecting(self, None if whole else self.preferences.window_s)
+        self._baseline = BaselineChoice(self, baselines)
+        self.options = ViewOptions(self, self.inspecting, self._baseline)
         self._exporting = Exporting(self, self._write)
-        self._detail_screens = DetailScreens(
-            self,
-            lambda: self.options.display_options(self.palette, large=True),
-            requests or NoRequests("no requests were kept"),
-            lambda: self.arrangement.failures if self.arrangement.shown == FAILURES else None,
-            self.inspecting,
-        )
+        self.requests = requests or NoRequests("no requests were kept")
+        self._detail_screens = DetailScreens(self)
         self._level: LevelScreen | None = None
         self._inspect_area = InspectArea(id="inspect")
         self._performs: Performs = {}
@@ -94,6 +90,16 @@ class ExplorerScreen(Screen[None]):
         """Whether the pane in focus has loads on its x axis."""
         pane = self.arrangement.panes[self.arrangement.shown]
         return isinstance(pane, ChartPane) and pane.by_load
+
+    @property
+    def options_of_detail(self) -> DisplayOptions:
+        """The view options for a pane that fills the screen."""
+        return self.options.display_options(self.palette, large=True)
+
+    @property
+    def failures_shown(self) -> FailuresPane | None:
+        """The failures pane if it is the one in focus."""
+        return self.arrangement.failures if self.arrangement.shown == FAILURES else None
 
     # -- layout
 
@@ -172,7 +178,7 @@ class ExplorerScreen(Screen[None]):
         panes = self.arrangement.panes
         self._draw_each(panes if change is Change.PANES else panes[JOURNAL:] if change is Change.ENTRIES else ())
 
-    def _draw_at_cursor(self) -> None:
+    def draw_at_cursor(self) -> None:
         """Draw what depends on the inspection cursor and on the time shown."""
         if self._is_repeating:
             return
@@ -327,7 +333,7 @@ class ExplorerScreen(Screen[None]):
 
     def open_level(self) -> None:
         """Open the screen of the level at the cursor."""
-        self._level = LevelScreen(self.inspecting.action_cursor_level, self._detail_screens.action_requests)
+        self._level = LevelScreen(self.inspecting, self._detail_screens)
         self.app.push_screen(self._level, self._level_closed)
         self.call_after_refresh(self.draw)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from ...model.level import Level
 from ...model.load import Rate, Users
 from ...model.timeline import Timeline
+from ..protocols import ScreenAccess
 from ..render.axis import page
 
 # -- inspection ----------------------------------------------------------------------------------------------------------------
@@ -183,32 +183,14 @@ LEAPS_PER_PAGE = 30
 """Number of such moves across the time shown, if that is longer than 30 x LEAP_S."""
 
 
-class InspectedScreen(Protocol):
-    """The methods of the explorer screen that the cursor uses."""
-
-    @property
-    def shown(self) -> Timeline:
-        """The timeline that the panes show."""
-
-    @property
-    def along_load(self) -> bool:
-        """Whether the pane in focus has loads on its x axis."""
-
-    def show_message(self, message: str = "", *, alarm: bool = False) -> None:
-        """Show a message in response to the last key."""
-
-    def open_level(self) -> None:
-        """Open the screen of the level at the cursor."""
-
-
 class Inspecting:
-    """The cursor, and the part of the time that the charts show. `draw` draws the panes; a message draws the status."""
+    """The cursor, and the part of the time that the charts show."""
 
-    def __init__(self, screen: InspectedScreen, draw: Callable[[], None], window_s: float | None) -> None:
+    def __init__(self, screen: ScreenAccess, window_s: float | None) -> None:
         self.time = TimeWindow(window_s)
         self.tick: int | None = None
         """Column index of the inspected second; None: nothing is inspected."""
-        self._screen, self._draw = screen, draw
+        self._screen = screen
 
     @property
     def is_on(self) -> bool:
@@ -242,7 +224,7 @@ class Inspecting:
         self.tick = None
         self.time = TimeWindow(self.time.length_s)
         self._screen.show_message()
-        self._draw()
+        self._screen.draw_at_cursor()
 
     def action_cursor(self, direction: int) -> None:
         """Move to the next (1) or previous (-1) second or, if the pane in focus is a chart by load, to the next or previous
@@ -283,7 +265,7 @@ class Inspecting:
         else:
             self.time = zoomed
             self._screen.show_message(window_in_words(zoomed))
-        self._draw()  # also at an end: if the key is held, the steps before were not drawn
+        self._screen.draw_at_cursor()  # also at an end: if the key is held, the steps before were not drawn
 
     def action_window(self) -> None:
         """Change to the next time window."""
@@ -291,7 +273,7 @@ class Inspecting:
         if self.tick is not None:
             self._reveal(self.tick)
         self._screen.show_message(window_in_words(self.time))
-        self._draw()
+        self._screen.draw_at_cursor()
 
     # -- the mouse
 
@@ -323,14 +305,14 @@ class Inspecting:
         found = find(self._screen.shown, tick, direction)
         if found is None:
             self._screen.show_message(end)
-            return self._draw()  # if the key is held, the moves before were not drawn
+            return self._screen.draw_at_cursor()  # if the key is held, the moves before were not drawn
         self._go(found)
 
     def _go(self, tick: int) -> None:
         self.tick = tick
         self._reveal(tick)
         self._screen.show_message()
-        self._draw()
+        self._screen.draw_at_cursor()
 
     def _reveal(self, tick: int) -> None:
         self.time = self.time.showing(self._screen.shown.columns["t_s"][tick], self._now_s)

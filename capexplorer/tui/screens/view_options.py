@@ -105,10 +105,10 @@ class Baselines(msgspec.Struct, frozen=True):
 
 
 class BaselineChoice:
-    """The chosen baseline. `draw` is called after each change. `baselines` None: sessions cannot be read here."""
+    """The chosen baseline. `baselines` None: sessions cannot be read here."""
 
-    def __init__(self, screen: ScreenAccess, baselines: Baselines | None, draw: Callable[[], None]) -> None:
-        self._screen, self._baselines, self._draw = screen, baselines, draw
+    def __init__(self, screen: ScreenAccess, baselines: Baselines | None) -> None:
+        self._screen, self._baselines = screen, baselines
         self._curve = baselines.first if baselines is not None else None
         self._is_on = self._curve is not None
 
@@ -130,7 +130,7 @@ class BaselineChoice:
             return self.action_choose_baseline()
         self._is_on = not self._is_on
         self._screen.show_message(f"baseline {self._curve.name}: {'on' if self._is_on else 'off'}")
-        self._draw()
+        self._screen.draw()
 
     def action_choose_baseline(self) -> None:
         """Ask for another baseline."""
@@ -152,21 +152,21 @@ class BaselineChoice:
         if answer is not None and self._curve is not None:
             self._is_on = True
             self._screen.show_message(f"baseline {self._curve.name}: on")
-            self._draw()
+            self._screen.draw()
 
 
 FORMS: Mapping[LatencyForm, str] = {"lines": "percentiles over time", "heatmap": "heatmap", "levels": "percentiles by level"}
 
 
 class ViewOptions:
-    """The options, and the actions that change them. `draw` is called after each change, and draws all panes and the status."""
+    """The options, and the actions that change them."""
 
-    def __init__(self, screen: ScreenAccess, inspecting: Inspecting, baseline: BaselineChoice, draw: Callable[[], None]) -> None:
+    def __init__(self, screen: ScreenAccess, inspecting: Inspecting, baseline: BaselineChoice) -> None:
         self.log_latency = False
         self.latency_form: LatencyForm = "lines"
         self.paused: Timeline | None = None
         """The timeline that the panes show while the display is paused; None: not paused."""
-        self._screen, self._inspecting, self._baseline, self._draw = screen, inspecting, baseline, draw
+        self._screen, self._inspecting, self._baseline = screen, inspecting, baseline
 
     def display_options(self, palette: Palette, *, large: bool) -> DisplayOptions:
         """The options for the panes."""
@@ -186,20 +186,20 @@ class ViewOptions:
         """Pause or resume the display."""
         self.paused = frozen_copy(self._screen.timeline) if self.paused is None else None
         self._screen.show_message()
-        self._draw()
+        self._screen.draw()
 
     def action_latency_form(self) -> None:
         """Draw latency in the next form: as lines, as a heatmap, by level."""
         forms = list(FORMS)
         self.latency_form = forms[(forms.index(self.latency_form) + 1) % len(forms)]
         self._screen.show_message(f"latency: {FORMS[self.latency_form]}")
-        self._draw()
+        self._screen.draw()
 
     def action_logarithmic(self) -> None:
         """Draw latency on a logarithmic scale, or on a linear one again."""
         self.log_latency = not self.log_latency
         self._screen.show_message(f"latency: {'logarithmic' if self.log_latency else 'linear'}")
-        self._draw()
+        self._screen.draw()
 
 
 # -- exporting -----------------------------------------------------------------------------------------------------------------
