@@ -65,7 +65,19 @@ def _answer(scene: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {"raised": traceback.format_exc()}
 
 
+def _pytest(arguments: Sequence[str]) -> int:
+    from capexplorer.load import native
+
+    native.patch()  # before pytest imports what gevent patches
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    return importlib.import_module("pytest").main([*options, *arguments])  # type: ignore[no-any-return]
+
+
 if __name__ == "__main__":
+    if sys.argv[1].endswith(".py"):
+        code = _pytest(sys.argv[1:])
+        sys.stdout.flush()
+        os._exit(code)
     line = "ANSWERS " + json.dumps(_answers(sys.argv[1], json.loads(sys.argv[2])))
     sys.stdout.flush()
     os.write(1, f"\n{line}\n".encode())

@@ -19,7 +19,7 @@ from capexplorer.model.load import OfferedRate
 from capexplorer.users import LeanHttpUser
 
 from ..servers import established
-from .rig import Rig
+from ..under_gevent.rig import Rig
 
 CLIENTS: dict[str, type[locust.User]] = {"requests": locust.HttpUser, "fast": locust.FastHttpUser, "lean": LeanHttpUser}
 STEPS = (6, 2, 5, 0)

@@ -10,7 +10,7 @@ from locust.stats import RequestStats, setup_distributed_stats_event_listeners
 
 from capexplorer.load.locust_bounds import ERRORS_MOST, SECONDS_MOST, BoundedStats
 
-from .rig import Rig, user_class
+from ..under_gevent.rig import Rig, user_class
 
 REQUESTS = 3_000
 

@@ -21,7 +21,7 @@ def started() -> dict[str, Any]:
     process.join()
     return {
         "run": echo,
-        "communicate": [answer, cat.returncode],
+        "communicate": (answer, cat.returncode),
         "fork": os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]),
         "multiprocessing": process.exitcode,
         "system": os.waitstatus_to_exitcode(os.system("exit 3")),

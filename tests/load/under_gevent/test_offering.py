@@ -1,4 +1,4 @@
-"""Rates offered to users that need no network: counts of iterations, added up over all ticks."""
+"""Offered rates in the load thread: any user class, steps between rates and users, drops; every iteration is accounted for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import gevent
+import pytest
 from locust import TaskSet, User, constant, task
 from locust.exception import StopUser
 
@@ -44,7 +45,6 @@ class _Rig:
         self.totals: Counter[str] = Counter()
         self.dropped = Drops()
         self.in_flight = 0
-        self.is_conserved = True
         self.host = LoadThread(self.reports.append)
         self.host.start()
         self.host.make_workload(lambda: Workload(classes), None, own_events=True)
@@ -52,36 +52,41 @@ class _Rig:
     def tick(self) -> OfferedTick | None:
         tick = self.host.drain(time.monotonic()).tick.offered
         if tick is not None:
-            self.is_conserved = self.is_conserved and tick.in_flight_before == self.in_flight
+            assert tick.in_flight_before == self.in_flight
             self.totals.update({name: getattr(tick, name) for name in ("planned", "started", "finished", "failed")})
             self.dropped, self.in_flight = self.dropped + tick.dropped, tick.in_flight
         return tick
 
-    def until(self, done: Callable[[], bool]) -> bool:
+    def until(self, done: Callable[[], bool]) -> None:
         deadline_s = time.monotonic() + TIMEOUT_S
-        while not done() and time.monotonic() < deadline_s:
+        while not done():
+            assert time.monotonic() < deadline_s, "not done in time"
             native.sleep(0.02)
             self.tick()
-        return done()
 
-    def offer(self, per_s: float, max_users: int = 100) -> bool:
+    def offer(self, per_s: float, max_users: int = 100) -> None:
         self.host.set_rate(OfferedRate(per_s=per_s, arrivals="even", max_users=max_users))
-        return self.until(lambda: any(isinstance(each, Spawned) and each.load == Rate(per_s) for each in self.reports))
+        self.until(lambda: any(isinstance(each, Spawned) and each.load == Rate(per_s) for each in self.reports))
 
-    def end(self) -> dict[str, Any]:
-        """Stops the host; what holds at the end of every scene."""
-        stopped = self.host.stop()
+    def end(self) -> None:
+        """What holds at the end of every test."""
+        assert self.host.stop()
         self.tick()
-        return {"stopped in time": stopped, "every tick is conserved": self.is_conserved, "in flight at the end": self.in_flight}
+        assert self.in_flight == 0
 
 
-def users_run_tasks_at_the_rate_and_ignore_their_wait_time() -> dict[str, Any]:
+pytestmark = pytest.mark.slow
+
+
+def test_users_run_tasks_at_the_offered_rate_and_ignore_their_wait_time() -> None:
     rig = _Rig(_kind("U"))
-    found = {"offered": rig.offer(100.0), "100 finished": rig.until(lambda: rig.totals["finished"] >= 100)}
-    return {**found, "failed": rig.totals["failed"], "dropped": rig.dropped.total, **rig.end()}
+    rig.offer(100.0)
+    rig.until(lambda: rig.totals["finished"] >= 100)
+    assert (rig.totals["failed"], rig.dropped.total) == (0, 0)
+    rig.end()
 
 
-def arrivals_are_handled_as_soon_as_timers_of_the_loop() -> dict[str, Any]:
+def test_the_schedule_is_as_late_as_the_loop_and_no_later() -> None:
     """Arrivals by (planned, handled) moment, and the moments at which a timer of 1 ms fired in the same loop.
 
     The timer is set again each time it fires, so it fires at most once in an iteration of the loop. An arrival that was due when
@@ -104,39 +109,44 @@ def arrivals_are_handled_as_soon_as_timers_of_the_loop() -> dict[str, Any]:
 
     rig.host.call(lambda: gevent.spawn(beat))
     rig.host.offering.dispatch.arrive = noting  # type: ignore[method-assign]
-    found = {"offered": rig.offer(200.0), "400 due": rig.until(lambda: len(arrivals) >= 400)}
+    rig.offer(200.0)
+    rig.until(lambda: len(arrivals) >= 400)
     last_s = time.monotonic()
-    found["the timer fires"] = rig.until(lambda: len(fired_s) >= 3 and fired_s[-3] > last_s)
+    rig.until(lambda: len(fired_s) >= 3 and fired_s[-3] > last_s)
     compared = [each for each in arrivals if fired_s[0] <= each[0] <= last_s]
-    later = [handled_s for planned_s, handled_s in compared if handled_s > fired_s[bisect_left(fired_s, planned_s) + 2]]
-    return {**found, "300 compared": len(compared) >= 300, "later than the loop": len(later), **rig.end()}
+    assert len(compared) >= 300
+    assert [each for each in compared if each[1] > fired_s[bisect_left(fired_s, each[0]) + 2]] == []
+    rig.end()
 
 
-def steps_of_the_rate_and_back_to_users() -> dict[str, Any]:
+def test_a_rate_uses_the_waiting_users_of_a_level_and_a_step_back_lets_them_wait_again() -> None:
     """Users of the level before the rate wait for an hour, and are in the pool at once; after it they wait again."""
     rig = _Rig(_kind("U"))
     rig.host.set_users(3, 100.0)
-    found = {"3 users run": rig.until(lambda: rig.host.users == 3)}
-    found |= {"20/s offered": rig.offer(20.0), "5 finished": rig.until(lambda: rig.totals["finished"] >= 5)}
-    found |= {"200/s offered": rig.offer(200.0), "100 finished": rig.until(lambda: rig.totals["finished"] >= 100)}
-    found["50 users or more"] = rig.host.users >= 50
+    rig.until(lambda: rig.host.users == 3)
+    for per_s, finished in ((20.0, 5), (200.0, 100)):
+        rig.offer(per_s)
+        rig.until(lambda finished=finished: rig.totals["finished"] >= finished)  # type: ignore[misc]
+    assert rig.host.users >= 50
     rig.host.set_users(2, 100.0)
-    found |= {"2 users run": rig.until(lambda: rig.host.users == 2), "no rate": rig.until(lambda: rig.tick() is None)}
-    return {**found, **rig.end()}
+    rig.until(lambda: rig.host.users == 2 and rig.tick() is None)
+    rig.end()
 
 
-def a_full_pool_queues_and_then_drops() -> dict[str, Any]:
+def test_a_full_pool_queues_for_a_second_and_then_drops() -> None:
     """20 a second of a task that lasts for an hour, for 4 users: 10 and 10 more queue, all others are dropped."""
     rig = _Rig(_kind("U", task_s=3_600.0))
-    found: dict[str, Any] = {"offered": rig.offer(20.0, max_users=4), "5 dropped": rig.until(lambda: rig.dropped.total >= 5)}
-    found |= {"users": rig.host.users, "in flight": rig.in_flight}
-    found["all drops are the target's"] = rig.dropped == Drops(target=rig.dropped.total)
+    rig.offer(20.0, max_users=4)
+    rig.until(lambda: rig.dropped.total >= 5)
+    assert (rig.host.users, rig.in_flight) == (4, 24)
+    assert rig.dropped == Drops(target=rig.dropped.total)
     rig.host.set_users(0, 100.0)
-    found["none in flight after the step to 0"] = rig.until(lambda: rig.in_flight == 0)
-    return {**found, "dropped by the stop": rig.dropped.stopped, "finished": rig.totals["finished"], **rig.end()}
+    rig.until(lambda: rig.in_flight == 0)
+    assert (rig.dropped.stopped, rig.totals["finished"]) == (24, 0)
+    rig.end()
 
 
-def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> dict[str, Any]:
+def test_a_task_that_raises_has_failed_and_one_that_stops_its_user_has_not() -> None:
     """Of three tasks the first raises, the second stops its user, which is replaced, and the third returns."""
     turns = Counter[str]()
 
@@ -148,12 +158,13 @@ def tasks_that_raise_fail_and_those_that_stop_their_user_do_not() -> dict[str, A
             raise StopUser()
 
     rig = _Rig(_kind("U", work))
-    found = {"offered": rig.offer(60.0), "20 finished": rig.until(lambda: rig.totals["finished"] >= 20)}
-    failed_ratio = rig.totals["failed"] / (rig.totals["failed"] + rig.totals["finished"])
-    return {**found, "a third failed": 0.3 < failed_ratio < 0.4, **rig.end()}
+    rig.offer(60.0)
+    rig.until(lambda: rig.totals["finished"] >= 20)
+    assert 0.3 < rig.totals["failed"] / (rig.totals["failed"] + rig.totals["finished"]) < 0.4
+    rig.end()
 
 
-def each_task_of_a_nested_task_set_is_an_iteration() -> dict[str, Any]:
+def test_each_task_of_a_nested_task_set_is_an_iteration() -> None:
     class Inner(TaskSet):
         @task
         def one(self) -> None:
@@ -161,11 +172,13 @@ def each_task_of_a_nested_task_set_is_an_iteration() -> dict[str, Any]:
             self.interrupt()  # type: ignore[no-untyped-call]
 
     rig = _Rig(_kind("U", Inner, wait_time=constant(0.01)))
-    found = {"offered": rig.offer(50.0), "30 finished": rig.until(lambda: rig.totals["finished"] >= 30)}
-    return {**found, "failed": rig.totals["failed"], **rig.end()}
+    rig.offer(50.0)
+    rig.until(lambda: rig.totals["finished"] >= 30)
+    assert rig.totals["failed"] == 0
+    rig.end()
 
 
-def arrivals_are_shared_by_weight() -> dict[str, Any]:
+def test_arrivals_are_shared_among_classes_by_weight() -> None:
     """The class that is slower gets as many arrivals as its weight says, not fewer."""
     ran = Counter[str]()
 
@@ -177,11 +190,13 @@ def arrivals_are_shared_by_weight() -> dict[str, Any]:
         return work
 
     rig = _Rig(_kind("Often", noting("often", 0.1), weight=3), _kind("Seldom", noting("seldom", 0.0), weight=1))
-    found = {"offered": rig.offer(200.0), "300 finished": rig.until(lambda: rig.totals["finished"] >= 300)}
-    return {**found, "three of four ran in the class of weight 3": 0.65 < ran["often"] / ran.total() < 0.85, **rig.end()}
+    rig.offer(200.0)
+    rig.until(lambda: rig.totals["finished"] >= 300)
+    assert 0.65 < ran["often"] / ran.total() < 0.85
+    rig.end()
 
 
-def a_rate_ends_while_its_pool_grows() -> bool:
+def test_no_user_is_added_to_a_pool_whose_rate_has_ended() -> None:
     """The step to users that ends it comes between two chunks of users. A chunk after it would raise the number of users that the
     step has requested, and no report would say that it is done."""
     recorder = Recorder()
@@ -197,10 +212,10 @@ def a_rate_ends_while_its_pool_grows() -> bool:
     offering.pool = Pool(offering.dispatch, users, UserErrors())
     offering.offer(OfferedRate(per_s=400.0, arrivals="even", max_users=1_000), shares=users.shares(), began=lambda: None)
     gevent.sleep(0.1)
-    return chunks == [CHUNK]
+    assert chunks == [CHUNK]
 
 
-def a_rate_comes_before_a_worker_has_joined() -> bool:
+def test_a_worker_accepts_a_rate_that_arrives_while_it_joins() -> None:
     """The run sends it as soon as it knows the worker, which may be in the middle of joining."""
     recorder = Recorder()
     offering = Offering(recorder.iterations)
@@ -208,6 +223,6 @@ def a_rate_comes_before_a_worker_has_joined() -> bool:
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
     engine.offer_share(runner, to_message(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
-    is_on = offering.is_on
+    assert offering.is_on
     engine.end_rate(runner)
-    return is_on and not offering.is_on
+    assert not offering.is_on

@@ -42,10 +42,12 @@ class Rig:
         self.host.make_workload(lambda: Workload(classes, shape), None, own_events=own_events)
 
     def until(self, done: Callable[[], bool]) -> bool:
+        """True as soon as `done` is; fails if that takes TIMEOUT_S."""
         deadline_s = time.monotonic() + TIMEOUT_S
-        while not done() and time.monotonic() < deadline_s:
+        while not done():
+            assert time.monotonic() < deadline_s, "not done in time"
             native.sleep(0.02)
-        return done()
+        return True
 
     def reaches(self, users: int) -> bool:
         return self.until(lambda: self.host.users == users)

@@ -1,0 +1,88 @@
+"""Each file of this folder is run by a pytest of its own, in a process that gevent has patched: pytest's own must stay as it is.
+
+Any pytest may be asked for such a file, and has one test for it, whose output names the tests that failed.
+`python -m tests.load.patched FILE -k NAME` runs it by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..lean.echo import echo
+from ..patched import ROOT, TIMEOUT_S
+from ..servers import self_signed, server
+
+if TYPE_CHECKING:
+    from .rig import Rig
+
+_URLS = "CAPEXPLORER_TEST_SERVERS"
+"""The environment variable with the URLs of servers: they run in threads of the process that is not patched."""
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return None if _URLS in os.environ else PatchedFile.from_parent(parent, path=module_path)
+
+
+class PatchedFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        made: PatchedProcess = PatchedProcess.from_parent(self, name="in_a_patched_process")
+        if "mark.slow" in self.path.read_text(encoding="utf-8"):
+            made.add_marker("slow")
+        yield made
+
+
+class PatchedProcess(pytest.Item):
+    def runtest(self) -> None:
+        with server() as plain, server(self_signed()) as tls, echo() as echo_url:
+            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url})
+            command = [sys.executable, "-m", "tests.load.patched", str(self.path)]
+            environment = {**os.environ, _URLS: urls}
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if done.returncode not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            pytest.fail(f"{done.stdout[-20_000:]}\n{done.stderr[-4_000:]}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def urls() -> dict[str, str]:
+    found: dict[str, str] = json.loads(os.environ[_URLS])
+    return found
+
+
+@pytest.fixture(scope="session")
+def url(urls: dict[str, str]) -> str:
+    """Of a server that misbehaves as the path of a request says (`servers`)."""
+    return urls["url"]
+
+
+@pytest.fixture(scope="session")
+def tls(urls: dict[str, str]) -> str:
+    """As `url`, with a certificate that nobody vouches for."""
+    return urls["tls"]
+
+
+@pytest.fixture(scope="session", name="echo")
+def _echo(urls: dict[str, str]) -> str:
+    return urls["echo"]
+
+
+@pytest.fixture
+def rig() -> Iterator[Callable[..., Rig]]:
+    """Makes load threads with users, which must end in time after the test."""
+    from .rig import Rig
+
+    made: list[Rig] = []
+
+    def make(*classes: Any, **options: Any) -> Rig:
+        made.append(Rig(*classes, **options))
+        return made[-1]
+
+    yield make
+    assert all([each.host.stop() for each in made])
