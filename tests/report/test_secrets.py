@@ -83,11 +83,11 @@ def test_the_log_contains_no_secret(log: Path) -> None:
 def test_no_export_contains_a_secret(form: str, log: Path, tmp_path: Path) -> None:
     content = exported(log, tmp_path, "--format", form)
     assert secrets_in(content) == []
-    assert len(content) > 500, "the export is not empty"
+    assert len(content.splitlines()) > 1, "the export is not empty"
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_redaction_removes_the_secrets_of_an_older_log(form: str, older_log: Path, tmp_path: Path) -> None:
     content = exported(older_log, tmp_path, "--format", form, "--redact")
     assert secrets_in(content) == []
-    assert len(content) > 500, "the export is not empty"
+    assert len(content.splitlines()) > 1, "the export is not empty"
