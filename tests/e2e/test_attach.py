@@ -152,39 +152,22 @@ def step_and_end_from_an_attached_screen(run: OnTerminal, folder: Path) -> None:
         assert f"{session_of(run)}.jsonl" in saved
 
 
-@pytest.fixture(scope="module")
-def events_of_shared_run(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
-    """A run is shared by three screens, loses its terminal, and is ended by a screen that is attached afterwards."""
-    folder = tmp_path_factory.mktemp("shared")
-    with on_terminal(folder, "actor") as run:
+def test_a_run_is_shared_by_three_screens_loses_its_terminal_and_is_ended_by_a_screen_attached_later(tmp_path: Path) -> None:
+    with on_terminal(tmp_path, "actor") as run:
         wait_for_samples(run, 2)
-        share_with_two_screens(run, folder)
+        share_with_two_screens(run, tmp_path)
         run.hang_up()
-        step_and_end_from_an_attached_screen(run, folder)
+        step_and_end_from_an_attached_screen(run, tmp_path)
         assert run.exit_code() == 0
-    return run.events()
-
-
-def test_the_controls_of_a_shared_run_go_from_screen_to_screen(events_of_shared_run: list[Event]) -> None:
-    attached, own, none, attached_later = holders_of_controls(events_of_shared_run)
-    assert attached is not None
-    assert own is not None, "the run's screen gets them back from the attached screen that quits"
-    assert own != attached
+    events = run.events()
+    attached, own, none, attached_later = holders_of_controls(events)
+    assert attached is not None and attached_later is not None
+    assert own not in (None, attached), "the run's screen gets the controls back from the attached screen that quits"
     assert none is None, "its terminal hangs up"
-    assert attached_later is not None
-
-
-def test_only_the_screen_with_the_controls_can_step(events_of_shared_run: list[Event]) -> None:
-    users = list(dict.fromkeys(level.users for level in events_of(events_of_shared_run, LevelOpened)))
+    users = list(dict.fromkeys(level.users for level in events_of(events, LevelOpened)))
     assert users == [2, 3, 4], "the keys ++ of a screen without the controls must have no effect"
-
-
-def test_an_attached_screen_ends_a_run_whose_terminal_is_gone(events_of_shared_run: list[Event]) -> None:
-    assert ended(events_of_shared_run).reason == "ended by the user"
-
-
-def test_attaching_and_detaching_screens_disturbs_no_request(events_of_shared_run: list[Event]) -> None:
-    assert_undisturbed(events_of_shared_run)
+    assert ended(events).reason == "ended by the user"
+    assert_undisturbed(events)
 
 
 @needs_tmux

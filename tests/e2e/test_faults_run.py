@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import LevelClosed, Log, Mark, Sample, Target
+from capexplorer.model.events import LevelClosed, Sample, Target
 
 from .rig import (
     assert_no_gap_between_samples,
@@ -167,62 +167,6 @@ def test_a_full_disk_is_reported_on_the_screen(tmp_path: Path, mounted: Callable
         screen.press("q")  # without load it quits without a question
         assert screen.exit_code() == 4
         assert "No space left on device" in screen.text()
-
-
-BREAKS_IN_ON_START = """
-from itertools import count
-from locust import HttpUser, constant, task
-started = count()
-class Fragile(HttpUser):
-    wait_time = constant(0.2)
-    def on_start(self):
-        if next(started) < 3:
-            raise RuntimeError("no seat \\x1b[2J[bold]left[/bold]")
-    @task
-    def sit(self):
-        self.client.get("/sit")
-"""
-"""The first three users raise an exception, whose text has an escape sequence."""
-
-
-def test_users_that_raise_in_on_start_are_replaced_and_reported(tmp_path: Path) -> None:
-    path = tmp_path / "fragile.py"
-    path.write_text(BREAKS_IN_ON_START, encoding="utf-8")
-    run, code = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "4:5s")
-    assert code == 0, run.stderr
-    events = run.events()
-    marks = [mark for mark in events_of(events, Mark) if mark.kind == "cause"]
-    assert {mark.id for mark in marks} == {"user_code_error"}
-    evidence = marks[-1].finding.figures()
-    assert evidence["count"] == 3
-    assert evidence["users_replaced"] == 3
-    assert "RuntimeError: no seat" in evidence["example"]
-    assert "fragile.py:9 in on_start" in evidence["example"]
-    assert events_of(events, Sample)[-1].users == 4
-    level = export(run.sessions)["levels"][-1]
-    assert level["settled"]
-    assert level["requests"] > 0
-    assert "error: cause: user code error at 4 users" in run.stderr
-    assert "\x1b" not in run.stderr
-
-
-def test_requests_of_a_locustfile_to_a_host_that_is_not_allowed_fail_without_a_connection(tmp_path: Path) -> None:
-    path = tmp_path / "abroad.py"
-    path.write_text(
-        "from locust import HttpUser, constant, task\n"
-        "class Abroad(HttpUser):\n    wait_time = constant(0.2)\n"
-        "    @task\n    def go(self):\n        self.client.get('http://192.0.2.1/away')\n",
-        encoding="utf-8",
-    )
-    run, code = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "1:2s")
-    assert code == 4, run.stderr
-    assert "capexplorer: no request succeeded: " in run.stderr
-    refusals = [log for log in events_of(run.events(), Log) if "load to 192.0.2.1 is not allowed and was refused" in log.text]
-    assert len(refusals) == 1
-    assert "load to 192.0.2.1 is not allowed" in run.stderr
-    failures = [failure for sample in events_of(run.events(), Sample) for failure in sample.failures]
-    assert failures
-    assert all("HostNotAllowed" in failure.signature.types for failure in failures)
 
 
 INJECTED_DEFECT = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -44,10 +45,8 @@ def settled_s(text: str) -> int:
     return int(found[1]) if found else 0
 
 
-@pytest.fixture(scope="module")
-def screen_driven_by_keys(tmp_path_factory: pytest.TempPathFactory) -> Screen:
-    """A run that is controlled by keys alone, the first of them pressed before the screen is drawn."""
-    with on_screen(tmp_path_factory.mktemp("keys"), "actor", size=(80, 24)) as screen:
+def test_each_key_is_a_command_in_the_session_also_those_pressed_before_the_screen_is_drawn(tmp_path: Path) -> None:
+    with on_screen(tmp_path, "actor", size=(80, 24)) as screen:
         screen.press("+", "+", "]", "+")
         screen.wait_for_text("actor", "ready")
         wait_for_step(screen, 6)
@@ -78,16 +77,8 @@ def screen_driven_by_keys(tmp_path_factory: pytest.TempPathFactory) -> Screen:
         screen.press("q")
         assert screen.exit_code() == 0  # without load it quits without a question
         assert "saved: " in screen.text()
-    return screen
-
-
-def commands(screen: Screen) -> list[tuple[str, str, dict[str, object]]]:
-    """(name, who gave it, arguments) of each command in the session."""
-    return [(command.name, command.by, dict(command.args)) for command in events_of(screen.events(), Command)]
-
-
-def test_each_key_is_a_command_in_the_session_also_those_pressed_during_start_up(screen_driven_by_keys: Screen) -> None:
-    assert commands(screen_driven_by_keys) == [
+    commands = [(each.name, each.by, dict(each.args)) for each in events_of(screen.events(), Command)]
+    assert commands == [
         ("users", "user", {"users": 3, "before": 2}),
         ("users", "user", {"users": 4, "before": 3}),
         ("step", "user", {"step": 2}),
@@ -100,10 +91,10 @@ def test_each_key_is_a_command_in_the_session_also_those_pressed_during_start_up
         ("zero", "user", {"before": 60}),
         ("quit", "user", {}),
     ]
-    assert users_of_levels(screen_driven_by_keys)[-5:] == [6, 4, 3, 60, 0]
-    assert isinstance(screen_driven_by_keys.events()[-1], Ended)
-    assert [note.text for note in events_of(screen_driven_by_keys.events(), Note)] == [NOTE]
-    assert export(screen_driven_by_keys.sessions)["notes"][0]["text"] == NOTE
+    assert users_of_levels(screen)[-5:] == [6, 4, 3, 60, 0]
+    assert isinstance(screen.events()[-1], Ended)
+    assert [note.text for note in events_of(screen.events(), Note)] == [NOTE]
+    assert export(screen.sessions)["notes"][0]["text"] == NOTE
 
 
 def number(text: str) -> float:

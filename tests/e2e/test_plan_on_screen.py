@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -36,47 +37,28 @@ def autopilot_levels(screen: Screen) -> int:
     return len([each for each in events_of(screen.events(), LevelOpened) if each.by == "autopilot"])
 
 
-@pytest.fixture(scope="module")
-def after_plans(tmp_path_factory: pytest.TempPathFactory) -> Screen:
-    """A run with a plan that ends with a level, 8 s of its users after it, the autopilot, a plan that ends with a ramp, and the
-    autopilot again."""
-    with on_screen(tmp_path_factory.mktemp("plans"), "actor", size=(120, 40)) as screen:
+def test_users_go_on_in_the_level_in_which_a_plan_ended_and_the_autopilot_steps_after_a_level_and_after_a_ramp(
+    tmp_path: Path,
+) -> None:
+    with on_screen(tmp_path, "actor", size=(120, 40)) as screen:
         start_plan(screen, "hold 4 3s")
         screen.wait_for_text(*PLAN_ENDED_TEXTS)
-        screen.wait_for(
-            lambda text: re.search(r"level \d, settled ([89]|\d{2,}) s", text),
-            "the level, settled for 8 s and longer than the plan",
-        )
+        longer = re.compile(r"level \d, settled ([89]|\d{2,}) s")
+        screen.wait_for(longer.search, "the level, settled for 8 s and longer than the plan")
         start_autopilot(screen)
         start_plan(screen, "ramp to 4 3s")
         screen.wait_for_text(*PLAN_ENDED_TEXTS)
         start_autopilot(screen)
         screen.quit()
-    return screen
-
-
-def test_requests_after_the_end_of_a_plan_are_measured_in_its_last_level(after_plans: Screen) -> None:
-    events = after_plans.events()
-    index = next(
-        opened.index for opened in events_of(events, LevelOpened) if opened.users == 4
-    )  # a level of no users may come before
-    settled_s = sum(
-        sample.duration_s for sample in events_of(events, Sample) if sample.phase == "settled" and sample.level == index
-    )
-    level = export(after_plans.sessions)["levels"][index]
+    events = screen.events()
+    index = next(each.index for each in events_of(events, LevelOpened) if each.users == 4)  # one of no users may come before
+    settled = [each for each in events_of(events, Sample) if each.phase == "settled" and each.level == index]
+    settled_s = sum(sample.duration_s for sample in settled)
+    level = export(screen.sessions)["levels"][index]
     assert level["requests"] / level["throughput_rps"] == pytest.approx(settled_s, rel=0.001)
     assert settled_s > 7, "the plan itself was 3 s long"
-
-
-def test_the_end_of_each_plan_is_in_the_session_with_the_number_of_users(after_plans: Screen) -> None:
-    plans = [command.args for command in events_of(after_plans.events(), Command) if command.name == "plan"]
+    plans = [command.args for command in events_of(events, Command) if command.name == "plan"]
     assert [(args["why"], args["users"]) for args in plans if not args.get("on", True)] == [("finished", 4)] * 2
-
-
-def test_the_autopilot_steps_after_a_plan_that_ended_with_a_level_and_after_one_that_ended_with_a_ramp(
-    after_plans: Screen,
-) -> None:
-    events = after_plans.events()
-    ends = [index for index, event in enumerate(events) if isinstance(event, Command) and event.args.get("why") == "finished"]
+    ends = [at for at, event in enumerate(events) if isinstance(event, Command) and event.args.get("why") == "finished"]
     for start, end in pairwise([*ends, len(events)]):
         assert "autopilot" in [level.by for level in events_of(events[start:end], LevelOpened)]

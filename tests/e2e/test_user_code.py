@@ -71,6 +71,26 @@ def test_users_that_stop_in_on_start_are_named_with_their_place(tmp_path: Path) 
     assert examples(run, "users_stopped") == {"StopUser (visits.py:18 in on_start)"}
 
 
+def test_users_that_raise_in_on_start_are_replaced_and_reported(tmp_path: Path) -> None:
+    broken = "if next(calls) < 3: raise RuntimeError('no seat \\x1b[2J[bold]left[/bold]')"
+    run, code = run_with(tmp_path, f"pass\n    def on_start(self):\n        {broken}", "4:5s")
+    assert code == 0, run.stderr
+    [*_, mark] = [mark for mark in events_of(run.events(), Mark) if mark.kind == "cause"]
+    evidence = mark.finding.figures()
+    assert (mark.id, evidence["count"], evidence["users_replaced"]) == ("user_code_error", 3, 3)
+    assert "visits.py:19 in on_start" in str(evidence["example"])
+    assert events_of(run.events(), Sample)[-1].users == 4
+    assert None not in settled_goodput(run)
+    assert "\x1b" not in run.stderr
+
+
+def test_a_request_to_a_host_that_is_not_allowed_fails_without_a_connection(tmp_path: Path) -> None:
+    run, _ = run_with(tmp_path, "self.client.get('http://192.0.2.1/away')")
+    failures = [failure for sample in events_of(run.events(), Sample) for failure in sample.failures]
+    assert failures and all("HostNotAllowed" in failure.signature.types for failure in failures)
+    assert len([log for log in events_of(run.events(), Log) if "load to 192.0.2.1" in log.text and "refused" in log.text]) == 1
+
+
 FIGURES_AND_REQUESTS = """
 import gevent, time
 from urllib.parse import urlsplit
