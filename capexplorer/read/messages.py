@@ -100,6 +100,10 @@ class ShellLines:
 # -- between the app and the parts process -------------------------------------------------------------------------------------
 
 
+OWN_MACHINE = "generator"
+"""Name of the machine that the app, and so the parts process, runs on."""
+
+
 class PartMessage(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
     """Base of all messages."""
 

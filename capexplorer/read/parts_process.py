@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-import selectors
+import select
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 
@@ -21,9 +21,9 @@ from ..model.events import HostFacts, PartState
 from ..model.readings import LOST_S, PartReading
 from ..model.watched import PartSpec
 from ..procs.lines import PIECE_BYTES, LineSplitter, write_all
-from . import messages as messages
+from . import messages
 from .link import PartLink
-from .messages import Noticed, Read
+from .messages import OWN_MACHINE, Noticed, Read
 from .part_probe import PartFacts, PartProbe
 from .servers import REFUSED, Server, ServerRefused, servers_of
 
@@ -100,16 +100,27 @@ _OFFSET_MOVED_S = 0.05
 """Change of the clock's offset that is reported."""
 
 
-class WatchedPart:
-    """`poll` is called once a second, `take` when there is something to read. `machine_of` names a machine by its boot id;
-    `wake`: a descriptor to which a byte is written when a server has answered."""
+class Machines:
+    """Names of machines: parts on one machine share its cores and disks."""
 
-    def __init__(
-        self, watch: PartSpec, machine_of: Callable[[str | None, str], str | None], clock: Callable[[], float], wake: int
-    ) -> None:
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        with suppress(OSError):
+            self._names[Path("/proc/sys/kernel/random/boot_id").read_text().strip()] = OWN_MACHINE
+
+    def of(self, boot_id: str | None, part: str) -> str | None:
+        """`generator` for the machine of this process, else the name of the first part on that machine; None: unknown."""
+        return None if boot_id is None else self._names.setdefault(boot_id, part)
+
+
+class WatchedPart:
+    """`poll` is called once a second, `take` when there is something to read. `wake`: a descriptor to which a byte is written
+    when a server has answered."""
+
+    def __init__(self, watch: PartSpec, machines: Machines, wake: int, clock: Callable[[], float] = monotonic) -> None:
         self._servers = [ServerThread(kind, make, wake) for kind, make in servers_of(watch).items()]
         self.link = PartLink(watch.at, clock)
-        self._watch, self._machine_of, self._clock = watch, machine_of, clock
+        self._watch, self._machines, self._clock = watch, machines, clock
         self._probe = PartProbe(watch)
         self._reader: int | None = None
         """Process id of the transport whose reader `_probe` belongs to."""
@@ -203,7 +214,7 @@ class WatchedPart:
             place=self._watch.place,
             reason=facts.why or self._why_no_figures,
             host=facts.host,
-            machine=self._machine_of(facts.boot_id, self._watch.name),
+            machine=self._machines.of(facts.boot_id, self._watch.name),
             pid=facts.pid,
             program=facts.program,
             reader=self.link.reader,
@@ -223,29 +234,8 @@ def _same(now: PartState, before: PartState | None) -> bool:
     return kept == before and moved <= _OFFSET_MOVED_S + (now.clock_error_s or 0.0) + (before.clock_error_s or 0.0)
 
 
-def clock() -> float:
-    """The clock that the app uses, too."""
-    return time.monotonic()
-
-
 _WAKE_EVERY_S = 0.5
 """Interval at which parts that sent nothing are checked."""
-
-OWN_MACHINE = "generator"
-"""Name of the machine that this process runs on."""
-
-
-class Machines:
-    """Names of machines: parts on one machine share its cores and disks."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        with suppress(OSError):
-            self._names[Path("/proc/sys/kernel/random/boot_id").read_text().strip()] = OWN_MACHINE
-
-    def of(self, boot_id: str | None, part: str) -> str | None:
-        """`generator` for the machine of this process, else the name of the first part on that machine; None: unknown."""
-        return None if boot_id is None else self._names.setdefault(boot_id, part)
 
 
 class PartsProcess:
@@ -253,20 +243,16 @@ class PartsProcess:
 
     def __init__(self, source: int, sink: int) -> None:
         self._source, self._sink = source, sink
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(source, selectors.EVENT_READ)
         self._parts: list[WatchedPart] = []
-        self._registered: set[int] = set()
         self._machines = Machines()
         self._lines = LineSplitter()
         self._wake_reader, self._wake_writer = os.pipe()
-        self._selector.register(self._wake_reader, selectors.EVENT_READ)
 
     def run(self) -> None:
         """Serve until the input ends."""
         try:
             while self._serve():
-                self._register()
+                pass
         except BrokenPipeError:
             pass
         finally:
@@ -275,7 +261,8 @@ class PartsProcess:
 
     def _serve(self) -> bool:
         """One round; False at the end of the input."""
-        ready = {key.fd for key, _ in self._selector.select(_WAKE_EVERY_S)}
+        awaited = [self._source, self._wake_reader, *(each for part in self._parts for each in part.link.descriptors())]
+        ready, _, _ = select.select(awaited, [], [], _WAKE_EVERY_S)
         if self._source in ready and not self._read_messages():
             return False
         if self._wake_reader in ready:
@@ -298,7 +285,7 @@ class PartsProcess:
 
     def _add(self, watch: PartSpec) -> None:
         try:
-            part = WatchedPart(watch, self._machines.of, clock, self._wake_writer)
+            part = WatchedPart(watch, self._machines, self._wake_writer)
         except ValueError as error:  # a transport with half a quotation
             state = PartState(t_s=0.0, name=watch.name, state="unread", place=watch.place, reason=f"{watch.at}: {error}")
             self._send(messages.Noticed(state))
@@ -308,16 +295,6 @@ class PartsProcess:
 
     def _send(self, message: messages.PartMessage) -> None:
         write_all(self._sink, messages.line(message))
-
-    def _register(self) -> None:
-        """Register the descriptors of the present transports with the selector."""
-        now = {descriptor for part in self._parts for descriptor in part.link.descriptors()}
-        for descriptor in self._registered | now:
-            with suppress(KeyError, ValueError):
-                self._selector.unregister(descriptor)
-        for descriptor in now:
-            self._selector.register(descriptor, selectors.EVENT_READ)
-        self._registered = now
 
 
 def main() -> None:

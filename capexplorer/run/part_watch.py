@@ -20,9 +20,8 @@ from ..model.readings import PartReading
 from ..model.watched import PartSpec
 from ..procs import isolated
 from ..procs.lines import PIECE_BYTES, LineSplitter, Unsent
-from ..read import messages as messages
+from ..read import messages
 from ..read.neighbours import PartHere
-from ..read.parts_process import OWN_MACHINE
 from .context import RunContext
 
 POLL_BEFORE_S = 0.3
@@ -158,7 +157,7 @@ class PartWatch:
     def _locate(self, part: PartState) -> None:
         """Note whether the part's processes run on this machine."""
         before = self._here.pop(part.name, None)
-        if part.state == "read" and part.machine == OWN_MACHINE and part.pid is not None:
+        if part.state == "read" and part.machine == messages.OWN_MACHINE and part.pid is not None:
             in_container = any(watch.is_in_container for watch in self.watched if watch.name == part.name)
             pid = None if in_container else part.pid  # a container has process ids of its own
             self._here[part.name] = PartHere(pid, before.cpu_ratio if before is not None else None)

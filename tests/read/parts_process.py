@@ -16,7 +16,7 @@ from pathlib import Path
 from capexplorer.model.events import PartState
 from capexplorer.model.readings import PartReading
 from capexplorer.model.watched import PartSpec
-from capexplorer.read import messages as messages
+from capexplorer.read import messages
 
 WAIT_MOST_S = 240.0
 POLL_EVERY_S = 0.25

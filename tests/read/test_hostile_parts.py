@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 from capexplorer.model import outside
 from capexplorer.model.watched import PartSpec
-from capexplorer.read import messages as messages
-from capexplorer.read import part_probe
+from capexplorer.read import messages, part_probe
 from capexplorer.read.link import TimedReading
 from capexplorer.read.messages import RawReading
 from capexplorer.read.metrics import samples
-from capexplorer.read.parts_process import WatchedPart
+from capexplorer.read.parts_process import Machines, WatchedPart
 from capexplorer.read.servers import Rates, Totals, sums
 
 from .hostile_transport import LIES, PROCESS
@@ -104,7 +103,7 @@ def test_whatever_a_part_sends_only_messages_that_the_app_can_read_come_of_it(
     readings: list[RawReading], clock_offset_s: tuple[float, float] | None
 ) -> None:
     link = FakeLink(readings)
-    part = WatchedPart(PartSpec(name="db", at="ssh db1"), lambda boot_id, name: name, lambda: link.at_s, -1)
+    part = WatchedPart(PartSpec(name="db", at="ssh db1"), Machines(), -1, lambda: link.at_s)
     link.clock_offset_s = clock_offset_s
     part.link = link  # type: ignore[assignment]
     for _ in readings:

@@ -21,7 +21,7 @@ from capexplorer.model.watched import PartSpec
 from capexplorer.read.link import PartLink
 from capexplorer.read.messages import Noticed, RawReading
 from capexplorer.read.part_probe import PartProbe
-from capexplorer.read.parts_process import WatchedPart
+from capexplorer.read.parts_process import Machines, WatchedPart
 
 from .parts_process import children_of, parts_process
 
@@ -245,7 +245,7 @@ def new_states(part: WatchedPart) -> list[str]:
 
 def test_a_part_whose_transport_prints_nothing_is_unread_after_twenty_seconds(wake: int) -> None:
     clock = FakeClock()
-    part = WatchedPart(PartSpec(name="db", at=SILENT_TRANSPORT), lambda *_: None, clock, wake)
+    part = WatchedPart(PartSpec(name="db", at=SILENT_TRANSPORT), Machines(), wake, clock)
     part.poll()
     clock.now_s += 12.0
     assert new_states(part) == [], "after 12 s the login may still succeed"
@@ -256,7 +256,7 @@ def test_a_part_whose_transport_prints_nothing_is_unread_after_twenty_seconds(wa
 
 def test_a_part_whose_transport_cannot_start_is_unread_after_five_seconds(wake: int) -> None:
     clock = FakeClock()
-    part = WatchedPart(PartSpec(name="db", at="no-such-program db1"), lambda *_: None, clock, wake)
+    part = WatchedPart(PartSpec(name="db", at="no-such-program db1"), Machines(), wake, clock)
     part.poll()
     clock.now_s += 6.0
     assert new_states(part) == ["unread"]
