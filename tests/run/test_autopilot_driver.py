@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from load.patched import Played, play
 
-from capexplorer import wording
 from capexplorer.errors import InputError
 from capexplorer.model.events import Mark
 from capexplorer.model.load import Users
@@ -33,8 +32,7 @@ def test_the_autopilot_finds_the_knee_and_returns_to_the_lowest_level(explored: 
     )  # fmt: skip
     assert float(command.args["knee_users"] or 0) == pytest.approx(50, rel=0.05)
     assert explored.levels()[0] == explored.levels()[-1] == (1, "autopilot")
-    (sentence,) = explored.finished
-    assert sentence.startswith("autopilot finished: knee 50 [")
+    assert len(explored.finished) == 1
 
 
 def test_a_saturated_generator_gets_another_worker_and_the_search_finds_the_knee(tmp_path: Path) -> None:
@@ -62,8 +60,7 @@ def test_each_step_opens_a_level_and_records_a_command_with_its_reason(explored:
     steps = [event for event in explored.commands() if event.name == "users"]
     assert [(event.args["users"], event.by) for event in steps] == explored.levels()
     assert {str(event.args["why"]) for event in steps} >= {"first", "double", "soak", "beyond", "return_to_first"}
-    assert wording.command(steps[1]) == "users → 3, autopilot: goodput at 100% of linear scaling: larger step"
-    assert all(wording.command(event).count("autopilot: ") == 1 for event in steps)
+    assert (steps[1].args["why"], steps[1].args["efficiency"]) == ("double", pytest.approx(1.0))
 
 
 def test_a_knee_is_provisional_until_a_soak_a_level_beyond_it_and_a_return(explored: KneeSearch) -> None:
@@ -78,19 +75,15 @@ def test_a_knee_is_provisional_until_a_soak_a_level_beyond_it_and_a_return(explo
     assert "return_agrees" not in beyond.finding.figures()
     assert returned.finding.figures()["provisional"] is False
     assert [mark.revision for mark in marks] == list(range(1, len(marks) + 1))
-    assert explored.finished[0].endswith("/s, verified")
+    assert explored.commands()[-1].args["verification"] == "verified"
 
 
-def test_each_step_of_the_verification_has_its_sentences(explored: KneeSearch) -> None:
-    steps = [event for event in explored.commands() if event.name == "users"]
-    texts = [wording.command(event).partition("autopilot: ")[2] for event in steps[-3:]]
-    assert texts[0].startswith("knee 50 [")
-    assert texts[0].endswith(": soak at 70% of it, to verify it")
-    assert texts[1:] == ["20% beyond the knee, to verify it", "back to the first level, to check whether the service has changed"]
-    assert wording.verifying(steps[-3].args, 12.0) == "verifying: soak at 35 users, 12 s of 20 s"
-    assert wording.verifying(steps[-2].args, 9.0) == "verifying: 60 users, 20% beyond the knee, 9 s, at most 18 s"
-    assert wording.verifying(steps[-1].args, 3.0) == "verifying: back at 1 user, 3 s of 6 s"
-    assert wording.verifying(steps[0].args, 3.0) is None
+def test_each_step_of_the_verification_has_its_users_and_seconds(explored: KneeSearch) -> None:
+    steps = [event.args for event in explored.commands() if event.name == "users"][-3:]
+    assert [(step["why"], step["users"], step["least_s"]) for step in steps] == [
+        ("soak", 35, 20.0), ("beyond", 60, 6.0), ("return_to_first", 1, 6.0),
+    ]  # fmt: skip
+    assert all(step["most_s"] for step in steps)
 
 
 def test_the_interval_of_the_autopilots_knee_includes_the_error_of_few_short_levels(explored: KneeSearch) -> None:
@@ -121,8 +114,8 @@ def test_an_autopilot_that_begins_late_in_a_session_finds_the_knee(search: KneeS
     for _ in range(120):
         search.run.add_second(10, 100.0, 0)
     search.run_autopilot()
-    (sentence,) = search.finished
-    assert sentence.startswith("autopilot finished: knee 50 [")
+    ended = search.commands()[-1].args
+    assert (ended["end"], ended["kind"], round(float(ended["knee_users"] or 0))) == ("done", "knee", 50)
 
 
 def test_the_autopilot_gives_up_if_other_processes_use_the_cpu(tmp_path: Path) -> None:
@@ -133,9 +126,8 @@ def test_the_autopilot_gives_up_if_other_processes_use_the_cpu(tmp_path: Path) -
         neighbours=NeighboursReading(cpu_ratio=1.4),
     )
     search.run_autopilot()
-    assert search.finished == [
-        "autopilot gave up: other processes use the machine's CPU; 3 levels left out because other processes used the CPU"
-    ]
+    ended = search.commands()[-1].args
+    assert (ended["end"], ended["why"], ended["left_out"]) == ("gave_up", "neighbours", 3)
     knee = search.run.timeline.verdicts[0].capacity.knee
     assert knee is not None
     assert knee.kind == "no_knee"
@@ -148,7 +140,8 @@ def test_the_autopilot_ends_at_max_users_and_returns_to_the_lowest_level(tmp_pat
     search.run_autopilot()
     assert max(users for users, _ in search.levels()) == 20
     assert search.levels()[-1] == (1, "autopilot")
-    assert search.finished == ["autopilot gave up: the limit max_users is reached; no knee up to 20 users"]
+    ended = search.commands()[-1].args
+    assert (ended["end"], ended["why"], ended["kind"], ended["knee_users"]) == ("gave_up", "max_users", "no_knee", 20)
     search.run.end()
 
 
@@ -164,7 +157,7 @@ def test_a_step_by_hand_ends_the_driver_at_once(search: KneeSearch) -> None:
     command = search.commands()[-1]
     assert command.name == "autopilot"
     assert command.args["on"] is False
-    assert wording.command(command) == "autopilot off: users were changed by hand"
+    assert (command.args["why"], command.args["who"]) == ("taken_over", "user")
     assert search.finished == []
 
 

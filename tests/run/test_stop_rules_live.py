@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from marked import marked
 
-from capexplorer import wording
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.timeline import Timeline
@@ -47,7 +46,6 @@ def test_the_mark_of_a_rule_has_the_measured_value_and_its_limit(tmp_path: Path)
     assert (mark.id, mark.users, mark.finding.figures()["limit"]) == ("failure_ratio", 10, 0.02)
     assert mark.finding.figures()["measured"] == pytest.approx(0.1)
     assert "ended" not in mark.finding.figures(), "no driver was ended: the users were set by hand"
-    assert wording.mark(mark) == "stop rule: failure ratio 0.1 exceeds 0.02 at 10 users"
     (reported,) = summarise(run.screen_timeline)["stop_rules"]
     assert (reported["rule"], reported["users"], reported["level"]) == ("failure_ratio", 10, 0)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capexplorer import wording
 from capexplorer.model.load import Users
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -45,9 +44,9 @@ def test_a_knee_found_by_hand_is_verified_by_three_levels_without_a_search(searc
     verify_knee(search)
     assert search.levels()[known:] == [(35, "autopilot"), (60, "autopilot"), (10, "autopilot")]
     assert not knee_of(search).provisional
-    (sentence,) = search.finished
-    assert sentence.startswith("verification finished: knee 50 [")
-    assert sentence.endswith(", verified")
+    ended = search.commands()[-1].args
+    assert (ended["task"], ended["end"], ended["verification"]) == ("verify", "done", "verified")
+    assert len(search.finished) == 1
 
 
 def test_the_verification_leaves_out_levels_that_a_person_has_made(search: KneeSearch) -> None:
@@ -61,8 +60,7 @@ def test_a_knee_is_verified_by_levels_made_by_hand_alone(search: KneeSearch) -> 
     step_by_hand(search, *STEPS_BY_HAND, (35, 30), (60, 12), (10, 12))
     assert not knee_of(search).provisional
     verify_knee(search)
-    (sentence,) = search.finished
-    assert sentence.endswith(", verified")
+    assert search.commands()[-1].args["verification"] == "verified"
 
 
 def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_the_first_level(search: KneeSearch) -> None:
@@ -72,7 +70,7 @@ def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_t
     knee = knee_of(search)
     assert knee.kind == "bend"
     assert knee.evidence.return_agrees is False
-    assert search.finished[0].endswith(", contradicted by later levels")
+    assert search.commands()[-1].args["verification"] == "contradicted"
     assert search.requested_load.load.users == 10
 
 
@@ -81,7 +79,8 @@ def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
     verify_knee(search, seconds=5)
     search.requested_load.step(Users(20))
     search.driver.taken_over("user")
-    assert wording.command(search.commands()[-1]) == "verification off: users were changed by hand"
+    ended = search.commands()[-1].args
+    assert (ended["task"], ended["why"], ended["who"]) == ("verify", "taken_over", "user")
     assert search.finished == []
 
 
@@ -90,5 +89,5 @@ def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp
     step_by_hand(search, *STEPS_BY_HAND)
     verify_knee(search)
     assert max(users for users, by in search.levels() if by == "autopilot") == 35
-    assert search.finished[0].endswith(", not verified: max_users does not allow a level 20% beyond the knee")
+    assert search.commands()[-1].args["verification"] == "max_users"
     search.run.end()

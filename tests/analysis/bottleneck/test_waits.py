@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from analysis.loads import Load, closed_session
-from capexplorer import wording
 from capexplorer.analysis.bottleneck import bottlenecks
 from capexplorer.analysis.epoch.epoch import epoch_of
 
@@ -57,7 +56,6 @@ def test_the_pace_of_users_limits_the_throughput_even_if_responses_take_longer()
     paced = [Load(users, users, ms, wait_s=1 - ms / 1000) for users, ms in ((6, 100), (12, 250), (24, 600))]
     (mark,) = bottlenecks.marks(epoch_of(closed_session(*paced, pacing_s=1.0), 0))
     assert (mark.id, mark.users, mark.finding.figures()["pacing_s"]) == ("think_time_limited", 24, 1.0)
-    assert "the users' own pace (constant_pacing, constant_throughput) sets the throughput" in wording.mark(mark)
 
 
 def test_users_whose_tasks_take_longer_than_their_pace_are_not_limited_by_it() -> None:
