@@ -17,7 +17,6 @@ from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.model.events import FailureSignature, FailureTick, Mark, PartState, Sample
 from capexplorer.model.findings import Bottleneck
 from capexplorer.model.timeline import Timeline
-from capexplorer.wording.marks import title
 
 IDLE = {name: value for name, value in READINGS.items() if name.startswith(("target.", "host."))} | {"read_ratio": 1.0}
 """Readings of an idle part that was read in every second."""
@@ -63,30 +62,24 @@ UNWATCHED = tuple(name for name in READINGS if name.startswith("target."))
 
 
 @pytest.mark.parametrize(
-    ("readings", "found", "words"),
+    ("readings", "found"),
     [
-        (SATURATED, "target_cpu_saturated", "the CPU of db is saturated"),
-        ({"target.cpu_ratio": 1.0, "target.busiest_thread_ratio": 0.98, "host.cpu_ratio": 1.2}, "single_thread_cpu_saturated",
-         "one thread of db is saturated"),
-        ({"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "disk_saturated",
-         "the disk of db is saturated"),
-        ({"target.listen_queue": 40.0}, "worker_pool_exhausted",
-         "connections wait in the accept queue of db: its workers are exhausted"),
-        ({"target.fds_fullest": 1020.0}, "open_files_limit", "db is at its limit of open files"),
-        ({"target.fds_fullest": 850.0, "target.fds_full_ratio": 0.4, "target.listen_queue": 30.0}, "open_files_limit",
-         "db is at its limit of open files"),
-        ({"target.throttled_ratio": 0.4}, "cpu_throttled", "the CPU quota throttles db"),
-        ({"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 38.0}, "connection_limit",
-         "db has no connection left (40 of 40)"),
-        ({"server.connections": 64.0, "server.rejected_connections_per_s": 3.0}, "connection_limit", "db has no connection left"),
-        ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits", "sessions of db wait for locks (85%)"),
+        (SATURATED, "target_cpu_saturated"),
+        ({"target.cpu_ratio": 1.0, "target.busiest_thread_ratio": 0.98, "host.cpu_ratio": 1.2}, "single_thread_cpu_saturated"),
+        ({"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "disk_saturated"),
+        ({"target.listen_queue": 40.0}, "worker_pool_exhausted"),
+        ({"target.fds_fullest": 1020.0}, "open_files_limit"),
+        ({"target.fds_fullest": 850.0, "target.fds_full_ratio": 0.4, "target.listen_queue": 30.0}, "open_files_limit"),
+        ({"target.throttled_ratio": 0.4}, "cpu_throttled"),
+        ({"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 38.0}, "connection_limit"),
+        ({"server.connections": 64.0, "server.rejected_connections_per_s": 3.0}, "connection_limit"),
+        ({"server.lock_waits": 34.0, "server.active": 40.0}, "lock_waits"),
     ],
 )  # fmt: skip
-def test_a_bottleneck_is_that_of_the_part_whose_readings_show_it(readings: Readings, found: str, words: str) -> None:
+def test_a_bottleneck_is_that_of_the_part_whose_readings_show_it(readings: Readings, found: str) -> None:
     timeline = session({"db": readings, "proxy": {}})
     assert blamed(timeline) == {(found, "db")}
     (mark,) = marks(timeline)
-    assert title(mark) == words
     assert mark.key == f"bottleneck:{found}:epoch0:db"
 
 
@@ -117,12 +110,13 @@ def test_a_pool_with_open_but_idle_connections_is_not_a_limit() -> None:
 
 def test_of_several_equal_parts_the_one_at_its_limit_is_named() -> None:
     (mark,) = marks(session({"web1": {}, "web2": SATURATED, "web3": {}, "db": {}}))
-    assert title(mark) == "the CPU of web2 is saturated, unlike web1 and web3"
+    assert isinstance(mark.finding, Bottleneck)
+    assert (mark.finding.part, mark.finding.readings["peers_at_ease"]) == ("web2", "web1, web3")
 
 
 def test_peers_that_are_all_at_their_limit_are_blamed_together() -> None:
     timeline = session({"web1": SATURATED, "web2": SATURATED})
-    assert {title(mark) for mark in marks(timeline)} == {"the CPU of web1 is saturated", "the CPU of web2 is saturated"}
+    assert blamed(timeline) == {("target_cpu_saturated", "web1"), ("target_cpu_saturated", "web2")}
 
 
 def test_two_limits_of_one_part_compete() -> None:
@@ -183,7 +177,6 @@ def test_if_no_part_is_busy_requests_wait_in_a_part_whose_sessions_are_unknown_o
 ) -> None:
     (mark,) = marks(session(parts, unread=UNWATCHED))
     assert mark.id == "unwatched_party"
-    assert title(mark) == words
     assert mark.finding.figures()["idle_parts"] == ", ".join(parts)
     assert mark.finding.figures().get("may_wait_in") == named
 
@@ -201,7 +194,6 @@ def test_a_lock_is_that_of_the_part_between_a_waiting_proxy_and_an_idle_database
     timeline = session({"web": {}, "db": {"server.active": 1.0}, "proxy": PROXY}, unread=unread)
     assert blamed(timeline) == {("lock_or_pool_limit", "web")}
     (mark,) = marks(timeline)
-    assert title(mark) == "a lock or a pool inside web is the limit"
     assert mark.finding.competing == ("unwatched_party",)  # type: ignore[union-attr]
 
 
@@ -249,8 +241,8 @@ DISTURBED = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_r
 
 def test_other_processes_are_marked_if_they_use_the_cpu_that_a_part_needs() -> None:
     (mark,) = marks(session({"web": DISTURBED}))
-    assert title(mark) == "other processes use the CPU that web needs"
     assert isinstance(mark.finding, Bottleneck)
+    assert mark.finding.part == "web"
     assert mark.finding.readings["others_cpu_ratio"] == 3.5
     assert "processes" not in mark.finding.readings, "the names of processes are only known on the generator's machine"
 
