@@ -46,12 +46,10 @@ def test_the_folder_is_made_private_under_a_umask_of_0(socket_folder: Path) -> N
     assert socket_folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_existing_folder_that_others_may_enter_is_not_used(socket_folder: Path) -> None:
+def test_a_folder_that_others_may_enter_and_a_symbolic_link_are_not_used(socket_folder: Path) -> None:
     socket_folder.mkdir(0o755)
     assert not run_sockets.make_folder(socket_folder)
-
-
-def test_a_symbolic_link_to_a_folder_is_not_used(socket_folder: Path) -> None:
+    socket_folder.rmdir()
     (socket_folder.parent / "elsewhere").mkdir(0o700)
     socket_folder.symlink_to(socket_folder.parent / "elsewhere")
     assert not run_sockets.make_folder(socket_folder)
@@ -81,32 +79,21 @@ def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("runs", "name", "message"),
     [
-        (None, "2 runs are going on; name one: a-1, a-2"),
-        ("a", "session `a` is not unique: a-1, a-2"),
-        ("b", "session `b` is not running; these are: a-1, a-2"),
+        (["a-1", "a-2"], None, "2 runs are going on; name one: a-1, a-2"),
+        (["a-1", "a-2"], "a", "session `a` is not unique: a-1, a-2"),
+        (["a-1", "a-2"], "b", "session `b` is not running; these are: a-1, a-2"),
+        ([], None, "no run is going on"),
+        ([], "a", "session `a` is not running: there is no run now"),
     ],
 )
-def test_a_name_of_no_run_or_of_several_is_refused_with_the_sessions_that_run(
-    socket_folder: Path, name: str | None, message: str
-) -> None:
-    with listen_as_run(socket_folder, "a-1"), listen_as_run(socket_folder, "a-2"), pytest.raises(InputError) as refused:
-        run_sockets.find(name, run_sockets.running(), {"a-1": "first"})
-    assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [(None, "no run is going on"), ("a", "session `a` is not running: there is no run now")],
-)
-def test_any_name_is_refused_if_no_run_exists(socket_folder: Path, name: str | None, message: str) -> None:
+def test_a_name_of_no_run_or_of_several_is_refused(runs: list[str], name: str | None, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        run_sockets.find(name, run_sockets.running(), {"a-1": "before the fix"})
+        run_sockets.find(name, {each: Path(f"{each}.sock") for each in runs}, {"a-1": "first"})
     assert str(refused.value) == message
 
 
-def test_a_run_is_found_by_a_part_of_its_title(socket_folder: Path) -> None:
-    with listen_as_run(socket_folder, "a-1"), listen_as_run(socket_folder, "a-2"):
-        titles = {"a-1": "Before the fix", "a-2": None}
-        assert run_sockets.find("before", run_sockets.running(), titles)[0] == "a-1"
+def test_a_run_is_found_by_a_part_of_its_title() -> None:
+    runs, titles = {"a-1": Path("1"), "a-2": Path("2")}, {"a-1": "Before the fix", "a-2": None}
+    assert run_sockets.find("before", runs, titles) == ("a-1", Path("1"))

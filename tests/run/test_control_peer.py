@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from msgspec.structs import replace
 from tui.fake_controls import FakeControls
@@ -176,14 +174,6 @@ def test_a_call_before_the_hello_and_a_second_hello_are_refused() -> None:
     assert refusals(run, call_first) == ["the first message of a connection is a hello"]
     assert refusals(run, hello_twice) == ["a second hello"]
     assert run.controls.calls == []
-
-
-def test_a_megabyte_of_random_bytes_is_refused_with_a_line() -> None:
-    run = RunWithPeers()
-    peer = run.peer(role=None)
-    peer.receive(random.Random(1).randbytes(1 << 20), run.pump.seconds)
-    assert refusals(run, peer)[0].endswith("at most 65,536 are taken")
-    assert peer.is_over
 
 
 def test_calls_after_a_refusal_are_not_carried_out() -> None:

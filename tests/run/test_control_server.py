@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.model.controls import AskControls, GiveControls, RestartTarget, StepTo
+from capexplorer.model.controls import StepTo
 from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, Place, PlacedRequest, RequestBrief
 from capexplorer.model.load import Users
 from capexplorer.remote import run_sockets
@@ -30,14 +30,6 @@ def test_a_screen_steps_and_shows_the_users_that_the_run_reports(served_run: Ser
     wait_until_screen_shows(screen, lambda: screen.state.load.users == 7, "a step by another screen")
 
 
-def test_a_refused_restart_returns_its_reason(served_run: ServedRun) -> None:
-    screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
-    assert screen.do(RestartTarget({"threads": "many"})) == "threads: expected a whole number, got many"
-    assert screen.do(RestartTarget({"threads": "4"})) is None
-    assert served_run.controls.calls == [RestartTarget({"threads": "4"})]
-
-
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run: ServedRun) -> None:
     connection = served_run.connect("watch", "pts/1")
     served_run.server.close()
@@ -47,17 +39,6 @@ def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run:
     assert connection.is_over
     assert Over() in found
     assert not served_run.path.exists()
-
-
-def test_the_runs_own_screen_and_an_attached_one_share_the_controls(served_run: ServedRun) -> None:
-    own = served_run.screens.begin("pts/0")
-    screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.state.holder == "pts/0", "the holder of the controls")
-    screen.do(AskControls())
-    wait_until(lambda: served_run.screens.asked_by == "pts/1", "the request of the other screen")
-    own.do(GiveControls())
-    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
-    assert served_run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 
 def test_a_screen_that_only_watches_reads_the_kept_requests(served_run: ServedRun) -> None:

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from timeline_digest import digest
 
-from capexplorer.analysis.epoch.shifts import WINDOW_S
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import LevelClosed, LevelOpened, Sample
-from capexplorer.model.level import LevelFold
-from capexplorer.model.timeline import TAIL_S, Timeline
+from capexplorer.model.timeline import Timeline
 from capexplorer.replay import Replay
 from capexplorer.session.reader import read
 
@@ -76,24 +74,6 @@ def test_each_settled_second_is_in_exactly_one_part_of_a_split_level(tmp_path: P
     assert ends[:-1] == [level.started_s for level in levels[1:]]
 
 
-def test_the_figures_of_the_first_part_are_those_of_a_level_that_ended_at_the_shift(tmp_path: Path) -> None:
-    run = run_with_shifts(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
-    first = run.timeline.levels[0]
-    assert first.closed is not None
-    assert first.closed.ended_s is not None
-    alone = LevelFold()
-    for event in run.shown:
-        if isinstance(event, Sample) and event.t_s <= first.closed.ended_s:
-            alone.add(event)
-    figures, expected = first.closed.figures, alone.figures()
-    assert figures.requests == expected.requests
-    assert figures.latency_ms == expected.latency_ms
-    assert figures.goodput_se_rps == pytest.approx(expected.goodput_se_rps)
-    assert [each.latency for each in first.closed.endpoints] == [
-        each.latency for each in alone.merged.endpoint_figures(with_histogram=True)
-    ]
-
-
 @pytest.mark.parametrize("name", SHIFTS)
 def test_the_replay_at_each_second_equals_the_screen_at_that_second(name: str, tmp_path: Path) -> None:
     run = RunWithoutLoad(tmp_path / "a.jsonl")
@@ -117,16 +97,12 @@ def test_the_replay_at_each_second_equals_the_screen_at_that_second(name: str, t
 
 def test_the_mark_of_a_shift_has_its_time_and_the_goodput_before_and_after(tmp_path: Path) -> None:
     run = run_with_shifts(tmp_path / "a.jsonl", [(170, 60), (120, 60)])
+    assert reanalyse(Timeline(read(run.path))).changes == ()
     (mark,) = run.marks_of("shift")
     assert (mark.key, mark.id, mark.users) == ("shift:level1", "goodput_fell", 100)
     assert mark.finding.figures()["at_s"] == pytest.approx(60, abs=2)
     assert (mark.finding.figures()["before"], mark.finding.figures()["after"]) == pytest.approx((170, 120), rel=0.05)
     assert 70 <= mark.t_s <= 85  # at least ten seconds after the shift
-
-
-def test_reanalysis_of_the_log_finds_the_recorded_marks(tmp_path: Path) -> None:
-    run = run_with_shifts(tmp_path / "a.jsonl", SHIFTS["60, 90, 0, 40"])
-    assert reanalyse(Timeline(read(run.path))).changes == ()
 
 
 def test_reanalysis_finds_the_shift_of_a_level_that_was_not_split(tmp_path: Path) -> None:
@@ -154,14 +130,6 @@ def test_levels_without_a_shift_are_not_split(tmp_path: Path) -> None:
     run.end()
     assert len(run.timeline.levels) == 3
     assert run.marks_of("shift") == []
-
-
-def test_a_timeline_keeps_the_samples_of_the_last_minutes_of_a_level(tmp_path: Path) -> None:
-    run = RunWithoutLoad(tmp_path / "a.jsonl")
-    run.step(10)
-    run.add_seconds(goodputs([(100, 700)]))
-    assert len(run.timeline.since(-1.0)) == TAIL_S > WINDOW_S
-    run.end()
 
 
 def test_a_shift_does_not_split_a_level_whose_seconds_are_no_longer_kept(tmp_path: Path) -> None:

@@ -35,11 +35,6 @@ def process() -> ProcessWithClocks:
     return ProcessWithClocks()
 
 
-def test_a_running_process_was_not_suspended(process: ProcessWithClocks) -> None:
-    process.run_normally()
-    assert process.suspension.look(NO_LAG) is None
-
-
 def test_a_stop_is_detected_once_and_the_next_tick_is_void_too(process: ProcessWithClocks) -> None:
     process.pass_time(3.0 + BEAT_S)
     assert process.suspension.look(LAG_OF_3_S) == pytest.approx(3.0)
@@ -61,15 +56,10 @@ def test_sleep_of_the_machine_is_detected_although_no_timer_was_late(process: Pr
 
 
 @pytest.mark.parametrize(
-    ("lag", "cpu_s"),
-    [(NO_LAG, 0.0), (LAG_OF_3_S, 2.9)],
-    ids=["the pump waits for the disk", "a thread computes"],
+    ("lag", "awake_s", "cpu_s"),
+    [(NO_LAG, 3.0, 0.0), (LAG_OF_3_S, 3.0, 2.9), (LAG_OF_3_S, BEAT_S, BEAT_S), (NO_LAG, BEAT_S, BEAT_S)],
+    ids=["the pump waits for the disk", "a thread computes", "user code blocks the load thread", "nothing is late"],
 )
-def test_a_delay_of_one_thread_is_not_a_suspension(process: ProcessWithClocks, lag: Lag, cpu_s: float) -> None:
-    process.pass_time(3.0, cpu_s=cpu_s)
+def test_a_delay_of_one_thread_is_not_a_suspension(process: ProcessWithClocks, lag: Lag, awake_s: float, cpu_s: float) -> None:
+    process.pass_time(awake_s, cpu_s=cpu_s)
     assert process.suspension.look(lag) is None
-
-
-def test_user_code_that_blocks_the_load_thread_is_not_a_suspension(process: ProcessWithClocks) -> None:
-    process.run_normally()
-    assert process.suspension.look(LAG_OF_3_S) is None

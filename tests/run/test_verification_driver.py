@@ -38,15 +38,19 @@ def verify_knee(search: KneeSearch, seconds: int = 120) -> None:
         search.add_second()
 
 
+def ended(search: KneeSearch) -> tuple[object, ...]:
+    """Task, end and verification of the last command."""
+    args = search.commands()[-1].args
+    return args["task"], args["end"], args["verification"]
+
+
 def test_a_knee_found_by_hand_is_verified_by_three_levels_without_a_search(search: KneeSearch) -> None:
     step_by_hand(search, *STEPS_BY_HAND)
     known = len(search.levels())
     verify_knee(search)
     assert search.levels()[known:] == [(35, "autopilot"), (60, "autopilot"), (10, "autopilot")]
     assert not knee_of(search).provisional
-    ended = search.commands()[-1].args
-    assert (ended["task"], ended["end"], ended["verification"]) == ("verify", "done", "verified")
-    assert len(search.finished) == 1
+    assert ended(search) == ("verify", "done", "verified")
 
 
 def test_the_verification_leaves_out_levels_that_a_person_has_made(search: KneeSearch) -> None:
@@ -60,7 +64,7 @@ def test_a_knee_is_verified_by_levels_made_by_hand_alone(search: KneeSearch) -> 
     step_by_hand(search, *STEPS_BY_HAND, (35, 30), (60, 12), (10, 12))
     assert not knee_of(search).provisional
     verify_knee(search)
-    assert search.commands()[-1].args["verification"] == "verified"
+    assert ended(search) == ("verify", "done", "verified")
 
 
 def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_the_first_level(search: KneeSearch) -> None:
@@ -70,7 +74,7 @@ def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_t
     knee = knee_of(search)
     assert knee.kind == "bend"
     assert knee.evidence.return_agrees is False
-    assert search.commands()[-1].args["verification"] == "contradicted"
+    assert ended(search) == ("verify", "done", "contradicted")
     assert search.requested_load.load.users == 10
 
 
@@ -79,8 +83,7 @@ def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
     verify_knee(search, seconds=5)
     search.requested_load.step(Users(20))
     search.driver.taken_over("user")
-    ended = search.commands()[-1].args
-    assert (ended["task"], ended["why"], ended["who"]) == ("verify", "taken_over", "user")
+    assert search.commands()[-1].args == {"on": False, "task": "verify", "why": "taken_over", "who": "user"}
     assert search.finished == []
 
 
@@ -89,5 +92,5 @@ def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp
     step_by_hand(search, *STEPS_BY_HAND)
     verify_knee(search)
     assert max(users for users, by in search.levels() if by == "autopilot") == 35
-    assert search.commands()[-1].args["verification"] == "max_users"
+    assert ended(search) == ("verify", "done", "max_users")
     search.run.end()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.intervals import Latency
-from capexplorer.model.proposals import Decision, GoTo
+from capexplorer.model.proposals import Decision, GiveUp, GoTo, Hold
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeVerdict, Verification, VerificationStep
 from capexplorer.steer.open_level import InputLevel, SearchInput
 
@@ -93,9 +93,22 @@ def search_input(
     )  # fmt: skip
 
 
-def step(decision: Decision) -> tuple[int, str]:
+def step(decision: Decision) -> object:
+    """(users, why) of a step; the reason of a hold; with `gave up` or `done` before it that of an end."""
+    match decision:
+        case GoTo(users, why):
+            return users, why
+        case Hold(why):
+            return why
+        case GiveUp(users, why):
+            return "gave up", users, why
+    return "done", decision.why
+
+
+def stepped(decision: Decision) -> int:
+    """Users of a step."""
     assert isinstance(decision, GoTo), decision
-    return decision.users, decision.why
+    return decision.users
 
 
 LOW = (level(1), level(3), level(6), level(12))

@@ -8,28 +8,17 @@ from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
 from capexplorer.model.load import NO_LOAD, Rate, Users
-from capexplorer.steer.plan import Share, Step, parse
+from capexplorer.steer.plan import Share, Step, check_start, parse
 from capexplorer.steer.plan_moves import PlanCursor
 
 
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
-        ("10:30s", [(10, 30.0)]),
-        ("10:30", [(10, 30.0)]),
-        ("10:30s,50:1m,0:500ms", [(10, 30.0), (50, 60.0), (0, 0.5)]),
-        (" 1:1s , 2:1.5s ", [(1, 1.0), (2, 1.5)]),
-        ("5:0.5h", [(5, 1800.0)]),
-        ("100:20s,100:20s", [(100, 20.0), (100, 20.0)]),
-    ],
-)
-def test_a_plan_is_users_and_durations(text: str, steps: list[tuple[int, float]]) -> None:
-    assert parse(text, "--plan", 2000) == tuple(Step(Users(users), hold_s) for users, hold_s in steps)
-
-
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [
+        ("10:30", [Step(Users(10), 30.0)]),
+        ("10:30s,50:1m,0:500ms", [Step(Users(10), 30.0), Step(Users(50), 60.0), Step(NO_LOAD, 0.5)]),
+        (" 1:1s , 2:1.5s ", [Step(Users(1), 1.0), Step(Users(2), 1.5)]),
+        ("5:0.5h", [Step(Users(5), 1800.0)]),
         ("hold 50 30s", [Step(Users(50), 30.0)]),
         ("hold 50 for 30s", [Step(Users(50), 30.0)]),
         ("hold 60% knee 24h", [Step(Share("knee", 0.6), 86_400.0)]),
@@ -165,24 +154,22 @@ def test_durations_count_from_the_end_of_spawning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hold_s", "suspended_s", "next_s"),
-    [(60.0, 3.0, 64.0), (60.0, 90.0, 151.0), (5.0, 3.0, 10.0), (20.0, 0.6, 21.6)],
-    ids=["a long hold is as much longer", "longer than the hold", "a short hold begins again", "by half a second"],
+    ("hold_s", "until_s", "suspended_s", "next_s"),
+    [(60.0, 5.0, 3.0, 64.0), (60.0, 92.0, 90.0, 151.0), (5.0, 5.0, 3.0, 10.0), (20.0, 2.6, 0.6, 21.6), (60.0, 60.5, 0.6, 66.5)],
+    ids=[
+        "a long hold is as much longer",
+        "longer than the hold",
+        "a short hold begins again",
+        "by half a second",
+        "near its end",
+    ],
 )
-def test_a_hold_is_extended_by_a_suspension(hold_s: float, suspended_s: float, next_s: float) -> None:
+def test_a_hold_is_extended_by_a_suspension(hold_s: float, until_s: float, suspended_s: float, next_s: float) -> None:
     cursor = PlanCursor((Step(Users(10), hold_s),))
     cursor.due(0.0)
     cursor.spawned(1.0)
-    cursor.suspended(2.0 + suspended_s, suspended_s)
+    cursor.suspended(until_s, suspended_s)
     assert cursor.next_s == pytest.approx(next_s)
-
-
-def test_a_new_level_has_time_to_settle_after_a_suspension_near_the_end_of_a_hold() -> None:
-    cursor = PlanCursor((Step(Users(10), 60.0),))
-    cursor.due(0.0)
-    cursor.spawned(1.0)
-    cursor.suspended(60.5, 0.6)
-    assert cursor.next_s == 66.5
 
 
 def test_a_suspension_while_users_spawn_leaves_the_hold_as_it_is() -> None:
@@ -233,3 +220,38 @@ def test_a_plan_lasts_as_long_as_its_holds_and_its_spawning(steps: list[tuple[in
     assert cursor.due(now_s) is None
     assert cursor.finished
     assert now_s == pytest.approx(sum(hold_s for _, hold_s in steps) + sum(spawning[: len(steps)]))
+
+
+# -- plans that begin a run
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("60% capacity:20s", "expected levels of rates before the step that needs the capacity"),
+        ("10:5s, find knee, 60% capacity:20s", "expected levels of rates before the step that needs the capacity"),
+        ("60% knee:20s", "expected `find knee` or levels of users before the step that needs the knee"),
+        ("rates 10..50 by 10 5s, 60% knee:20s", "expected `find knee` or levels of users before the step that needs the knee"),
+        ("verify", "expected `find knee` or levels of users before the step that needs the knee"),
+        ("rate 0/s 10s", "expected users or a rate above 0 in some step"),
+        ("ramp to 0/s 10s, 0:5s", "expected users or a rate above 0 in some step"),
+    ],
+)
+def test_a_plan_that_cannot_begin_a_run_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_start(parse(text, "--plan", 2000), "--plan")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find knee, 60% knee:1h, verify",
+        "steps 5..50 by 5 10s, verify",
+        "rates 50..400 by 50 20s, 60% capacity:1m",
+        "rate 50/s 10s, ramp to 0/s 10s",
+        "0:5s, ramp to 50 1m",
+    ],
+)
+def test_a_plan_that_can_begin_a_run_is_accepted(text: str) -> None:
+    check_start(parse(text, "--plan", 2000), "--plan")

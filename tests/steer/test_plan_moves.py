@@ -67,16 +67,6 @@ def test_verify_ends_the_plan_if_the_level_has_enough_seconds_and_no_knee_is_fou
     assert isinstance(plan.due(10.0, Users(60)), CannotGoOn)
 
 
-def test_a_spike_steps_at_once_and_returns_to_the_users_before_it() -> None:
-    plan = plan_of("20:10s, spike 200 5s, 30:1s")
-    assert take_step(plan, 0.0, NO_LOAD) == Move(Users(20))
-    assert take_step(plan, 10.0, Users(20)) == Move(Users(200), at_once=True)
-    assert take_step(plan, 15.0, Users(200)) == Move(Users(20), at_once=True)
-    assert take_step(plan, 20.0, Users(20)) == Move(Users(30))
-    assert take_step(plan, 21.0, Users(30)) is None
-    assert plan.is_over
-
-
 def test_a_ramp_is_linear_in_time_and_ends_at_its_users() -> None:
     plan = plan_of("10:1s, ramp to 50 40s, 50:1s")
     take_step(plan, 0.0, NO_LOAD)
@@ -115,6 +105,8 @@ def test_a_spike_returns_to_the_users_or_the_rate_before_it() -> None:
     assert take_step(plan, 20.0, Users(20)) == Move(Rate(10.0))
     assert take_step(plan, 21.0, Rate(10.0)) == Move(Users(50), at_once=True)
     assert take_step(plan, 23.0, Users(50)) == Move(Rate(10.0))
+    assert take_step(plan, 25.0, Rate(10.0)) is None
+    assert plan.is_over
 
 
 def test_a_ramp_of_rates_begins_at_the_rate_before_it_or_at_zero() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from capexplorer.model.proposals import Done, GoTo, Hold
+from capexplorer.model.proposals import Done, GoTo
 from capexplorer.steer.search import Search
 
-from .search_levels import LOW, STEPS, level, search_input, step, verdict
+from .search_levels import LOW, STEPS, level, search_input, step, stepped, verdict
 
 TOP = (*LOW, level(24), level(48), level(96), level(116))
 
@@ -38,7 +38,7 @@ def test_a_verification_may_begin_without_users() -> None:
 
 def test_a_level_that_disagrees_lasts_its_whole_time_and_is_measured_once_more_in_a_new_level() -> None:
     pilot, less = verifying(), verdict("knee", soak="less_goodput")
-    assert pilot.due(search_input(*TOP, level(35, seconds=25.0), current=less)) == Hold("measuring")
+    assert step(pilot.due(search_input(*TOP, level(35, seconds=25.0), current=less))) == "measuring"
     again = pilot.due(search_input(*TOP, level(35, seconds=40.0), current=less))
     assert step(again) == (35, "soak")
     assert isinstance(again, GoTo)
@@ -64,7 +64,7 @@ def test_from_a_higher_level_the_level_beyond_the_knee_is_approached_from_the_so
 def test_a_knee_that_no_longer_holds_is_searched_for_again_but_not_by_a_verification_alone() -> None:
     lost = verdict("no_knee", 96.0)
     levels = (*TOP, level(35, seconds=40.0))
-    assert step(verifying(only=False).due(search_input(*levels, current=lost)))[1] in ("double", "bend_near")
+    assert stepped(verifying(only=False).due(search_input(*levels, current=lost))) > 96
     assert step(verifying().due(search_input(*levels, current=lost))) == (1, "rest")
 
 

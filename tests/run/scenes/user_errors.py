@@ -1,4 +1,4 @@
-"""Observations of the requested load, of the marks of exceptions in user code and of the versions in the header.
+"""Observations of the marks of exceptions in user code and of the versions in the header.
 
 Played in a process that gevent has patched, since these modules import the load engine.
 """
@@ -11,53 +11,10 @@ from typing import Any
 
 import msgspec
 
-from capexplorer.load import native
 from capexplorer.load.user_code import UserError, UserErrors
-from capexplorer.model.load import Rate, Users
+from capexplorer.model.load import Users
 from capexplorer.run.run_failures import UserErrorMarks, cause_of
 from capexplorer.run.session_run import VERSIONED, versions
-from capexplorer.steer.requested_load import RequestedLoad
-
-from ..bare_context import IdleThread
-from ..bare_context import requested_load as idle
-
-
-def spawn_rates() -> dict[str, dict[str, float]]:
-    """By the spawn rate that is set (`None`: automatic), the rate of steps from some users to others."""
-    steps = [(0, 10), (10, 11), (0, 500), (500, 400), (10, 10), (50, 0), (700, 0), (0, 0)]
-    return {
-        str(given): {f"{before} to {users}": idle(Users(before), given).rate(before, users) for before, users in steps}
-        for given in (None, 5.0)
-    }
-
-
-def step_at_once_from_a_pool() -> list[float | None]:
-    """The spawn rates of a step to 10 users by a driver, which replaces an offered rate with 800 users: at once, and not."""
-    rates = []
-    for at_once in (True, False):
-        load = RequestedLoad(IdleThread(800), Rate(200.0), lock=native.allocate_lock())
-        load.open()
-        rates.append(load.move(Users(10), load.driver.generation, at_once=at_once))
-    return rates
-
-
-def clamped_rates() -> list[float | None]:
-    """The spawn rates that result from setting one that is too low, too high, valid, and none."""
-    load, rates = idle(Users(0), 5.0), []
-    for rate in (1e-9, 1e300, 7.0, None):
-        load.set_spawn_rate(rate)
-        rates.append(load.spawn_rate)
-    return rates
-
-
-def step_before_opening() -> dict[str, Any]:
-    """The gate of the load is opened after a step, and shut again."""
-    load = RequestedLoad(IdleThread(), Users(5), lock=native.allocate_lock())
-    observed: dict[str, Any] = {"spawn rate of the step": load.step(Users(8))}
-    load.open()
-    observed |= {"spawn rate of the start": load.start(), "open after opening": load.is_open}
-    load.shut()
-    return {**observed, "users after shutting": load.load.users, "open after shutting": load.is_open}
 
 
 def marks_of_user_errors() -> list[Any]:

@@ -1,4 +1,4 @@
-"""The requested load while there is no service, its spawn rates, marks of exceptions in user code, and versions in the header."""
+"""Marks of exceptions in user code, and the versions in the header."""
 
 from __future__ import annotations
 
@@ -19,43 +19,8 @@ RAISED = [
 
 @pytest.fixture(scope="module")
 def observed() -> Played:
-    """The answers of `tests/run/scenes/requested_load.py`, played in a fresh process."""
-    return play("run.scenes.requested_load", raised=[[kind, text] for kind, text, _ in RAISED])
-
-
-def test_the_automatic_spawn_rate_makes_a_step_in_a_second_with_at_most_100_users_per_second(observed: Played) -> None:
-    rates = observed["spawn_rates"]["None"]
-    assert rates["0 to 10"] == 10.0
-    assert rates["10 to 11"] == 1.0
-    assert rates["0 to 500"] == rates["500 to 400"] == 100.0
-    assert rates["10 to 10"] == 1.0
-
-
-def test_a_given_spawn_rate_is_that_of_all_steps_but_those_to_zero(observed: Played) -> None:
-    rates = observed["spawn_rates"]["5.0"]
-    assert {step: rate for step, rate in rates.items() if not step.endswith(" to 0")} == {
-        "0 to 10": 5.0, "10 to 11": 5.0, "0 to 500": 5.0, "500 to 400": 5.0, "10 to 10": 5.0,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("given", ["None", "5.0"])
-def test_a_step_to_zero_stops_all_users_within_a_second(observed: Played, given: str) -> None:
-    rates = observed["spawn_rates"][given]
-    assert (rates["50 to 0"], rates["700 to 0"], rates["0 to 0"]) == (50.0, 700.0, 1.0)
-
-
-def test_a_spawn_rate_is_clamped_to_the_bounds_of_profiles(observed: Played) -> None:
-    assert observed["clamped_rates"] == [0.001, 100_000.0, 7.0, None]
-
-
-def test_a_step_without_a_service_takes_effect_when_the_load_opens(observed: Played) -> None:
-    assert observed["step_before_opening"] == {
-        "spawn rate of the step": 8.0,
-        "spawn rate of the start": 8.0,
-        "open after opening": True,
-        "users after shutting": 8,
-        "open after shutting": False,
-    }
+    """The answers of `tests/run/scenes/user_errors.py`, played in a fresh process."""
+    return play("run.scenes.user_errors", raised=[[kind, text] for kind, text, _ in RAISED])
 
 
 def test_exceptions_in_user_code_are_one_mark_with_revisions(observed: Played) -> None:
@@ -90,7 +55,3 @@ def test_the_header_has_the_versions_that_affect_the_figures(observed: Played) -
     versions = observed["header_versions"]
     assert versions["names"] == versions["expected"]
     assert versions["unknown"] == []
-
-
-def test_a_step_at_once_stops_all_users_of_a_pool_in_one_second(observed: Played) -> None:
-    assert observed["step_at_once_from_a_pool"] == [790.0, 100.0]
