@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import socket
 import ssl
 import struct
@@ -120,7 +121,8 @@ class Server:
             connection.sendall(BROKEN_OFF[path])
             return False
         if path == "/connections":
-            connection.sendall(_reply_head(200, f"X-Connections: {self.connections}", "Connection: close"))
+            counts = (f"X-Connections: {self.connections}", f"X-Requests: {json.dumps(self.requests)}", "Connection: close")
+            connection.sendall(_reply_head(200, *counts))
             return False
         if path == "/exhausted":
             _send_a_body_late(connection)

@@ -1,4 +1,4 @@
-"""Each attribute that the table of `load/hooks` replaces exists in its library, and its replacement is in place."""
+"""Entry points while Locust is imported: they are read once."""
 
 from __future__ import annotations
 
@@ -8,39 +8,6 @@ from unittest.mock import Mock
 import pytest
 
 from capexplorer.load.hooks.hook import AS_LOCUST_IS_IMPORTED, while_in_place
-
-from .patched import Played, play
-
-
-@pytest.fixture(scope="module")
-def hooked() -> Played:
-    return play("load.scenes.hooked")
-
-
-def test_a_patched_process_has_the_replacements_of_its_start(hooked: Played) -> None:
-    assert hooked["after_patching"] == []
-
-
-def test_each_hook_of_the_table_replaces_an_attribute_that_exists(hooked: Played) -> None:
-    assert hooked["of_all_phases"] == []
-    assert hooked["missing_modules"] == []
-    assert len(hooked["attributes"]) > 40
-
-
-def test_no_attribute_is_in_two_hooks(hooked: Played) -> None:
-    assert hooked["attributes_in_two_hooks"] == []
-
-
-def test_what_is_put_in_place_again_replaces_the_original_and_not_its_replacement(hooked: Played) -> None:
-    assert hooked["a_second_time"] == [1]
-
-
-def test_an_attribute_that_a_library_no_longer_has_is_named_with_what_it_is_for(hooked: Played) -> None:
-    missing = "capexplorer.load.guard HostGuard has no attribute `no_such`: decides on a retry"
-    assert hooked["of_a_missing_attribute"] == missing
-
-
-# -- entry points, while Locust is imported
 
 
 def names(group: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""All hooks of the table, put in place in one process."""
+"""Each attribute that the table of `load/hooks` replaces exists in its library, and its replacement is in place."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from importlib.machinery import PathFinder
 
 import locust
+import pytest
 
 from capexplorer.load.guard import HostGuard
 from capexplorer.load.hooks import hook, hook_table
@@ -29,23 +30,27 @@ def _is_in_place(hook: Hook) -> bool:
     return now is in_place[hook]
 
 
-def after_patching() -> list[str]:
-    """Hooks of the run's start that are not in place."""
-    return [_name(hook) for hook in (*hook.BEFORE_LOCUST, *hook_table.AFTER_LOCUST) if not _is_in_place(hook)]
+def test_a_patched_process_has_the_replacements_of_its_start() -> None:
+    assert [_name(each) for each in (*hook.BEFORE_LOCUST, *hook_table.AFTER_LOCUST) if not _is_in_place(each)] == []
 
 
-def of_all_phases() -> list[str]:
-    """Hooks that are not in place once all are put in place."""
+def test_each_hook_of_the_table_replaces_an_attribute_that_exists() -> None:
     recorder = Recorder()
     put_in_place(hook_table.GUARD, HostGuard())
     put_in_place(hook_table.USERS, Observers(recorder.activity, Offering(recorder.iterations), UserErrors()))
     put_in_place(hook_table.WORKERS, "secret")
     with while_in_place(hook.AS_LOCUST_IS_IMPORTED):
-        return [_name(hook) for hook in hook_table.TABLE if not _is_in_place(hook)]
+        assert [_name(each) for each in hook_table.TABLE if not _is_in_place(each)] == []
+    modules = [each.attribute for each in hook_table.TABLE if each.owner is sys.modules]
+    assert all(PathFinder.find_spec(name, locust.__path__) for name in modules)
+    assert len({each.attribute for each in hook_table.TABLE}) > 40
 
 
-def a_second_time() -> list[int]:
-    """Calls of the original by one call of what was put in place twice."""
+def test_no_attribute_is_in_two_hooks() -> None:
+    assert [name for name, hooks in Counter(map(_name, hook_table.TABLE)).items() if hooks > 1] == []
+
+
+def test_what_is_put_in_place_again_replaces_the_original_and_not_its_replacement() -> None:
     calls: list[int] = []
 
     class Library:
@@ -53,29 +58,13 @@ def a_second_time() -> list[int]:
         def send() -> None:
             calls.append(1)
 
-    hook = Hook(Library, "send", lambda send: lambda: send(), "")
-    put_in_place([hook])
-    put_in_place([hook])
+    twice = Hook(Library, "send", lambda send: lambda: send(), "")
+    put_in_place([twice])
+    put_in_place([twice])
     Library.send()
-    return calls
+    assert calls == [1]
 
 
-def missing_modules() -> list[str]:
-    names = [hook.attribute for hook in hook_table.TABLE if hook.owner is sys.modules]
-    return [name for name in names if PathFinder.find_spec(name, locust.__path__) is None]
-
-
-def attributes_in_two_hooks() -> list[str]:
-    return [name for name, hooks in Counter(map(_name, hook_table.TABLE)).items() if hooks > 1]
-
-
-def of_a_missing_attribute() -> str:
-    try:
+def test_an_attribute_that_a_library_no_longer_has_is_named_with_what_it_is_for() -> None:
+    with pytest.raises(AttributeError, match="HostGuard has no attribute `no_such`: decides on a retry"):
         put_in_place([Hook(HostGuard, "no_such", lambda original: original, "decides on a retry")])
-    except AttributeError as error:
-        return str(error)
-    return "nothing raised"
-
-
-def attributes() -> list[str]:
-    return sorted({hook.attribute for hook in hook_table.TABLE})

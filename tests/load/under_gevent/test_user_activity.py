@@ -1,12 +1,14 @@
-"""Users of many kinds in one load thread. They fire request events named after their class, without a network."""
+"""Waits and sleeps between requests for each kind of Locust user, and from when on a user's requests count."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import gevent
 import gevent.hub
+import pytest
 from gevent.event import Event
 from gevent.pool import Group
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
@@ -17,8 +19,13 @@ from capexplorer.load.user_activity import WARM_LEAST_S, ActivitySums, UserActiv
 from capexplorer.load.workload import Workload
 
 TIMEOUT_S = 60.0
+
+
 PAUSE_S = 0.05
+"""Sleep or wait of the users."""
+
 RESPONSE_S = 0.01
+"""Shortest response time of their requests."""
 
 
 def _request(user: Any, *, polls: bool = False) -> None:
@@ -139,12 +146,12 @@ class _Run:
         self.warm_users = 0
         self.host.set_users(len(kinds), 100.0)
 
-    def until(self, done: Any) -> bool:
+    def until(self, done: Callable[[_Run], bool]) -> None:
         deadline_s = time.monotonic() + TIMEOUT_S
-        while not done(self) and time.monotonic() < deadline_s:
+        while not done(self):
+            assert time.monotonic() < deadline_s, f"not done in time: {self.counted}, {self.warmup}"
             native.sleep(0.05)
             self._drain()
-        return bool(done(self))
 
     def _drain(self) -> None:
         tick = self.host.recorder.drain(0.0, 0)
@@ -163,31 +170,36 @@ def _alone(kind: type[User], requests: int = 20) -> _Run:
     return run
 
 
-def all_kinds() -> dict[str, Any]:
+def test_requests_count_once_a_user_has_completed_a_cycle() -> None:
     requesting = [kind.__name__ for kind in KINDS if kind is not OnlySleeps]
     run = _Run(*KINDS)
-    complete = run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in requesting) and run.warm_users == len(KINDS))
+    run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in requesting) and run.warm_users == len(KINDS))
     run.host.stop()
-    return {"complete": complete, "counted": run.counted, "warmup": run.warmup, "warm_users": run.warm_users}
+    assert all(run.warmup[name] >= 1 for name in requesting)  # the first request of each
+    assert {run.warmup[name] for name in ("Waits", "Throughput", "Pacing", "Sequence")} == {1}  # the first wait ends it
+    assert run.warmup["LogsIn"] > run.warmup["ManySteps"]  # all requests of `on_start`
 
 
-def sleeps_inside_a_task() -> list[float]:
-    run = _alone(ManySteps)
-    return [run.activity.sleeps, run.activity.sleep_sum_s, run.activity.waits, run.activity.tasks]
+def test_each_sleep_between_two_requests_is_a_pause_of_the_requested_length() -> None:
+    activity = _alone(ManySteps).activity
+    assert activity.sleeps >= 20
+    assert activity.sleep_sum_s / activity.sleeps == pytest.approx(PAUSE_S, rel=0.01)
+    assert (activity.waits, activity.tasks) == (0, 0)
 
 
-def a_client_that_sleeps_in_its_responses() -> list[float]:
+def test_sleeps_within_responses_are_not_pauses() -> None:
     run = _alone(NeverSleeps)
-    return [run.activity.sleep_sum_s, run.counted["NeverSleeps"] + run.warmup["NeverSleeps"]]
+    assert run.activity.sleep_sum_s < 0.1 * RESPONSE_S * (run.counted["NeverSleeps"] + run.warmup["NeverSleeps"])
 
 
-def tasks_that_interrupt_their_set() -> list[float]:
+def test_tasks_that_interrupt_their_set_end_without_a_wait() -> None:
     run = _alone(Interrupts)
-    requests = run.counted["Interrupts"] + run.warmup["Interrupts"]
-    return [run.activity.tasks - requests, run.activity.waits, run.activity.task_sum_s / run.activity.tasks]
+    assert run.activity.tasks - run.counted["Interrupts"] - run.warmup["Interrupts"] in (0, -1)
+    assert run.activity.waits == 0
+    assert run.activity.task_sum_s / run.activity.tasks >= PAUSE_S
 
 
-def a_user_that_has_stopped_itself() -> list[int]:
+def test_a_user_that_has_stopped_itself_and_its_successor_count_once() -> None:
     """Warm users before it has stopped itself, and between then and the start of its successor."""
     users, found = Group(), []
     activity = UserActivity(users)
@@ -201,23 +213,21 @@ def a_user_that_has_stopped_itself() -> list[int]:
         found.append(activity.warm_users())
 
     users.spawn(user).join()
-    return found
+    assert found == [1, 1]
 
 
-def http_clients(url: str) -> dict[str, list[float]]:
-    """Long tasks of FastHttpUser and HttpUser against a real server."""
-    found = {}
-    for base in (FastHttpUser, HttpUser):
+@pytest.mark.parametrize("base", [FastHttpUser, HttpUser])
+def test_a_user_with_long_tasks_is_warm_after_two_seconds_with_both_clients(base: Any, url: str) -> None:
+    class Steps(base):  # type: ignore[misc]
+        host = url
 
-        class Steps(base):  # type: ignore[misc, valid-type]
-            host = url
+        @task
+        def steps(self) -> None:
+            while True:
+                self.client.get("/", name="Steps")
+                time.sleep(PAUSE_S)
 
-            @task
-            def steps(self) -> None:
-                while True:
-                    self.client.get("/", name="Steps")
-                    time.sleep(PAUSE_S)
-
-        run = _alone(Steps)
-        found[base.__name__] = [run.warm_users, run.activity.sleep_sum_s / run.activity.sleeps, run.warmup["Steps"]]
-    return found
+    run = _alone(Steps)
+    assert run.warm_users == 1
+    assert run.activity.sleep_sum_s / run.activity.sleeps == pytest.approx(PAUSE_S, rel=0.05)
+    assert run.warmup["Steps"] > 1  # its task has no wait: it counts after two seconds
