@@ -236,13 +236,17 @@ def run(package: Path, count: int, seed: int, tests: list[str], save: Path | Non
     lines: list[dict[str, Any]] = []
     chosen = tests or [str(path.relative_to(ROOT)) for path in tests_of(package)]
     print(f"{len(mutants)} mutants of {package}; tests: {' '.join(chosen)}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, file.open("w", encoding="utf-8") as output:
+
+        def keep(line: dict[str, Any]) -> None:
+            lines.append(line)
+            print(json.dumps(line, ensure_ascii=False), file=output, flush=True)
+
         arguments = ["-q", "-m", "not slow and not trial", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
         arguments += [f"--basetemp={folder}/tests", "-o", "tmp_path_retention_policy=none"]
-        code = pytest.main([*arguments, *chosen], plugins=[Mutating(mutants, lines.append)])
+        code = pytest.main([*arguments, *chosen], plugins=[Mutating(mutants, keep)])
     if len(lines) < len(mutants):
         return int(code) or 1
-    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     for line in sorted((line for line in lines if not line["killed_by"]), key=lambda line: (line["file"], line["line"])):
         _print(line, "no test runs it" if not line["tests"] else f"lived {line['tests']} tests")
     killed = sum(1 for line in lines if line["killed_by"])
