@@ -299,6 +299,11 @@ class SeedTrial(Trial[C]):
             print(save(self.name, {"seed": options.seed, "count": options.count, **found}, began))
 
 
+def kinds(problems: Mapping[str, object]) -> tuple[str, ...]:
+    """The kinds of problems that there are: those whose value is true."""
+    return tuple(kind for kind, is_one in problems.items() if is_one)
+
+
 def seeds(options: argparse.Namespace, step: int = 1) -> Mapping[str, int]:
     """A case for each `step` seeds of a `SeedTrial`."""
     return {str(seed): seed for seed in range(options.seed, options.seed + options.count, step)}

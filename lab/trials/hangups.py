@@ -28,7 +28,7 @@ from lab.kit.programs import missing
 from lab.kit.runs import PROGRAM, MarkedEnvironment, events_in, events_of, run_command, wait_until
 from lab.kit.servers import Sshd, sshd, typing_client
 from lab.kit.tables import spread
-from lab.trial import Judged, Result, SeedTrial, seeds
+from lab.trial import Judged, Result, SeedTrial, kinds, seeds
 from lab.trials.kills.trial import PROCESS, PROFILE
 
 CLIENTS_PER_RUN = 10
@@ -129,7 +129,7 @@ def judge(sessions: Path, moments: Sequence[tuple[float, float]]) -> Judged:
     """Whether the session is whole. `moments`: wall-clock times of each kill and of its control."""
     events = events_in(sessions)
     if not events or not isinstance(events[-1], Ended):
-        return Judged(wrong=("the session is not complete",))
+        return Judged(wrong=("incomplete",))
     with open_session(next(sessions.glob("*.jsonl"))) as log:
         list(log)
         damaged = log.damaged
@@ -137,14 +137,10 @@ def judge(sessions: Path, moments: Sequence[tuple[float, float]]) -> Judged:
     assert isinstance(header, Header)
     began_at = datetime.fromisoformat(header.started_at).timestamp()
     changes = [[change_at(samples, at - began_at) for at in times] for times in zip(*moments, strict=True)] or [[], []]
-    problems = {
-        f"{damaged} lines of the log are damaged": damaged,
-        f"{ended.failures} requests failed": ended.failures,
-        f"seconds are missing before {(missing := gaps(events))}": missing,
-    }
-    figures: dict[str, Any] = {"requests": ended.requests, "failed_requests": ended.failures, "seconds_of_load": len(samples)}
-    figures |= {name: [each for each in found if each] for name, found in zip(("kills", "controls"), changes, strict=True)}
-    return Judged(wrong=tuple(problem for problem, is_one in problems.items() if is_one), figures=figures)
+    found = {"damaged_lines": damaged, "failed_requests": ended.failures, "missing_seconds": gaps(events)}
+    figures: dict[str, Any] = found | {"requests": ended.requests, "seconds_of_load": len(samples)}
+    figures |= {name: [each for each in known if each] for name, known in zip(("kills", "controls"), changes, strict=True)}
+    return Judged(wrong=kinds(found), figures=figures)
 
 
 def change_at(samples: Sequence[Sample], t_s: float) -> tuple[float, float] | None:

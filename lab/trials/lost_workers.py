@@ -18,7 +18,7 @@ from typing import Any
 from capexplorer.model.events import Command, Ended, Event, Header, LevelClosed, Mark, Sample
 from lab.kit.runs import Run, events_of, started_run, wait_until
 from lab.kit.tables import spread
-from lab.trial import Judged, Result, SeedTrial, seeds
+from lab.trial import Judged, Result, SeedTrial, kinds, seeds
 from lab.trials.kills.trial import PROCESS, PROFILE
 
 LEVELS = "4:6s,8:6s,12:8s"
@@ -64,23 +64,23 @@ def judge(events: Sequence[Event], lost_at: float) -> Judged:
     void = sum(level.void == "worker_lost" for level in events_of(events, LevelClosed))
     seen = [each for each in events_of(events, Command) if each.name == "workers" and each.args.get("change") == "lost"]
     if len(seen) != 1:
-        return Judged(wrong=(f"{len(seen)} workers lost, expected 1: {[each.args.get('why') for each in seen]}",))
+        return Judged(wrong=("lost",), figures={"lost": [each.args.get("why") for each in seen]})
     seen_s = seen[0].t_s
     back = next((each for each in samples if each.t_s > seen_s and each.users == each.wanted > 0), None)
     marked_after_s, back_after_s = round(seen_s - lost_s, 3), round(back.t_s - seen_s, 3) if back is not None else None
     counted = [each.t_s for each in samples if each.settled and lost_s < each.t_s - each.duration_s and each.t_s <= seen_s]
     marks = events_of(events, Mark)
     wrong = {
-        f"marked after {marked_after_s} s": marked_after_s > MARKED_WITHIN_S,
-        f"users back after {back_after_s} s": (back_after_s or 1e9) > USERS_BACK_WITHIN_S,
-        "no mark of the lost worker": not any(mark.id == "worker_lost" for mark in marks),
-        "a knee is marked": any(mark.kind in ("knee", "first_overload") for mark in marks),
-        f"settled seconds without the worker: {counted}": bool(counted),
-        f"{void} void levels, expected 1": void != 1,
-        "the session is not complete": not events_of(events, Ended),
+        "marked_late": marked_after_s > MARKED_WITHIN_S,
+        "users_back_late": (back_after_s or 1e9) > USERS_BACK_WITHIN_S,
+        "not_marked": not any(mark.id == "worker_lost" for mark in marks),
+        "knee": any(mark.kind in ("knee", "first_overload") for mark in marks),
+        "settled_without_the_worker": counted,
+        "void_levels": void != 1,
+        "incomplete": not events_of(events, Ended),
     }
     figures = {"marked_after_s": marked_after_s, "users_back_after_s": back_after_s, "void_levels": void}
-    return Judged(wrong=tuple(problem for problem, is_wrong in wrong.items() if is_wrong), figures=figures)
+    return Judged(wrong=kinds(wrong), figures=figures)
 
 
 class LostWorkers(SeedTrial[int]):

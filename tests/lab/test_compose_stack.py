@@ -24,4 +24,4 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("row", ["plan-to-its-end", "app-killed"])
 @pytest.mark.usefixtures("containers")
 def test_services_are_watched_and_nothing_of_them_is_left(row: str, tmp_path: Path) -> None:
-    assert problems_of(row, tmp_path) == []
+    assert problems_of(row, tmp_path) == ()

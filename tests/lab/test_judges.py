@@ -271,7 +271,7 @@ FAILING, UNSETTLED = level(80, 30.0, failures=5), level(80, 30.0, unsettled=5)
 def test_failures_at_twice_the_knee_need_a_cause_and_the_service_must_answer_again(
     levels: Sequence[dict[str, Any]], has_cause: bool, problems: list[str]
 ) -> None:
-    assert mistakes(around(levels), has_cause=has_cause) == problems
+    assert list(mistakes(around(levels), has_cause=has_cause)) == problems
 
 
 def test_the_parts_of_a_level_that_a_shift_split_are_judged_as_one_with_the_goodput_of_the_last() -> None:

@@ -27,7 +27,7 @@ from capexplorer.target.containers import ask, compose_command, of_project
 from capexplorer.target.place import free_port
 from lab.kit import programs
 from lab.kit.runs import Run, events_of, session_path, started_run, wait_until
-from lab.trial import Judged, Trial
+from lab.trial import Judged, Trial, kinds
 
 # -- the services --------------------------------------------------------------------------------------------------------------
 
@@ -294,10 +294,9 @@ ROWS: dict[str, Row] = {
 }
 
 
-def problems_of(name: str, folder: Path) -> list[str]:
+def problems_of(name: str, folder: Path) -> tuple[str, ...]:
     folder.mkdir(parents=True, exist_ok=True)
-    found = ROWS[name](folder) | nothing_left()
-    return [problem for problem, is_one in found.items() if is_one]
+    return kinds(ROWS[name](folder) | nothing_left())
 
 
 class Compose(Trial[str]):
@@ -311,7 +310,7 @@ class Compose(Trial[str]):
         return "docker's daemon has no bridge network" if case.endswith("bridge") and not has_bridge() else ""
 
     def carry_out(self, case: str, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
-        return Judged(wrong=tuple(problems_of(case, folder)))
+        return Judged(wrong=problems_of(case, folder))
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         if reason := why_not():

@@ -15,7 +15,7 @@ from capexplorer import profile
 from capexplorer.steer.plan import parse
 from lab.kit.runs import ROOT, Ran, headless
 from lab.kit.servers import busy, sleepers
-from lab.trial import Judged
+from lab.trial import Judged, kinds
 
 PROFILES = Path(__file__).resolve().parent / "profiles"
 REQUEST = b"GET /work HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -135,9 +135,7 @@ def judge_knee(each: System, ran: Ran) -> Judged:
         "knee": users is not None and abs(users / each.knee_users - 1) > WITHIN,
         "interval": low is not None and high is not None and not low <= each.knee_users <= high,
     }
-    return Judged(
-        missing=("knee",) * (users is None), wrong=tuple(name for name, is_it in wrong.items() if is_it), figures=figures
-    )
+    return Judged(missing=("knee",) * (users is None), wrong=kinds(wrong), figures=figures)
 
 
 def thinking(name: str, folder: Path, hold_s: float = THINKING_HOLD_S) -> Judged:
@@ -145,11 +143,11 @@ def thinking(name: str, folder: Path, hold_s: float = THINKING_HOLD_S) -> Judged
     users = (*THINKING_USERS, *reversed(THINKING_USERS))
     plan = ",".join(f"{count}:{hold_s}s" for count in users)
     ran = headless(folder, str(PROFILES / f"{name}.toml"), "--plan", plan, timeout_s=len(users) * (hold_s + 10) + 60)
-    kinds = sorted({mark.kind for mark in ran.marks})
-    figures = {"marked": kinds, "levels": len(ran.timeline.levels), "goodput_rps": _highest_goodput_rps(ran)}
+    marked = sorted({mark.kind for mark in ran.marks})
+    figures = {"marked": marked, "levels": len(ran.timeline.levels), "goodput_rps": _highest_goodput_rps(ran)}
     figures["no_knee_up_to_users"] = ran.summary["no_knee_up_to_users"]
     bad_end = (f"exit code {ran.exit_code}",) * (ran.exit_code != 0)
-    return Judged(wrong=(*(kind for kind in kinds if kind in KNEE_KINDS), *bad_end), figures=figures)
+    return Judged(wrong=(*(kind for kind in marked if kind in KNEE_KINDS), *bad_end), figures=figures)
 
 
 def held(folder: Path) -> Judged:

@@ -18,7 +18,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report import capacity
 from capexplorer.report.compare import Session, compare
 from lab.kit.runs import ROOT, Ran, headless
-from lab.trial import Judged
+from lab.trial import Judged, kinds
 
 from .known import plan_s
 
@@ -178,7 +178,7 @@ def twice(target: Target, folder: Path) -> Judged:
         "marked": [each["id"] for each in (*causes, *summary["bottlenecks"]) if each["id"] not in NO_LIMITS],
         "recovery": recoveries[-1] if recoveries else None,
     }
-    return Judged(wrong=tuple(problems), busy_cores=others_cores(levels_of(ran)), figures=figures)
+    return Judged(wrong=problems, busy_cores=others_cores(levels_of(ran)), figures=figures)
 
 
 def around(levels: Sequence[dict[str, Any]]) -> Around | None:
@@ -194,17 +194,17 @@ def around(levels: Sequence[dict[str, Any]]) -> Around | None:
     return low, high, again
 
 
-def mistakes(found: Around | None, *, has_cause: bool) -> list[str]:
+def mistakes(found: Around | None, *, has_cause: bool) -> tuple[str, ...]:
     """Problems of a run. `has_cause`: a cause that counts failures was marked at twice the knee."""
     if found is None:
-        return ["not_reached"]
+        return ("not_reached",)
     _, during, after = found
-    problems = {
+    problems: dict[str, object] = {
         "failures_without_cause": (during["failures"] + during["failures_while_unsettled"]) and not has_cause,
         "nothing_finished_afterwards": not after["goodput_rps"],
         "failures_afterwards": after["failures"],
     }
-    return [problem for problem, is_one in problems.items() if is_one]
+    return kinds(problems)
 
 
 def _figures(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
