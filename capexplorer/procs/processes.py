@@ -92,13 +92,14 @@ RUN_VARIABLE = "CAPEXPLORER_RUN"
 
 
 def run_of(pid: int) -> str | None:
-    """The run of capexplorer that a process here belongs to; None: to none, it has ended, or it is another user's."""
+    """The run of capexplorer that a process here belongs to; empty: to none; None: it has ended, is another user's, or no
+    descriptor is left."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             found = [each for each in file.read().split(b"\0") if each.startswith(f"{RUN_VARIABLE}=".encode())]
     except OSError:
         return None
-    return found[-1].decode("utf-8", "replace") if found else None
+    return found[-1].decode("utf-8", "replace") if found else ""
 
 
 def is_alive(pid: int) -> bool:

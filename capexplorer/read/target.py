@@ -190,8 +190,10 @@ class Tree:
         self._root = Process(pid)
         self.members = {pid: self._root}
         self._run = run_of(pid)
-        self._orphans = _children_file(self._root.stat.parent) if self._run is not None and self._root.stat is not None else None
+        self._orphans = _children_file(self._root.stat.parent) if self._run and self._root.stat is not None else None
         """Children of the supervisor, if that started the target: orphans of the target, and other processes of capexplorer."""
+        self._others: set[int] = set()
+        """Those others, as of the last refresh."""
         self._threads = Threads()
         self._is_whole = True
         """False if a process of the tree could not be opened (EMFILE)."""
@@ -216,12 +218,18 @@ class Tree:
         if self._since_scan_s >= _SCAN_EVERY_S:
             self._since_scan_s = 0.0
             self._adopt_all()
-        orphans = _pids(self._orphans.read()) if self._orphans is not None else []
-        self._adopt([pid for pid in orphans if pid not in self.members and run_of(pid) == self._run])
+        self._adopt_orphans()
         queue = list(self.members.values())
         for process in queue:
             queue += self._adopt(process.children or [])
         return ended
+
+    def _adopt_orphans(self) -> None:
+        """Add children of the supervisor that have the run of the target."""
+        there = {*_pids(self._orphans.read() if self._orphans is not None else None)} - self.members.keys()
+        runs = {pid: run_of(pid) for pid in there - self._others}
+        self._adopt([pid for pid, run in runs.items() if run == self._run])
+        self._others = there - {pid for pid, run in runs.items() if run in (None, self._run)}
 
     def now(self) -> TreeNow:
         """What is read of its processes as of the last refresh."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.servers import tcp_server
 
 from capexplorer.errors import TargetError
 from capexplorer.model.limits import ProcessLimits
@@ -220,6 +221,19 @@ with socket.create_server(('127.0.0.1', int(sys.argv[1]))) as server:
         connection.close()
 """
 
+
+@pytest.mark.parametrize(
+    ("answer", "wait_s", "message"),
+    [(b"HTTP/1.1 503 Busy\r\n\r\n", 0, "status 503"), (b"hello\r\n", 0, "not an HTTP"), (b"HTTP/1.1 200", 600, "no answer")],
+)
+def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s: int, message: str) -> None:
+    spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=1.0), free_port()
+    run = rig.supervisor.start(spec, {}, port)
+    assert rig.printed("up")
+    with pytest.raises(TargetError, match=message):
+        rig.wait_until_ready(spec, port, run)
+
+
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -227,42 +241,33 @@ def json_answer(body: bytes, length: int) -> bytes:
     return OK + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (length, body)
 
 
-def waited(rig: Rig, answer: bytes, *, wait_s: int = 0, timeout_s: float = TIMEOUT_S) -> str | None:
-    """The version of a target that answers every request with this, and closes the connection after `wait_s`."""
-    spec, port = rig.target(ANSWERS.format(answer=answer, wait_s=wait_s), timeout_s=timeout_s), free_port()
-    run = rig.supervisor.start(spec, {}, port)
-    assert rig.printed("up")
-    return rig.wait_until_ready(spec, port, run)
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        pytest.param(OK + b"Server: streams\r\n\r\nfirst", (200, None), id="by its headers, although the body never ends"),
+        (OK + b"X-Version: 1.4.2\r\nContent-Length: 0\r\n\r\n", (200, "1.4.2")),
+        (json_answer(b'{"version": "2.0"}', 18), (200, "2.0")),
+        (json_answer(b'{"version": 7}', 14), (200, "7")),
+        (json_answer(b'["version", "1"]', 16), (200, None)),
+        (json_answer(b'{"version": null}', 17), (200, None)),
+        (OK + b'Content-Type: application/json\r\n\r\n{"version": "without a length"}', (200, None)),
+    ],
+)
+def test_an_answer_has_a_status_and_may_name_a_version(sent: bytes, expected: tuple[int | None, str | None]) -> None:
+    def respond(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(sent)
+        connection.recv(1)  # until the client closes
+
+    with tcp_server(respond) as port:
+        assert answer(port, "/health", timeout_s=TIMEOUT_S) == expected
 
 
 @pytest.mark.parametrize(
-    ("answer", "wait_s", "message"),
-    [
-        (b"HTTP/1.1 503 Busy\r\n\r\n", 0, "status 503"),
-        (b"hello\r\n", 0, "not an HTTP answer"),
-        (b"HTTP/1.1 200", 600, "no answer"),
-    ],
+    ("sent", "expected"), [(json_answer(b'{"version": "cut"}', 90), (200, None)), (b"hello\r\n", (None, None))]
 )
-def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s: int, message: str) -> None:
-    with pytest.raises(TargetError, match=message):
-        waited(rig, answer, wait_s=wait_s, timeout_s=1.0)
-
-
-@pytest.mark.parametrize(
-    ("answer", "wait_s", "version"),
-    [
-        pytest.param(OK + b"server: streams\r\n\r\nfirst", 600, None, id="ready by its headers, although the body never ends"),
-        (OK + b"X-Version: 1.4.2\r\nContent-Length: 0\r\n\r\n", 0, "1.4.2"),
-        (json_answer(b'{"version": "2.0"}', 18), 0, "2.0"),
-        (json_answer(b'{"version": 7}', 14), 0, "7"),
-        (json_answer(b'{"version": "cut"}', 90), 0, None),
-        (json_answer(b'["version", "1"]', 15), 0, None),
-        (json_answer(b'{"version": null}', 17), 0, None),
-        (OK + b'Content-Type: application/json\r\n\r\n{"version": "without a length"}', 0, None),
-    ],
-)
-def test_the_answer_of_a_ready_target_may_name_its_version(rig: Rig, answer: bytes, wait_s: int, version: str | None) -> None:
-    assert waited(rig, answer, wait_s=wait_s) == version
+def test_an_answer_that_is_cut_off_names_no_version(sent: bytes, expected: tuple[int | None, str | None]) -> None:
+    with tcp_server(lambda connection, _: connection.sendall(sent)) as port:
+        assert answer(port, "/health", timeout_s=TIMEOUT_S) == expected
 
 
 # ---- output
