@@ -69,7 +69,9 @@ def _pytest(arguments: Sequence[str]) -> int:
     from capexplorer.load import native
 
     native.patch()  # before pytest imports what gevent patches
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:unraisableexception"]  # users and their sockets outlive a test
+    for ignored in ("ignore::pytest.PytestAssertRewriteWarning", "ignore:Unverified HTTPS request"):
+        options += ["-W", ignored]
     return importlib.import_module("pytest").main([*options, *arguments])  # type: ignore[no-any-return]
 
 

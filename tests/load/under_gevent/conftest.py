@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..lean.echo import echo
+from ..lean.wire import wire
 from ..patched import ROOT, TIMEOUT_S
 from ..servers import self_signed, server
 
@@ -41,8 +42,8 @@ class PatchedFile(pytest.File):
 
 class PatchedProcess(pytest.Item):
     def runtest(self) -> None:
-        with server() as plain, server(self_signed()) as tls, echo() as echo_url:
-            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url})
+        with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as cases:
+            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": cases.url})
             command = [sys.executable, "-m", "tests.load.patched", str(self.path)]
             environment = {**os.environ, _URLS: urls}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -71,6 +72,11 @@ def tls(urls: dict[str, str]) -> str:
 @pytest.fixture(scope="session", name="echo")
 def _echo(urls: dict[str, str]) -> str:
     return urls["echo"]
+
+
+@pytest.fixture(scope="session", name="wire")
+def _wire(urls: dict[str, str]) -> str:
+    return urls["wire"]
 
 
 @pytest.fixture

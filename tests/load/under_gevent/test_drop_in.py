@@ -1,21 +1,22 @@
-"""What locustfiles write, with Locust's own user classes and with LeanHttpUser in their place: the values that user code sees."""
+"""LeanHttpUser in the place of FastHttpUser and HttpUser: user code sees the same, or is refused in one line."""
 
 from __future__ import annotations
 
 import io
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import gevent.pool
 import gevent.ssl
 import locust
+import pytest
 from geventhttpclient.client import HTTPClientPool
 from locust import TaskSet, task
 from locust.env import Environment
 from locust.exception import CatchResponseError, InterruptTaskSet, LocustError, ResponseError
 from locust.util.load_locustfile import is_user_class
 
+from capexplorer.load.lean.prepared import LeanRefusal
 from capexplorer.load.lean.user import LeanHttpUser
 
 NOBODY = "http://127.0.0.1:9"
@@ -546,51 +547,34 @@ def _responses_of_events(seen: Seen) -> Any:
     return [[fired["response"].text, fired["context"]] for fired in seen.events]
 
 
-def refusals(echo: str, tls: str) -> dict[str, list[Any]]:
-    """What the lean client does not do: [the line here that asks for it, what is raised, its text]."""
-    client: Any = Seen(LeanHttpUser, echo, tls).client
-    acts: dict[str, Callable[[], Any]] = {
-        "proxies": lambda: client.get("/x", proxies={"http": "http://127.0.0.1:1"}),
-        "cert": lambda: client.get("/x", cert="client.pem"),
-        "hooks": lambda: client.get("/x", hooks={"response": print}),
-        "max_retries": lambda: client.get("/x", max_retries=3),
-        "auth": lambda: client.get("/x", auth=object()),
-        "data": lambda: client.post("/x", data=iter([b"piece"])),
-        "colour": lambda: client.get("/x", colour="red"),
-        "mount": lambda: client.mount("http://", None),
-        "proxies of the client": lambda: setattr(client, "proxies", {"http": "http://127.0.0.1:1"}),
-    }
-    found = {}
-    for name, act in acts.items():
-        try:
-            act()
-            found[name] = [act.__code__.co_firstlineno, "nothing", ""]
-        except Exception as error:
-            found[name] = [act.__code__.co_firstlineno, type(error).__name__, str(error)]
-    return found
+@pytest.mark.parametrize(
+    ("locusts", "case"),
+    [
+        *(pytest.param(locust.FastHttpUser, case, id=f"fast: {name}") for name, case in CASES.items()),
+        *(pytest.param(locust.HttpUser, case, id=f"requests: {name}") for name, case in HTTP_CASES.items()),
+    ],
+)
+def test_user_code_sees_the_same_as_with_the_class_of_locust(locusts: Any, case: Case, echo: str, tls: str) -> None:
+    assert case(Seen(LeanHttpUser, echo, tls)) == case(Seen(locusts, echo, tls))
 
 
-def _played(kind: Any, cases: dict[str, Case], echo: str, tls: str) -> dict[str, Any]:
-    found = {}
-    for name, case in cases.items():
-        try:
-            found[name] = case(Seen(kind, echo, tls))
-        except Exception:  # each case by itself
-            found[name] = traceback.format_exc()
-    return found
-
-
-def fast_http_user(echo: str, tls: str) -> dict[str, Any]:
-    return _played(locust.FastHttpUser, CASES, echo, tls)
-
-
-def lean_for_fast(echo: str, tls: str) -> dict[str, Any]:
-    return _played(LeanHttpUser, CASES, echo, tls)
-
-
-def http_user(echo: str, tls: str) -> dict[str, Any]:
-    return _played(locust.HttpUser, HTTP_CASES, echo, tls)
-
-
-def lean_for_http(echo: str, tls: str) -> dict[str, Any]:
-    return _played(LeanHttpUser, HTTP_CASES, echo, tls)
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        ("proxies", lambda client: client.get("/x", proxies={"http": "http://127.0.0.1:1"})),
+        ("cert", lambda client: client.get("/x", cert="client.pem")),
+        ("hooks", lambda client: client.get("/x", hooks={"response": print})),
+        ("max_retries", lambda client: client.get("/x", max_retries=3)),
+        ("auth", lambda client: client.get("/x", auth=object())),
+        ("data", lambda client: client.post("/x", data=iter([b"piece"]))),
+        ("colour", lambda client: client.get("/x", colour="red")),
+        ("mount", lambda client: client.mount("http://", None)),
+        ("proxies", lambda client: setattr(client, "proxies", {"http": "http://127.0.0.1:1"})),
+    ],
+)
+def test_what_a_lean_client_does_not_do_is_refused_with_its_place(name: str, act: Any, echo: str, tls: str) -> None:
+    with pytest.raises(LeanRefusal) as refused:
+        act(Seen(LeanHttpUser, echo, tls).client)
+    place = f"test_drop_in.py:{act.__code__.co_firstlineno}"
+    assert str(refused.value).startswith(f"{place}: LeanHttpUser does not take `{name}`, ")
+    assert "\n" not in str(refused.value)
