@@ -63,27 +63,20 @@ class Source(msgspec.Struct, frozen=True):
     """How a parameter of this name gets its value there."""
 
 
-def on_command_line() -> Source:
-    """`--target-cmd` and `--ready`, run in the working folder."""
-    return Source("--target-cmd", "--ready", Path.cwd())
+def command_source(where: str | None = None) -> Source:
+    """The keys of this profile, run in its folder; without one `--target-cmd` and `--ready`, run in the working folder."""
+    if where is None:
+        return Source("--target-cmd", "--ready", Path.cwd())
+    folder, sets = Path(where).parent.resolve(), "params = {{ {} = VALUE }}"
+    return Source(f"{where}: command", f"{where}: ready", folder, declared_in=where, sets=sets)
 
 
-def in_profile(where: str) -> Source:
-    """The keys of this profile, run in its folder."""
-    return Source(
-        f"{where}: command", f"{where}: ready", Path(where).parent.resolve(), declared_in=where, sets="params = {{ {} = VALUE }}"
-    )
-
-
-def compose_on_command_line() -> Source:
-    """`--compose` and `--ready`."""
-    return Source("--compose", "--ready", Path.cwd(), "the Compose file", "--compose", COMPOSE_PORT)
-
-
-def compose_in_profile(where: str) -> Source:
-    """The keys of this profile; its Compose file is relative to it."""
-    folder = Path(where).parent.resolve()
-    return Source(f"{where}: target.compose", f"{where}: ready", folder, "the Compose file", where, COMPOSE_PORT)
+def compose_source(where: str | None = None) -> Source:
+    """The keys of this profile, in whose folder its Compose file is; without one `--compose` and `--ready`."""
+    file = "the Compose file"
+    if where is None:
+        return Source("--compose", "--ready", Path.cwd(), file, "--compose", COMPOSE_PORT)
+    return Source(f"{where}: target.compose", f"{where}: ready", Path(where).parent.resolve(), file, where, COMPOSE_PORT)
 
 
 def target_of(
@@ -97,7 +90,7 @@ def target_of(
 
     `params`: parameters with their defaults, for the placeholders of those names in the command.
     """
-    source = source or on_command_line()
+    source = source or command_source()
     words = _words(command, source)
     path, port = _readiness(ready, source, chooses_port=PORT in command)
     readiness = {"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}
@@ -166,7 +159,7 @@ def _readiness(ready: str | None, source: Source, *, chooses_port: bool) -> tupl
 
 def name_of(command: str) -> str:
     """The name of the target that a command of the command line starts. Raises InputError."""
-    return _name(_words(command, on_command_line()))
+    return _name(_words(command, command_source()))
 
 
 def _words(command: str, source: Source) -> list[str]:

@@ -42,7 +42,7 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         return None, None
     port = None
     if asked.compose is not None:
-        spec, port = profile.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, profile.compose_on_command_line())
+        spec, port = profile.composed(str(asked.compose), asked.ready, asked.ready_timeout_s, profile.compose_source())
     elif asked.target_cmd is not None:
         params = _params_of_command(asked.target_cmd, asked.settings, found)
         spec, port = profile.target_of(asked.target_cmd, asked.ready, asked.ready_timeout_s, params=params)
@@ -50,9 +50,11 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         option = "--ready" if asked.ready is not None else "--ready-timeout"
         raise InputError(f"{option}: needs --target-cmd or --compose")
     elif found.command is not None:
-        spec, port = profile.target_of(found.command, found.ready, found.ready_timeout_s, profile.in_profile(where), found.params)
+        spec, port = profile.target_of(
+            found.command, found.ready, found.ready_timeout_s, profile.command_source(where), found.params
+        )
     elif found.compose is not None:
-        spec, port = profile.composed(found.compose, found.ready, found.ready_timeout_s, profile.compose_in_profile(where))
+        spec, port = profile.composed(found.compose, found.ready, found.ready_timeout_s, profile.compose_source(where))
     elif isinstance(found.target, str):
         spec = load_spec(paths.target(found.target, f"{where}: target"))
     elif asked.profile is not None and found.url is None:
