@@ -24,20 +24,20 @@ class AppProbe:
     """Reads the metrics of one URL: plain http, with a numeric address as its host."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        from .. import native_http  # httpx takes 0.1 s to import, and few targets have metrics
+
+        self._get, self._url = native_http.get, url
         self._names: set[str] = set()
         self.unusable: tuple[str, ...] = ()
         """Names of metrics of the latest reading that are not finite, too large, or more than `outside.FIGURES_MOST`."""
 
     def read(self) -> dict[str, float] | None:
         """The metrics; None unless they arrived complete, in time, with status 200."""
-        import httpx  # takes 0.1 s, and few targets have metrics
-
-        from .. import native_http
+        import httpx
 
         self.unusable = ()
         try:
-            with native_http.get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
+            with self._get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
                 if response.status_code != 200:
                     return None
                 body = b"".join(response.iter_raw())
