@@ -37,6 +37,7 @@ from ..model.verdicts import Confidence, Recovery, Severity
 from .epoch.epoch import Epoch
 from .epoch.shifts import goodput_and_latency, missed_shifts
 from .knee.detector import recovery_of
+from .statistics import finite
 
 
 def keys(epoch: Epoch) -> frozenset[str]:
@@ -142,7 +143,7 @@ def _shift_between(timeline: Timeline, before: Level, level: Level) -> Mark:
 def _shift(
     level: Level, key: str, at_s: float, found_s: float, column: Literal["goodput", "latency"], before: float, after: float
 ) -> Mark:
-    finding = Shift(at_s=at_s, level=level.opened.index, column=column, before=_finite(before), after=_finite(after))
+    finding = Shift(at_s=at_s, level=level.opened.index, column=column, before=finite(before), after=finite(after))
     worse = finding.rose == (column == "latency")
     return Mark(
         t_s=found_s,
@@ -153,11 +154,6 @@ def _shift(
         **level.load.named,
         severity="warning" if worse else "info",
     )
-
-
-def _finite(value: float) -> float | None:
-    """The value; None for NaN and infinity, which JSON does not have."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _mean(values: Sequence[float]) -> float:

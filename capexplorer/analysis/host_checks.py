@@ -467,8 +467,6 @@ def conntrack(machine: Machine, needs: Needs) -> Check:
     )
 
 
-__all__ = ["Needs", "Check", "State", "checks"]
-
 _ALL = (
     fds_of_generator, fds_of_target, fds_of_system, kept_connections, ports, new_connections, accept_queue, syn_backlog,
     conntrack, cores, cgroup_cpus, neighbours, memory, pressure, other_users, namespaces, programs,

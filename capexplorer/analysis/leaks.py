@@ -15,7 +15,7 @@ from ..model.findings import Leak
 from ..model.timeline import Timeline, pid_of
 from ..model.verdicts import CONFIDENCES, Confidence
 from .growth import ConstantLoad, Trend, constant_loads, loaded_s, pieces, restarts_s, trend
-from .statistics import Series
+from .statistics import Series, finite
 
 # -- Which resources may leak, and which growth over which time is a leak.
 
@@ -289,20 +289,16 @@ def _finding(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[Loa
         name=kind.id,
         unit=kind.unit,
         growth_per_hour=trend.per_s * 3_600,
-        growth_per_hour_low=_finite(trend.low_per_s * 3_600),
-        growth_per_hour_high=_finite(trend.high_per_s * 3_600),
+        growth_per_hour_low=finite(trend.low_per_s * 3_600),
+        growth_per_hour_high=finite(trend.high_per_s * 3_600),
         growth_per_request=trend.per_s / throughput if throughput else None,
         explained_by=_explained_by(found),
         held_s=trend.seconds,
         now=last.now,
         readings={} if pid is None else {"pid": pid},
         limit=limit,
-        limit_in_s=None if left is None else _finite(max(0.0, left) / trend.per_s),
+        limit_in_s=None if left is None else finite(max(0.0, left) / trend.per_s),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _explained_by(found: Sequence[LoadGrowth]) -> Literal["requests", "time"] | None:

@@ -65,6 +65,11 @@ def weighted_mean(values: Iterable[tuple[float | None, float]]) -> float | None:
     return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
 
 
+def finite(value: float) -> float | None:
+    """The value; None for NaN and infinity, which JSON does not have."""
+    return float(value) if math.isfinite(value) else None
+
+
 # -- bounds
 
 

@@ -16,7 +16,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
-from ..statistics import upper_median
+from ..statistics import upper_median, weighted_mean
 from .crossing import Crossing
 
 PAST_KNEE_SHARE = 1.1
@@ -199,19 +199,11 @@ def _refused(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
 
 def _replied(levels: list[LadderLevel], kind: Literal["replied_ratio", "refused_ratio"]) -> float | None:
     """Share of their failed requests with a reply of that kind; None without failures."""
-    shares = [(getattr(level, kind), level.failure_ratio or 0.0) for level in levels]
-    known = [(share, weight) for share, weight in shares if share is not None]
-    failed = math.fsum(weight for _, weight in known)
-    return math.fsum(share * weight for share, weight in known) / failed if failed else None
+    return weighted_mean((getattr(level, kind), level.failure_ratio or 0.0) for level in levels)
 
 
 def _failures(levels: list[LadderLevel]) -> float | None:
-    known = [
-        (level.failure_ratio, level.throughput_rps or level.goodput_rps or 1.0)
-        for level in levels
-        if level.failure_ratio is not None
-    ]
-    return math.fsum(f * w for f, w in known) / math.fsum(w for _, w in known) if known else None
+    return weighted_mean((level.failure_ratio, level.throughput_rps or level.goodput_rps or 1.0) for level in levels)
 
 
 def _slowdown_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:
