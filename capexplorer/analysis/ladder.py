@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ..model.figures import LevelFigures
 from ..model.level import Level
-from .statistics import weighted, weighted_mean
+from .statistics import error_of_mean, weighted, weighted_mean
 
 # -- Little's law: users are those inside the service, X R, and those that pause, X Z. What is left of them is lost time.
 
@@ -375,7 +375,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         requests=_sum_known([level.requests for level in same]),
         seconds=_sum_known([level.seconds for level in same]),
         wait_s=_mean_known([level.wait_s for level in same], same),
-        wait_se_s=_error_of_mean(same),
+        wait_se_s=error_of_mean((level.wait_se_s, level.seconds or 1.0) for level in same),
         wait_includes_sleeps=all(level.wait_includes_sleeps for level in same),
         ramp=all(level.ramp for level in same),
         generator_saturated=any(flags) if flags else None,
@@ -396,14 +396,6 @@ def _weighted_known(values: list[float | None], errors: list[float | None]) -> t
 def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:
     """Mean over the levels that have the value, weighted by their seconds; None if none has it."""
     return weighted_mean((value, level.seconds or 1.0) for value, level in zip(values, same, strict=True))
-
-
-def _error_of_mean(same: Sequence[LadderLevel]) -> float | None:
-    """Standard error of the mean wait that `_mean_known` gives; None if a level's is not known."""
-    errors = [(level.wait_se_s, level.seconds or 1.0) for level in same]
-    if any(error is None for error, _ in errors):
-        return None
-    return math.hypot(*((error or 0.0) * weight for error, weight in errors)) / math.fsum(weight for _, weight in errors)
 
 
 def _sum_known(values: Sequence[_Number | None]) -> _Number | None:

@@ -65,6 +65,14 @@ def weighted_mean(values: Iterable[tuple[float | None, float]]) -> float | None:
     return math.fsum(v * w for v, w in known) / math.fsum(w for _, w in known) if known else None
 
 
+def error_of_mean(errors: Iterable[tuple[float | None, float]]) -> float | None:
+    """Standard error of a weighted mean, from (error, weight) of what has weight; None if one of these is not known."""
+    known = [(error, weight) for error, weight in errors if weight]
+    if not known or any(error is None for error, _ in known):
+        return None
+    return math.hypot(*((error or 0.0) * weight for error, weight in known)) / math.fsum(weight for _, weight in known)
+
+
 def finite(value: float) -> float | None:
     """The value; None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import LevelState
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel, requests_inside
-from ..statistics import weighted_mean, wilson
+from ..statistics import error_of_mean, weighted_mean, wilson
 
 SAME_RATE = 0.02
 """Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
@@ -159,7 +159,7 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         replied_ratio=weighted_mean([(level.replied_ratio, level.failed) for level in group]),
         refused_ratio=weighted_mean([(level.refused_ratio, level.failed) for level in group]),
         from_plan_ms=weighted_mean([(level.from_plan_ms, level.succeeded) for level in group]),
-        from_plan_se_ms=_error_of_mean([(level.from_plan_se_ms, level.succeeded) for level in group]),
+        from_plan_se_ms=error_of_mean([(level.from_plan_se_ms, level.succeeded) for level in group]),
         p95_ms=max((level.p95_ms for level in group if level.p95_ms is not None), default=None),
         p99_ms=max((level.p99_ms for level in group if level.p99_ms is not None), default=None),
         at_cap=any(level.at_cap for level in group),
@@ -168,15 +168,6 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         dropped_by_generator=sum(level.dropped_by_generator for level in group),
         generator_saturated=any(known) if known else None,
     )
-
-
-def _error_of_mean(errors: Sequence[tuple[float | None, int]]) -> float | None:
-    """Standard error of the mean of groups, from that of each group's mean and its count; None if one is not known."""
-    known = [(error, count) for error, count in errors if error is not None and count]
-    counted = sum(count for _, count in errors)
-    if not known or sum(count for _, count in known) < counted:
-        return None
-    return math.hypot(*(error * count for error, count in known)) / counted
 
 
 # -- Whether the service completed all arrivals of a level at an offered rate ("served in full"), and if not, why (docs/knee.md,
