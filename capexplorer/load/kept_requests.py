@@ -1,6 +1,8 @@
-"""Copies references and short slices of a request when it is reported, without parsing or decoding. In the load thread.
+"""Requests that are kept whole: which ones, by cheap checks before anything is copied, so that their number is bounded for any
+traffic; the copy, and what is parsed of it.
 
-No reference to the reply is kept, since its body may have megabytes. A body that the client has not read is not copied.
+`wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m lab.bench kept_requests`).
+`drain` runs in the pump's thread once a second: it parses a few of those that were taken and removes secrets from them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from ..model.events import FailureSignature
 from ..model.kept_request import (
@@ -37,95 +41,76 @@ from .signature import body_if_read, full_text
 if TYPE_CHECKING:
     from .lean.response import LeanResponse  # imports Locust, which patches the process
 
+_METHOD_MOST = 32
 
-# -- raw request ---------------------------------------------------------------------------------------------------------------
-# Copies references and short slices of a request when it is reported, without parsing or decoding. In the load thread.
-#
-# No reference to the reply is kept, since its body may have megabytes. A body that the client has not read is not copied.
+
+class EndedRequest(msgspec.Struct, frozen=True, gc=False):
+    """One request, as it is reported. It is made in half the time of a NamedTuple, and no collection looks at it."""
+
+    method: str
+    name: str
+    response_ms: float
+    length: int
+    signature: FailureSignature | None
+    example: str
+    """The failure's full text, only for the first one of a signature."""
+    retried: tuple[FailureSignature, ...]
+    warm: bool
+
+
+# -- the copy: references and short slices, without parsing or decoding, in the load thread. It has no reference to the reply,
+# whose body may have megabytes, and nothing of a body that the client has not read.
+
+
+class _Seen(NamedTuple):
+    """What each client provides in its own way."""
+
+    sent_head: object = None
+    """The request's head as text or bytes, or its headers as a mapping."""
+    sent_body: object = b""
+    head: object = None
+    """The reply's head as bytes, or its headers as a mapping; None: no reply."""
+    connect_s: float | None = None
+    """Seconds to connect; None: not known, or no connection was opened."""
+    kept_connection: bool | None = None
+    first_s: float | None = None
+    """Seconds from the request's start to the reply's first byte, or to its whole head if `to_head`."""
+    to_head: bool = False
 
 
 class RawRequest(NamedTuple):
     """One request in the form in which its client has it."""
 
-    method: str
-    name: str
+    brief: RequestBrief
+    """Its `t_s` is `time.monotonic` at its start."""
     url: str
-    began_s: float
-    """`time.monotonic` of its start."""
-    response_ms: float
-    level: int | None
-    error: str
-    """The failure's full text; empty if the request succeeded."""
-    kind: str
-    """The kind of its failure signature; empty if the request succeeded."""
-    sent_head: object
-    """The request's head as text or bytes, or its headers as a mapping."""
+    seen: _Seen
     sent_body: tuple[str | bytes, int]
     """(beginning, whole length in bytes or characters)."""
-    status: int | None
-    head: object
-    """The reply's head as bytes, or its headers as a mapping; None: no reply."""
     body: bytes
     """The beginning of the reply's body, one byte longer than is kept if the body is."""
     body_bytes: int
-    connect_s: float | None
-    """Seconds to connect; None: not known, or no connection was opened."""
-    kept_connection: bool | None
-    first_s: float | None
-    """Seconds from the request's start to the reply's first byte, or to its whole head if `to_head`."""
-    to_head: bool
-
-
-class _Seen(NamedTuple):
-    """The fields of a RawRequest that each client provides in its own way."""
-
-    sent_head: object = None
-    sent_body: object = b""
-    head: object = None
-    connect_s: float | None = None
-    kept_connection: bool | None = None
-    first_s: float | None = None
-    to_head: bool = False
 
 
 def taken(
-    method: str,
-    name: str,
-    response_ms: float,
-    level: int | None,
-    response: Any,
-    start_s: float | None,
-    url: str | None,
-    *,
-    error: str = "",
-    kind: str = "",
+    ended: EndedRequest, level: int | None, response: Any, start_s: float | None, url: str | None, error: str
 ) -> RawRequest:
-    """The copy of a request. `start_s`: `time.time` at its start; None: it ended just now, after `response_ms`."""
-    age_s = response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
+    """The copy of a request. `start_s`: `time.time` at its start; None: it ended just now. `error`: its failure's full text."""
+    age_s = ended.response_ms / 1000 if start_s is None else max(0.0, time.time() - start_s)
     seen = _of_lean(response) if hasattr(response, "head_bytes") else _of_others(response, start_s)
-    body = body_if_read(response)
-    status = getattr(response, "status_code", None)
-    request = getattr(response, "request", None)
-    return RawRequest(
-        method=method,
-        name=name,
-        url=str(url or getattr(request, "url", None) or ""),
-        began_s=time.monotonic() - age_s,
-        response_ms=response_ms,
+    body, status = body_if_read(response), getattr(response, "status_code", None)
+    brief = RequestBrief(
+        t_s=time.monotonic() - age_s,
         level=level,
-        error=error,
-        kind=kind,
-        sent_head=seen.sent_head,
-        sent_body=_slice(seen.sent_body),
+        method=ended.method[:_METHOD_MOST],
+        name=ended.name[:URL_MOST],
         status=status if isinstance(status, int) and status else None,
-        head=seen.head,
-        body=body[: BODY_MOST_BYTES + 1],
-        body_bytes=len(body),
-        connect_s=seen.connect_s,
-        kept_connection=seen.kept_connection,
-        first_s=seen.first_s,
-        to_head=seen.to_head,
+        response_ms=ended.response_ms,
+        error=error[:ERROR_MOST],
+        kind="" if ended.signature is None else ended.signature.kind[:ERROR_MOST],
     )
+    asked = str(url or getattr(getattr(response, "request", None), "url", None) or "")
+    return RawRequest(brief, asked, seen._replace(sent_body=None), _slice(seen.sent_body), body[: BODY_MOST_BYTES + 1], len(body))
 
 
 def _of_lean(response: LeanResponse) -> _Seen:
@@ -178,58 +163,30 @@ def _slice(body: object) -> tuple[str | bytes, int]:
     return ("", 0) if body is None else (f"({type(body).__name__})", 0)
 
 
-# -- request sampling ----------------------------------------------------------------------------------------------------------
-# Decides which requests are kept, by cheap checks before anything is copied. Their number is bounded for any traffic.
-#
-# `wants` runs in the load thread for each request: 0.2 us for one that is not kept (`python -m lab.bench kept_requests`).
-# `drain` runs in the pump's thread once a second: it parses a few of those that were taken and removes secrets from them.
-
-
-# -- whole request -------------------------------------------------------------------------------------------------------------
-# Parses the copy of a request into a kept request: heads into headers, bodies into text, cut to bounds. Removes no secrets.
-
-
-_METHOD_MOST = 32
+# -- parsed: heads into headers, bodies into text, cut to bounds, in the pump's thread. Removes no secrets.
 
 
 def whole(raw: RawRequest, why: Why) -> KeptRequest:
     """The kept request. Its `t_s` is `time.monotonic` at its start."""
-    brief = RequestBrief(
-        why=why,
-        t_s=raw.began_s,
-        level=raw.level,
-        method=raw.method[:_METHOD_MOST],
-        name=raw.name[:URL_MOST],
-        status=raw.status,
-        response_ms=raw.response_ms,
-        error=raw.error[:ERROR_MOST],
-        kind=raw.kind[:ERROR_MOST],
-    )
     return KeptRequest(
-        brief=brief,
+        brief=msgspec.structs.replace(raw.brief, why=why),
         url=raw.url[:URL_MOST],
-        sent_headers=_headers(raw.sent_head),
+        sent_headers=_headers(raw.seen.sent_head),
         sent=_sent(*raw.sent_body),
-        phases=_phases(raw),
-        headers=_headers(raw.head),
+        phases=_phases(raw.brief, raw.seen),
+        headers=_headers(raw.seen.head),
         received=_body(raw.body, raw.body_bytes),
     )
 
 
-def _phases(raw: RawRequest) -> Phases:
-    connect_ms = None if raw.connect_s is None else raw.connect_s * 1000
-    if raw.first_s is None:
-        return Phases(connect_ms=connect_ms, kept_connection=raw.kept_connection, to_head=raw.to_head)
-    before_ms = connect_ms or 0.0
-    first_ms = min(raw.first_s * 1000, raw.response_ms)
-    has_ended = raw.status is not None
-    return Phases(
-        connect_ms=connect_ms,
-        first_byte_ms=max(0.0, first_ms - before_ms),
-        body_ms=raw.response_ms - first_ms if has_ended else None,
-        kept_connection=raw.kept_connection,
-        to_head=raw.to_head,
-    )
+def _phases(brief: RequestBrief, seen: _Seen) -> Phases:
+    connect_ms = None if seen.connect_s is None else seen.connect_s * 1000
+    known = Phases(connect_ms=connect_ms, kept_connection=seen.kept_connection, to_head=seen.to_head)
+    if seen.first_s is None:
+        return known
+    first_ms = min(seen.first_s * 1000, brief.response_ms)
+    body_ms = None if brief.status is None else brief.response_ms - first_ms
+    return msgspec.structs.replace(known, first_byte_ms=max(0.0, first_ms - (connect_ms or 0.0)), body_ms=body_ms)
 
 
 def _headers(head: object) -> Headers:
@@ -278,6 +235,9 @@ def _body(data: bytes, size_bytes: int) -> Body:
     if "\0" in text or text.count("\N{REPLACEMENT CHARACTER}") > max(2, len(text) // 10):
         return Body(size_bytes=size_bytes, is_cut=is_cut, is_binary=True)
     return Body(text=text, size_bytes=size_bytes, is_cut=is_cut)
+
+
+# -- which ones
 
 
 Clean = Callable[[KeptRequest], KeptRequest]
@@ -340,33 +300,23 @@ class RequestSampling:
         return response_ms > self._slowest.get((method, name), -1.0) or self._seen >= self._next_even
 
     def take(
-        self,
-        method: str,
-        name: str,
-        response_ms: float,
-        signature: FailureSignature | None,
-        exception: BaseException | str | None,
-        response: Any,
-        start_s: float | None,
-        url: str | None,
-        warm: bool,
+        self, ended: EndedRequest, exception: BaseException | str | None, response: Any, start_s: float | None, url: str | None
     ) -> None:
         """Copy the request that `wants` counted last, if it has a place. `exception`: why it failed; `start_s`: `time.time` at
         its start.
         """
+        endpoint = ended.method, ended.name
         is_even = self._seen >= self._next_even
-        is_slowest = warm and response_ms > self._slowest.get((method, name), -1.0) and self._counts_as_slowest((method, name))
-        failure = None if signature is None else self._place_of(signature)
+        is_slowest = ended.warm and ended.response_ms > self._slowest.get(endpoint, -1.0) and self._counts_as_slowest(endpoint)
+        failure = None if ended.signature is None else self._place_of(ended.signature)
         if failure is None and not is_even and not is_slowest:
             return
-        error = full_text(exception, response) if exception else ""
-        kind = signature.kind if signature is not None else ""
-        raw = taken(method, name, response_ms, self._level, response, start_s, url, error=error, kind=kind)
+        raw = taken(ended, self._level, response, start_s, url, full_text(exception, response) if exception else "")
         if failure is not None:
             self._taken[failure] = raw
         if is_slowest:
-            self._slowest[method, name] = response_ms
-            self._taken["slowest", self._level, method, name] = raw
+            self._slowest[endpoint] = ended.response_ms
+            self._taken["slowest", self._level, *endpoint] = raw
         if is_even:
             self._taken["even", self._even_slot()] = raw
 

@@ -9,10 +9,7 @@ import math
 import time
 from collections import deque
 from dataclasses import asdict
-from typing import Any
-
-import msgspec
-from msgspec.structs import replace
+from typing import Any, NamedTuple
 
 from ..model import outside
 from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
@@ -22,9 +19,9 @@ from ..model.reading_means import number_fields
 from . import user_activity
 from .arrivals import Ledger, current_iteration
 from .bounded_keys import EndpointNames, FailureStream
-from .connections import Closes, closes
+from .connections import closes
 from .guard import HostGuard
-from .kept_requests import RequestSampling
+from .kept_requests import EndedRequest, RequestSampling
 from .request_counts import attempts_of_request, request_counts
 from .signature import full_text, signature_of
 from .user_activity import UserActivity
@@ -51,20 +48,6 @@ SUMMED = tuple(name for name in number_fields(RecordedTick) if name not in _OF_O
 """Counts and sums: in a tick of several processes they are the sums of theirs, and None if one of these is."""
 
 
-class _Request(msgspec.Struct, frozen=True, gc=False):
-    """One request, on its way between the threads. It is made in half the time of a NamedTuple, and no collection looks at it."""
-
-    method: str
-    name: str
-    response_ms: float
-    length: int
-    signature: FailureSignature | None
-    example: str
-    """The failure's full text, only for the first one of a signature."""
-    retried: tuple[FailureSignature, ...]
-    warm: bool
-
-
 class _Endpoint:
     """One endpoint's second, while it is added up."""
 
@@ -74,6 +57,18 @@ class _Endpoint:
         self.requests = self.failures = self.received_bytes = 0
         self.warmup_requests = self.warmup_failures = 0
         self.all_latency_sum_ms = 0.0
+
+
+class _Counted(NamedTuple):
+    """What the process has counted since its beginning."""
+
+    connects: int
+    closed_by_service: int
+    closed_by_users: int
+    started: int
+    reported: int
+    abandoned: int
+    dropped: int
 
 
 class InvalidRequestEvent(UserCodeFault):
@@ -109,13 +104,11 @@ class Recorder:
         """Knows which requests belong to users that are not warm yet."""
         self.names = EndpointNames()
         self.failures = FailureStream()
-        self._requests: deque[_Request] = deque()
+        self._requests: deque[EndedRequest] = deque()
         self._is_last = False
         """Whether the next drain is the last one."""
         self._drained_s = time.monotonic()
-        self._connects = 0
-        self._closes = replace(closes)
-        self._counts = replace(request_counts)
+        self._before = self._counted()
         self._with_text: set[FailureSignature] = set()
 
     def on_request(
@@ -151,10 +144,11 @@ class Recorder:
         for custom in user_activity.fired(method, named, response_ms, start_time):
             self._errors.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
-        self._requests.append(_Request(method, named, response_ms, length, signature, full, retried, warm))
+        ended = EndedRequest(method, named, response_ms, length, signature, full, retried, warm)
+        self._requests.append(ended)
         sampling = self._sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
-            sampling.take(method, named, response_ms, signature, exception, response, start_time, url, warm)
+            sampling.take(ended, exception, response, start_time, url)
 
     def _text_of_first(self, signature: FailureSignature, exception: BaseException | str, response: Any) -> str:
         """The full text of the first failure with this signature; empty for later ones, and after EXAMPLES_MOST texts."""
@@ -186,26 +180,14 @@ class Recorder:
                 self._count_failures(key, request)
         return self._tick(ended_s, users, endpoints)
 
-    def _new_connects(self) -> int:
-        before, self._connects = self._connects, 0 if self._guard is None else self._guard.connects
-        return self._connects - before
-
-    def _new_closes(self) -> Closes:
-        before, self._closes = self._closes, replace(closes)
-        return Closes(self._closes.by_service - before.by_service, self._closes.by_users - before.by_users)
-
-    def _of_clients(self) -> ClientTick:
-        before, self._counts = self._counts, replace(request_counts)
-        now = self._counts
-        for _ in range(now.dropped - before.dropped):
-            self._errors.add(UserCodeFault("catch_response=True without a with-block: the request counts as no result"))
-        return ClientTick(
-            started=now.started - before.started,
-            reported=now.reported - before.reported,
-            abandoned=now.abandoned - before.abandoned,
+    def _counted(self) -> _Counted:
+        counts = request_counts
+        connects = 0 if self._guard is None else self._guard.connects
+        return _Counted(
+            connects, closes.by_service, closes.by_users, counts.started, counts.reported, counts.abandoned, counts.dropped
         )
 
-    def _count_failures(self, key: tuple[str, str], request: _Request) -> None:
+    def _count_failures(self, key: tuple[str, str], request: EndedRequest) -> None:
         method, name = key
         if request.signature is not None:
             self.failures.add(name, method, request.signature, request.example)
@@ -215,7 +197,10 @@ class Recorder:
     def _tick(self, ended_s: float, users: int, endpoints: dict[tuple[str, str], _Endpoint]) -> RecordedTick:
         everything = LatencyHistogram()
         failures, retried = self.failures.drain()
-        closed = self._new_closes()
+        before, self._before = self._before, self._counted()
+        new = _Counted(*(now - old for now, old in zip(self._before, before, strict=True)))
+        for _ in range(new.dropped):
+            self._errors.add(UserCodeFault("catch_response=True without a with-block: the request counts as no result"))
         began_s, self._drained_s = self._drained_s, ended_s
         return RecordedTick(
             t_s=ended_s,
@@ -224,10 +209,10 @@ class Recorder:
             endpoints=tuple([_endpoint_tick(*key, endpoint, everything) for key, endpoint in sorted(endpoints.items())]),
             failures=failures,
             retried=retried,
-            clients=self._of_clients(),
-            connects=self._new_connects(),
-            closed_by_service=closed.by_service,
-            closed_by_users=closed.by_users,
+            clients=ClientTick(started=new.started, reported=new.reported, abandoned=new.abandoned),
+            connects=new.connects,
+            closed_by_service=new.closed_by_service,
+            closed_by_users=new.closed_by_users,
             **asdict(self.activity.drain()),
             warm_users=self.activity.warm_users(),
             offered=self.iterations.drain(),
@@ -243,7 +228,7 @@ class Recorder:
         return tuple(each.named(*self.names.canonical(*each.endpoint)) for each in kept)
 
 
-def _count(endpoint: _Endpoint, request: _Request) -> None:
+def _count(endpoint: _Endpoint, request: EndedRequest) -> None:
     failed = request.signature is not None
     endpoint.all_latency_sum_ms += request.response_ms
     if not request.warm:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from capexplorer.load.kept_requests import A_DRAIN_MOST, RequestSampling
+from capexplorer.load.kept_requests import A_DRAIN_MOST, EndedRequest, RequestSampling
 from capexplorer.model.events import FailureSignature
 from capexplorer.model.kept_request import BODY_MOST_BYTES, EVEN_MOST, FAILURES_MOST, SLOWEST_MOST, PlacedRequest, Why
 from capexplorer.session.redact_request import without_secrets
@@ -35,7 +35,8 @@ def _ask(
 ) -> None:
     signature = FailureSignature(types=("E",), text=failure) if failure else None
     if sampling.wants("GET", name, ms) or signature is not None:
-        sampling.take("GET", name, ms, signature, failure, reply or Reply(), None, "http://127.0.0.1/", warm)
+        ended = EndedRequest("GET", name, ms, 0, signature, "", (), warm)
+        sampling.take(ended, failure, reply or Reply(), None, "http://127.0.0.1/")
 
 
 def _of(why: Why, kept: tuple[PlacedRequest, ...]) -> list[float]:

@@ -23,9 +23,9 @@ from ..engine import Drained, EngineContext, SecondReported
 from ..locust_bounds import STALLED_S, Stalled
 from ..offering import BEGIN_PER_S, FIRST_MOST, SPARE_S
 from ..user_code import KEPT, UserError
-from .merging import Gathering, Merging, busiest, workers_reading
+from .merging import Gathering, KnownWorker, Merging, busiest, workers_reading
 from .messages import KEY, Job, MergedRate, WorkerSecond, decode_second
-from .worker_registry import KnownWorker, Master, WorkerRegistry
+from .worker_registry import Master, WorkerRegistry
 
 POLL_S = 0.05
 

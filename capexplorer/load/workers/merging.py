@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ...model.reading_means import number_fields
 from ...model.readings import WORKER_ROWS, GeneratorReading, WorkerReading, WorkersReading
 from ..bounded_keys import EndpointNames, FailureStream
 from ..recorder import SUMMED, RecordedTick
-from .messages import WorkerSecond
+from .messages import PlainStats, WorkerHello, WorkerSecond
 
 # -- clock ---------------------------------------------------------------------------------------------------------------------
 # The offset between a worker's clock and the master's, measured by round trips. Pure: times are passed in.
@@ -53,6 +53,33 @@ class ClockOffset:
     def error_s(self) -> float | None:
         """The largest possible error: half of the shortest trip; None before the first trip."""
         return min(self._trips)[0] / 2 if self._trips else None
+
+
+class KnownWorker(msgspec.Struct):
+    """A worker that has joined."""
+
+    name: str
+    hello: WorkerHello | None
+    """None: a plain Locust worker."""
+    is_here: bool
+    """Whether it is on this machine."""
+    heard_s: float
+    """`time.monotonic` of its latest message."""
+    clock: ClockOffset = msgspec.field(default_factory=ClockOffset)
+    trips: int = 0
+    asked_s: float = 0.0
+    """`time.monotonic` of the latest question for its clock."""
+    started_users: int = 0
+    """Users that it had when it last finished a step, before any of them died: Locust's count in later reports lacks those."""
+    rate_turn: int = 0
+    """`WorkerRate.turn` of the rate that its schedule has."""
+    plain: PlainStats = msgspec.field(default_factory=PlainStats)
+    """What a plain Locust worker has reported so far."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a plain Locust worker."""
+        return self.hello is None
 
 
 # -- gathering -----------------------------------------------------------------------------------------------------------------
@@ -148,17 +175,6 @@ def _until(waiting: deque[WorkerSecond], boundary_s: float) -> list[WorkerSecond
 # rows.
 
 
-class WorkerFacts(Protocol):
-    """The facts of a worker that do not change from second to second."""
-
-    name: str
-    is_here: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a plain Locust worker."""
-
-
 def busiest(seconds: Mapping[str, WorkerSecond]) -> GeneratorReading | None:
     """The reading of the worker whose load thread used or waited for a core most; None if no worker gave one."""
     found = _busiest(seconds)
@@ -177,7 +193,7 @@ def _busy(second: WorkerSecond) -> float | None:
     return reading.cpu_ratio + (reading.run_delay_ratio or 0.0)
 
 
-def workers_reading(known: Mapping[str, WorkerFacts], gathered: Gathered) -> WorkersReading:
+def workers_reading(known: Mapping[str, KnownWorker], gathered: Gathered) -> WorkersReading:
     """All workers in one tick."""
     seconds = dict(gathered.seconds)
     name = _busiest(seconds)
@@ -193,7 +209,7 @@ def workers_reading(known: Mapping[str, WorkerFacts], gathered: Gathered) -> Wor
     )
 
 
-def _kept(known: Mapping[str, WorkerFacts], seconds: Mapping[str, WorkerSecond]) -> list[str]:
+def _kept(known: Mapping[str, KnownWorker], seconds: Mapping[str, WorkerSecond]) -> list[str]:
     """The at most WORKER_ROWS workers that have rows, in the order in which they joined: those without a report, then the
     busiest.
     """
@@ -202,7 +218,7 @@ def _kept(known: Mapping[str, WorkerFacts], seconds: Mapping[str, WorkerSecond])
     return [worker for worker in known if worker in most]
 
 
-def _row(worker: WorkerFacts, second: WorkerSecond | None, is_late: bool) -> WorkerReading:
+def _row(worker: KnownWorker, second: WorkerSecond | None, is_late: bool) -> WorkerReading:
     if second is None:
         return WorkerReading(name=worker.name, is_late=is_late)
     generator = second.generator or GeneratorReading()

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import gevent
-import msgspec
 from locust.env import Environment
 from locust.exception import RPCReceiveError
 from locust.rpc import Message
@@ -24,8 +23,8 @@ from ...model import outside
 from ...model.load import OfferedRate, Rate
 from ..engine import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import messages
-from .merging import ClockOffset
-from .messages import Job, PlainStats, WorkerHello, WorkerRate, split, to_message
+from .merging import KnownWorker
+from .messages import Job, WorkerHello, WorkerRate, split, to_message
 
 # -- master --------------------------------------------------------------------------------------------------------------------
 # Locust's MasterRunner with our own rules on admitted and lost workers, and with dispatches that do not block messages.
@@ -111,33 +110,6 @@ CLOCK_TRIPS_AT_FIRST = 3
 
 SUSPENDED_S = 1.0
 """Lateness of a call of `check_workers`, in seconds, from which this process was suspended itself: silence does not count."""
-
-
-class KnownWorker(msgspec.Struct):
-    """A worker that has joined."""
-
-    name: str
-    hello: WorkerHello | None
-    """None: a plain Locust worker."""
-    is_here: bool
-    """Whether it is on this machine."""
-    heard_s: float
-    """`time.monotonic` of its latest message."""
-    clock: ClockOffset = msgspec.field(default_factory=ClockOffset)
-    trips: int = 0
-    asked_s: float = 0.0
-    """`time.monotonic` of the latest question for its clock."""
-    started_users: int = 0
-    """Users that it had when it last finished a step, before any of them died: Locust's count in later reports lacks those."""
-    rate_turn: int = 0
-    """`WorkerRate.turn` of the rate that its schedule has."""
-    plain: PlainStats = msgspec.field(default_factory=PlainStats)
-    """What a plain Locust worker has reported so far."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a plain Locust worker."""
-        return self.hello is None
 
 
 class WorkerRegistry:
