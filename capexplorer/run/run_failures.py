@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-import msgspec
-
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode, Occurrence
 from ..errors import LogWriteError
@@ -25,61 +23,11 @@ from ..steer.requested_load import RequestedLoad
 from .context import RunContext
 from .load_control import LoadControl
 
-# -- load health ---------------------------------------------------------------------------------------------------------------
-# Whether the load thread still runs: user code that computes without end, or that blocks outside gevent, stops all users.
-#
-# Detected in the pump's thread by the heartbeat of the load thread's hub. A log alone cannot show it, because such seconds have
-# no requests.
-
-
 BLOCKED_S = 5
-"""Consecutive ticks without a heartbeat after which a mark is made."""
+"""Consecutive ticks without a heartbeat of the load thread after which a mark is made. User code that computes without end, or
+that blocks outside gevent, stops all users; a log alone cannot show it, because such seconds have no requests."""
 GIVEN_UP_S = 15
 """Consecutive ticks without a heartbeat after which the run has failed, until the heartbeat returns."""
-
-
-class LoadFailure(msgspec.Struct, frozen=True):
-    """Why the run cannot continue, with the exit code: 4 if the locustfile is the cause, 1 if capexplorer is."""
-
-    error: str
-    exit_code: int
-
-
-class LoadHealth:
-    """Call `look` once a tick; `failure` then says whether the load thread has failed."""
-
-    def __init__(self) -> None:
-        self.failure: LoadFailure | None = None
-        self._blocked = Episode("cause:load_thread_blocked", "load_thread_blocked", 0, "critical")
-        self._ended = Episode("cause:load_thread_ended", "load_thread_ended", 0, "critical")
-        self._beats = -1
-        self._silent_s = 0
-
-    def look(self, load_thread: LoadThread, t_s: float, epoch: int, load: Load) -> list[Mark]:
-        """Marks to emit now. Counts ticks, not seconds: a process that was stopped and continues has missed no heartbeat."""
-        self._silent_s = 0 if load_thread.beats != self._beats else self._silent_s + 1
-        self._beats = load_thread.beats
-        self.failure = None
-        if load_thread.has_ended:
-            self._see_end(load_thread, t_s, load)
-        elif self._silent_s >= BLOCKED_S:
-            self._see_block(load_thread, t_s, load)
-        return [mark for each in (self._blocked, self._ended) if (mark := each.news(t_s, epoch, load)) is not None]
-
-    def _see_end(self, load_thread: LoadThread, t_s: float, load: Load) -> None:
-        why = f"{type(load_thread.ended_by).__name__}: {load_thread.ended_by}".splitlines()[0][:200]
-        if not self._ended.is_open:
-            self._ended.occurred(Occurrence(t_s=t_s, load=load, counted="deaths", example=why))
-        destroyed = type(load_thread.ended_by).__name__ in ("HubDestroyed", "LoopExit")
-        self.failure = LoadFailure(f"the load thread has ended, and with it all users: {why}", 4 if destroyed else 1)
-
-    def _see_block(self, load_thread: LoadThread, t_s: float, load: Load) -> None:
-        where = load_thread.where()
-        count = self._silent_s if self._silent_s == BLOCKED_S else 1
-        self._blocked.occurred(Occurrence(t_s=t_s, load=load, count=count, counted="seconds", example=where))
-        if self._silent_s >= GIVEN_UP_S:
-            error = f"the load thread has not run for {GIVEN_UP_S} s: user code computes or blocks without gevent in {where}"
-            self.failure = LoadFailure(error, 4)
 
 
 class RunFailures:
@@ -96,15 +44,44 @@ class RunFailures:
         """`let_users_run`: lets users run if nothing else prevents it."""
         self._context, self._load_thread, self._requested_load = context, load_thread, requested_load
         self._load_control, self._let_users_run = load_control, let_users_run
-        self._load_health, self._log_failures = LoadHealth(), LogFailures()
+        self._log_failures = LogFailures()
+        self._blocked = Episode("cause:load_thread_blocked", "load_thread_blocked", 0, "critical")
+        self._ended = Episode("cause:load_thread_ended", "load_thread_ended", 0, "critical")
+        self._beats, self._silent_s = -1, 0
 
     def check_load(self, t_s: float) -> None:
-        """Fail the run if the load thread has failed; on a screen it continues when a person steps again."""
-        for mark in self._load_health.look(self._load_thread, t_s, self._context.epoch, self._requested_load.load):
-            self._context.emit(mark)
-        failure = self._load_health.failure
-        if failure is not None:
-            self._context.outcome.fail("load_thread", failure.error, failure.exit_code)
+        """Fail the run if the load thread has failed; on a screen it continues when a person steps again.
+
+        Called once a tick, and counts ticks, not seconds: a process that was stopped and continues has missed no heartbeat.
+        """
+        load_thread, load = self._load_thread, self._requested_load.load
+        self._silent_s = 0 if load_thread.beats != self._beats else self._silent_s + 1
+        self._beats = load_thread.beats
+        if load_thread.has_ended:
+            self._see_end(t_s, load)
+        elif self._silent_s >= BLOCKED_S:
+            self._see_block(t_s, load)
+        for each in (self._blocked, self._ended):
+            mark = each.news(t_s, self._context.epoch, load)
+            if mark is not None:
+                self._context.emit(mark)
+
+    def _see_end(self, t_s: float, load: Load) -> None:
+        ended_by = self._load_thread.ended_by
+        why = f"{type(ended_by).__name__}: {ended_by}".splitlines()[0][:200]
+        if not self._ended.is_open:
+            self._ended.occurred(Occurrence(t_s=t_s, load=load, counted="deaths", example=why))
+        of_locustfile = type(ended_by).__name__ in ("HubDestroyed", "LoopExit")
+        error = f"the load thread has ended, and with it all users: {why}"
+        self._context.outcome.fail("load_thread", error, 4 if of_locustfile else 1)
+
+    def _see_block(self, t_s: float, load: Load) -> None:
+        where = self._load_thread.where()
+        count = self._silent_s if self._silent_s == BLOCKED_S else 1
+        self._blocked.occurred(Occurrence(t_s=t_s, load=load, count=count, counted="seconds", example=where))
+        if self._silent_s >= GIVEN_UP_S:
+            error = f"the load thread has not run for {GIVEN_UP_S} s: user code computes or blocks without gevent in {where}"
+            self._context.outcome.fail("load_thread", error, 4)
 
     def on_log_failure(self, error: LogWriteError) -> None:
         """Stop all users. Events are kept in memory from now on, and written when there is space again."""
@@ -175,13 +152,8 @@ class LogFailures:
         )
 
 
-# -- user error marks ----------------------------------------------------------------------------------------------------------
-# The marks on exceptions that user code raises outside of requests: errors of the code, by which users end, so that there is
-# less load than requested, and errors of the system, as sockets of its own raise them; and the mark on values from outside that
-# cannot be recorded.
-#
-# Their revisions are paced like those of all causes. Analysis of a log cannot find them: samples contain the exceptions of
-# requests, but not those of the user code around them, and lack values that are no numbers.
+# -- marks of what samples lack: exceptions of user code outside of requests, and values from outside that cannot be recorded.
+# Their revisions are paced like those of all causes; analysis of a log cannot find them.
 
 
 _OF_USER_CODE = {STOPPED: "users_stopped", CUSTOM_EVENT: "custom_events"}
@@ -196,47 +168,39 @@ EXAMPLE_MOST = 200
 """Characters of a value's name in the mark."""
 
 
-class UserErrorMarks:
+class ObservedMarks:
     """Call `marks` once a tick."""
 
     def __init__(self) -> None:
-        self._episodes = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
+        self._of_users = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
+        self._unusable = Episode(f"cause:{UNUSABLE_VALUES}", UNUSABLE_VALUES, 0, ENTRIES[UNUSABLE_VALUES].severity)
 
-    def marks(self, load_thread: LoadThread, t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
-        """The marks to emit now. `all_changes`: at the end, without pacing."""
+    def marks(
+        self, load_thread: LoadThread, unusable: Iterable[str], t_s: float, epoch: int, load: Load, *, all_changes: bool = False
+    ) -> Iterator[Mark]:
+        """The marks to emit now. `unusable`: names of this tick's values that cannot be recorded. `all_changes`: at the end,
+        without pacing.
+        """
         for error in [load_thread.errors.waiting.popleft() for _ in range(len(load_thread.errors.waiting))]:
             is_event = error.type == CUSTOM_EVENT
             text = ": ".join(filter(None, ("" if is_event else error.type, error.text)))
             text += f" ({error.line})" if error.line else ""
             endpoint = error.text if is_event else ""
-            self._episode(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, endpoint=endpoint, example=text))
-        self._episodes[USER_CODE].note({"users_replaced": load_thread.replaced})
-        for episode in self._episodes.values():
+            self._of_user(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, endpoint=endpoint, example=text))
+        for name in unusable:
+            self._unusable.occurred(Occurrence(t_s=t_s, load=load, example=name[:EXAMPLE_MOST]))
+        self._of_users[USER_CODE].note({"users_replaced": load_thread.replaced})
+        for episode in (*self._of_users.values(), self._unusable):
             revision = episode.news(t_s, epoch, load, all_changes=all_changes)
             if revision is not None:
                 yield revision
 
-    def _episode(self, cause: str) -> Episode:
-        found = self._episodes.get(cause)
+    def _of_user(self, cause: str) -> Episode:
+        found = self._of_users.get(cause)
         if found is None:
             key = f"cause:{cause}" if cause in _OF_USER_CODE.values() else f"cause:{cause}{RAISED}"
-            found = self._episodes[cause] = Episode(key, cause, 0, ENTRIES[cause].severity)
+            found = self._of_users[cause] = Episode(key, cause, 0, ENTRIES[cause].severity)
         return found
-
-
-class UnusableValueMarks:
-    """Call `marks` once a tick."""
-
-    def __init__(self) -> None:
-        self._episode = Episode(f"cause:{UNUSABLE_VALUES}", UNUSABLE_VALUES, 0, ENTRIES[UNUSABLE_VALUES].severity)
-
-    def marks(self, values: Iterable[str], t_s: float, epoch: int, load: Load, *, all_changes: bool = False) -> Iterator[Mark]:
-        """The mark to emit now, if any. `values`: names of those of this tick. `all_changes`: at the end, without pacing."""
-        for name in values:
-            self._episode.occurred(Occurrence(t_s=t_s, load=load, example=name[:EXAMPLE_MOST]))
-        revision = self._episode.news(t_s, epoch, load, all_changes=all_changes)
-        if revision is not None:
-            yield revision
 
 
 def cause_of(error: UserError) -> str:

@@ -38,14 +38,7 @@ class RunScreen:
     @property
     def state(self) -> State:
         """The state now, as this screen sees it."""
-        screens = self._screens
-        return replace(
-            screens.controls.state,
-            holds=screens.holds(self),
-            holder=screens.holder,
-            asked_by=screens.asked_by,
-            screens=screens.count,
-        )
+        return self._screens.state_of(self)
 
     def do(self, control: Control) -> str | None:
         """Do it if this screen may. Returns None if it is done, else why not, in one line."""
@@ -71,25 +64,21 @@ class Screens:
     # -- the present state
 
     @property
-    def count(self) -> int:
-        """Number of screens, those that only watch included."""
-        return len(self._screens)
-
-    @property
     def holder(self) -> str | None:
         """The name of the screen that holds the controls; None if no screen does."""
         holder = self._holder
         return holder.name if holder is not None else None
 
-    @property
-    def asked_by(self) -> str | None:
-        """The name of the screen that asks for them; None if no screen does."""
+    def state_of(self, screen: RunScreen) -> State:
+        """The state now, as this screen sees it."""
         asker = self._asker
-        return asker.name if asker is not None else None
-
-    def holds(self, screen: RunScreen) -> bool:
-        """Whether this screen holds them."""
-        return self._holder is screen
+        return replace(
+            self.controls.state,
+            holds=self._holder is screen,
+            holder=self.holder,
+            asked_by=asker.name if asker is not None else None,
+            screens=len(self._screens),
+        )
 
     # -- changes
 

@@ -48,7 +48,7 @@ from .load_control import LoadControl
 from .load_workers import LoadWorkers
 from .part_watch import PartWatch
 from .pump import INTERVAL_S, Report
-from .run_failures import RunFailures, UnusableValueMarks, UserErrorMarks
+from .run_failures import ObservedMarks, RunFailures
 from .sampling import RequestStore, TickSampler
 from .service import Service, TargetLifecycle, composed_parts
 
@@ -83,7 +83,7 @@ class SessionRun:
         self.target = TargetLifecycle(context, service, self._reach, self._on_ready)
         self.load_control = LoadControl(context, self.requested_load, workers)
         self._failures = RunFailures(context, load_thread, self.requested_load, self.load_control, self._let_users_run)
-        self._user_errors, self._unusable_values = UserErrorMarks(), UnusableValueMarks()
+        self._observed = ObservedMarks()
         self._sampler: TickSampler | None = None
 
     def is_driven(self) -> bool:
@@ -299,10 +299,8 @@ class SessionRun:
 
     def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
         assert self._sampler is not None
-        epoch, load = self.context.epoch, self.requested_load.load
-        for mark in self._user_errors.marks(self._load_thread, t_s, epoch, load, all_changes=all_changes):
-            self.context.emit(mark)
-        for mark in self._unusable_values.marks(self._sampler.take_unusable(), t_s, epoch, load, all_changes=all_changes):
+        unusable, load = self._sampler.take_unusable(), self.requested_load.load
+        for mark in self._observed.marks(self._load_thread, unusable, t_s, self.context.epoch, load, all_changes=all_changes):
             self.context.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 from tui.fake_controls import FakeControls
 
-from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, Param, StepTo
+from capexplorer.model.controls import AddNote, AskControls, EndRun, GiveControls, Param, State, StepTo
 from capexplorer.model.events import Command
 from capexplorer.model.load import Users
 from capexplorer.run.screens import ANSWER_S, ELSEWHERE, RunScreen, Screens
@@ -30,6 +30,11 @@ class ScreensWithClock:
         """The arguments of each command so far."""
         return [event.args for event in self._context.timeline.journal if isinstance(event, Command)]
 
+    @property
+    def state(self) -> State:
+        """The state as one sees it who is no screen of the run."""
+        return self.screens.state_of(RunScreen(self.screens, "", may_steer=False))
+
     def join(self, name: str, *, may_steer: bool = True) -> RunScreen:
         """Attach another screen."""
         return self.screens.join(name, may_steer=may_steer)
@@ -51,7 +56,7 @@ def test_the_runs_own_screen_has_the_controls_at_first(run: ScreensWithClock) ->
 def test_a_screen_that_attaches_does_not_get_the_controls_of_another(run: ScreensWithClock) -> None:
     run.join("pts/1")
     assert run.screens.holder == "pts/0"
-    assert run.screens.count == 2
+    assert run.state.screens == 2
     assert run.recorded == []
 
 
@@ -67,9 +72,9 @@ def test_the_first_screen_that_may_steer_gets_the_controls_of_a_run_without_a_sc
 def test_a_screen_hands_its_controls_to_the_screen_that_asks(run: ScreensWithClock) -> None:
     other = run.join("pts/1")
     other.do(AskControls())
-    assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/1")
+    assert (run.screens.holder, run.state.asked_by) == ("pts/0", "pts/1")
     run.own.do(GiveControls())
-    assert (run.screens.holder, run.screens.asked_by) == ("pts/1", None)
+    assert (run.screens.holder, run.state.asked_by) == ("pts/1", None)
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/1"}]
 
 
@@ -79,7 +84,7 @@ def test_a_screen_that_steers_after_it_was_asked_keeps_the_controls(run: Screens
     assert run.own.do(StepTo(Users(4))) is None
     run.pump.seconds += ANSWER_S
     run.screens.hand_over_when_due()
-    assert (run.screens.holder, run.screens.asked_by) == ("pts/0", None)
+    assert (run.screens.holder, run.state.asked_by) == ("pts/0", None)
     assert run.recorded == [{"asked_by": "pts/1"}, {"holder": "pts/0", "kept": True}]
 
 
@@ -100,7 +105,7 @@ def test_a_screen_without_the_controls_cannot_steer_or_hand_them_over(run: Scree
     other.do(GiveControls())
     assert other.do(StepTo(Users(4))) == ELSEWHERE
     assert run.controls.calls == []
-    assert (run.screens.holder, run.screens.asked_by) == ("pts/0", "pts/2")
+    assert (run.screens.holder, run.state.asked_by) == ("pts/0", "pts/2")
 
 
 def test_each_screen_that_may_steer_may_make_a_note_and_end_the_run(run: ScreensWithClock) -> None:
@@ -115,12 +120,12 @@ def test_while_a_screen_asks_another_one_cannot_ask(run: ScreensWithClock) -> No
     first, second = run.join("pts/1"), run.join("pts/2")
     first.do(AskControls())
     second.do(AskControls())
-    assert run.screens.asked_by == "pts/1"
+    assert run.state.asked_by == "pts/1"
 
 
 def test_a_screen_that_only_watches_cannot_ask(run: ScreensWithClock) -> None:
     run.join("pts/1", may_steer=False).do(AskControls())
-    assert run.screens.asked_by is None
+    assert run.state.asked_by is None
 
 
 def test_controls_of_a_screen_that_leaves_go_to_the_one_that_asks_or_else_to_the_first(run: ScreensWithClock) -> None:
@@ -141,7 +146,7 @@ def test_a_screen_that_asks_and_leaves_no_longer_asks(run: ScreensWithClock) -> 
     other.leave()
     run.pump.seconds += 10 * ANSWER_S
     run.screens.hand_over_when_due()
-    assert (run.screens.holder, run.screens.asked_by, run.screens.count) == ("pts/0", None, 1)
+    assert (run.screens.holder, run.state.asked_by, run.state.screens) == ("pts/0", None, 1)
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -167,7 +172,7 @@ def test_in_random_orders_one_screen_that_may_steer_has_the_controls_if_there_is
         assert len(holders) == (1 if any(each.may_steer for each in attached) else 0)
         assert all(each.may_steer for each in holders)
         assert run.screens.holder == (holders[0].name if holders else None)
-        if run.screens.asked_by is not None:
-            (asking,) = (each for each in attached if each.name == run.screens.asked_by)
+        if run.state.asked_by is not None:
+            (asking,) = (each for each in attached if each.name == run.state.asked_by)
             assert asking.may_steer
             assert asking not in holders

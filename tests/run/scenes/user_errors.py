@@ -13,7 +13,7 @@ import msgspec
 
 from capexplorer.load.user_code import UserError, UserErrors
 from capexplorer.model.load import Users
-from capexplorer.run.run_failures import UserErrorMarks, cause_of
+from capexplorer.run.run_failures import ObservedMarks, cause_of
 from capexplorer.run.session_run import VERSIONED, versions
 
 
@@ -23,14 +23,14 @@ def marks_of_user_errors() -> list[Any]:
     The ticks are 10 s apart, but for the fifth, which follows the fourth after 1 s.
     """
     host: Any = SimpleNamespace(errors=UserErrors(), replaced=0)
-    errors = UserErrorMarks()
+    errors = ObservedMarks()
     error = UserError("KeyError", "'x'", "users.py:7 in buy")
     marks: list[Any] = []
     for exceptions, replaced in ((0, 0), (0, 3), (2, 3), (1, 3), (1, 3), (0, 4), (3, 4), (1, 4)):
         host.errors.waiting.extend([error] * exceptions)
         host.replaced = replaced
         t_s = 10.0 * len(marks) if len(marks) != 4 else 31.0
-        found = list(errors.marks(host, t_s, epoch=1, load=Users(10), all_changes=len(marks) == 7))
+        found = list(errors.marks(host, (), t_s, epoch=1, load=Users(10), all_changes=len(marks) == 7))
         marks.append(msgspec.to_builtins(found[0]) if found else None)
     assert host.errors.waiting == deque([])
     return marks
@@ -47,7 +47,7 @@ def marks_of_a_name_that_does_not_resolve() -> list[Any]:
     host.errors.waiting.extend(
         [UserError("gaierror", "[Errno -2] Name or service not known", ""), UserError("KeyError", "'x'", "")]
     )
-    return [[mark.key, mark.severity] for mark in UserErrorMarks().marks(host, 20.0, epoch=1, load=Users(10))]
+    return [[mark.key, mark.severity] for mark in ObservedMarks().marks(host, (), 20.0, epoch=1, load=Users(10))]
 
 
 def header_versions() -> dict[str, Any]:
