@@ -189,23 +189,11 @@ def members(others: Iterable[int] = ()) -> list[int]:
 
     A daemon that left such a session and lost its parent cannot be distinguished: it counts as a member.
     """
-    left_out, children = set(others), dict[int, list[tuple[int, int]]]()
-    for pid, parent, session in _living():
-        children.setdefault(parent, []).append((pid, session))
-    found: list[int] = []
-    todo = [os.getpid()]
-    while todo:
-        below = [pid for pid, session in children.get(todo.pop(), []) if session not in left_out]
-        found += below
-        todo += below
-    return found
+    left_out = set(others)
+    living = {pid: each for pid, each in stats().items() if not each.has_ended and each.session not in left_out}
+    return descendants({os.getpid()}, {pid: each.parent for pid, each in living.items()})
 
 
 def session_of(leader: int) -> list[int]:
     """The pids of all processes of a session except zombies (Linux)."""
-    return [pid for pid, _, session in _living() if session == leader]
-
-
-def _living() -> list[tuple[int, int, int]]:
-    """(pid, parent's pid, session) of all processes except zombies."""
-    return [(pid, each.parent, each.session) for pid, each in stats().items() if not each.has_ended]
+    return [pid for pid, each in stats().items() if each.session == leader and not each.has_ended]
