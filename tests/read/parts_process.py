@@ -12,11 +12,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from capexplorer.model.events import PartState
 from capexplorer.model.readings import PartReading
 from capexplorer.model.watched import PartSpec
 from capexplorer.read import messages
+from lab.kit.runs import wait_until
+
+T = TypeVar("T")
 
 WAIT_MOST_S = 240.0
 POLL_EVERY_S = 0.25
@@ -32,22 +36,24 @@ class PartsProcess:
         self.states: list[PartState] = []
         self._incomplete_line = b""
 
-    def poll_until(self, condition: Callable[[], object], expected: str) -> None:
-        """Ask for readings until a condition is true. `expected`: a noun for the message of a failure."""
-        deadline_s = time.monotonic() + WAIT_MOST_S
-        while not condition():
-            assert time.monotonic() < deadline_s, f"not seen: {expected}; last: {self.states[-1:]} {self.readings[-1:]}"
+    def poll_until(self, condition: Callable[[], T], expected: str) -> T:
+        """Ask for readings until a condition is true, and return its value. `expected`: a noun for the message of a failure."""
+
+        def polled() -> T:
             self._poll()
+            return condition()
+
+        return wait_until(polled, expected, WAIT_MOST_S, POLL_EVERY_S)
 
     def poll_times(self, count: int) -> None:
         """Ask for readings a number of times: those that were read before and are still in transit arrive."""
         for _ in range(count):
             self._poll()
+            time.sleep(POLL_EVERY_S)
 
     def _poll(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         os.write(self.process.stdin.fileno(), messages.line(messages.Poll()))
-        time.sleep(POLL_EVERY_S)
         self._receive(self.process.stdout.fileno())
 
     def _receive(self, descriptor: int) -> None:
@@ -68,13 +74,11 @@ class PartsProcess:
     def wait_for_reading(self, condition: Callable[[PartReading], object], expected: str) -> PartReading:
         """The first reading from now on that meets a condition."""
         received = len(self.readings)
-        self.poll_until(lambda: any(condition(each) for each in self.readings[received:]), expected)
-        return next(each for each in self.readings[received:] if condition(each))
+        return self.poll_until(lambda: [each for each in self.readings[received:] if condition(each)], expected)[0]
 
     def wait_for_state(self, condition: Callable[[PartState], object], expected: str) -> PartState:
         """The latest state of a part that meets a condition; waits until there is one."""
-        self.poll_until(lambda: any(condition(each) for each in self.states), expected)
-        return next(each for each in reversed(self.states) if condition(each))
+        return self.poll_until(lambda: [each for each in self.states if condition(each)], expected)[-1]
 
 
 def children_of(pid: int) -> list[int]:

@@ -97,7 +97,7 @@ def test_throttling_and_memory_limit_are_none_without_a_quota_and_a_limit(
     assert (group.memory_limit_bytes(), group.cpus()) == (None, None)
     group.close()
     without_groups = Cgroup([], [])
-    assert (without_groups.oom_kills() or 0) >= 0, "those of the machine"
+    assert without_groups.oom_kills() is not None, "those of the machine"
     without_groups.close()
 
 

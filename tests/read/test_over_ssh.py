@@ -6,13 +6,13 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
 from e2e.sshd_rig import needs_root, needs_sshd, sshd
 
 from capexplorer.model.watched import PartSpec
+from lab.kit.runs import wait_until
 
 from .parts_process import WAIT_MOST_S, children_of, parts_process
 
@@ -60,10 +60,7 @@ def test_a_part_over_ssh_is_read_again_after_connection_loss_and_leaves_no_reade
                 lambda: process.states[-1].state == "read" and len(process.readings) > before_loss,
                 "a reading over a new connection",
             )
-    deadline_s = time.monotonic() + WAIT_MOST_S
-    while reader_processes() - readers_of_others:
-        assert time.monotonic() < deadline_s, "a reader process still runs"
-        time.sleep(0.1)
+    wait_until(lambda: not reader_processes() - readers_of_others, "no reader process", WAIT_MOST_S)
 
 
 def test_a_refused_login_is_reported_with_the_message_of_ssh(ssh_command: str) -> None:
