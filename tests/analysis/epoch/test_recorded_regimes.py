@@ -14,7 +14,6 @@ import pytest
 
 from analysis.recorded import RECORDED, analysed_again
 from capexplorer import wording
-from capexplorer.model.verdicts import KneeVerdict
 
 Range = tuple[float, float]
 """(least, most)."""
@@ -65,44 +64,29 @@ def within(value: float | None, known: Range | None) -> bool:
     return known is None or (value is not None and known[0] <= value <= known[1])
 
 
-def knee_of(name: str) -> KneeVerdict | None:
-    """The verdict on the knee."""
-    return analysed_again(name).verdicts[0].capacity.knee
-
-
 def test_each_recording_is_judged() -> None:
     assert {path.stem for path in RECORDED.glob("*.jsonl")} == set(TRUTHS)
 
 
+NO_LIMITS = {"think_time_limited", "not_saturated", "noisy_neighbours", "generator_shares_host"}
+
+
 @pytest.mark.parametrize("name", TRUTHS)
-def test_the_knee_and_the_capacity_of_a_recording_are_those_of_the_service(name: str) -> None:
-    truth, found = TRUTHS[name], knee_of(name)
+def test_what_is_found_in_a_recording_is_what_the_service_is(name: str) -> None:
+    truth, timeline = TRUTHS[name], analysed_again(name)
+    verdict = timeline.verdicts[0]
+    found, changes = verdict.capacity.knee, [regime for regime in verdict.regimes if regime.began is not None]
     assert (found and found.kind) == truth.kind
     assert within(found.users if found else None, truth.users)
     assert within(found.capacity_rps if found else None, truth.capacity_rps)
     assert (found is not None and found.confidence == "high") is truth.sure
-
-
-@pytest.mark.parametrize("name", TRUTHS)
-def test_the_changes_of_the_service_in_a_recording_are_found_at_their_time(name: str) -> None:
-    truth = TRUTHS[name]
-    began = [regime for regime in analysed_again(name).verdicts[0].regimes if regime.began is not None]
-    assert [regime.began for regime in began] == [what for what, _ in truth.changes]
-    assert all(within(regime.began_s, when_s) for regime, (_, when_s) in zip(began, truth.changes, strict=True))
-
-
-@pytest.mark.parametrize("name", TRUTHS)
-def test_only_the_true_limit_of_a_recorded_service_is_marked(name: str) -> None:
-    marks = wording.current_marks(analysed_again(name)).values()
-    no_limits = {"think_time_limited", "not_saturated", "noisy_neighbours", "generator_shares_host"}
-    assert {mark.id for mark in marks if mark.kind == "bottleneck"} - no_limits == TRUTHS[name].limits
-
-
-@pytest.mark.parametrize("name", TRUTHS)
-def test_the_verdict_on_a_recording_names_what_is_true(name: str) -> None:
-    line = wording.verdict(analysed_again(name))
-    assert [words for words in TRUTHS[name].says if words not in line] == []
-    assert [words for words in TRUTHS[name].never_says if words in line] == []
+    assert [regime.began for regime in changes] == [what for what, _ in truth.changes]
+    assert all(within(regime.began_s, when_s) for regime, (_, when_s) in zip(changes, truth.changes, strict=True))
+    marked = {mark.id for mark in wording.current_marks(timeline).values() if mark.kind == "bottleneck"}
+    assert marked - NO_LIMITS == truth.limits
+    line = wording.verdict(timeline)
+    assert [words for words in truth.says if words not in line] == []
+    assert [words for words in truth.never_says if words in line] == []
 
 
 def test_a_fault_inside_a_level_has_its_time_since_the_step_and_the_goodput_until_then() -> None:
