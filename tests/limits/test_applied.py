@@ -42,7 +42,6 @@ def test_few_ports_without_keep_alive_are_exhausted_by_connections_in_time_wait(
         tmp_path, str(ROOT / "profiles" / "ports.toml"), "--headless", "--plan", "20:5s", *FEW_PORTS, cwd=tmp_path
     )
     assert code == 4
-    assert "no level settled with a success" in run.stderr
     ports = [sample.ports for sample in events_of(run.events(), Sample) if sample.ports]
     assert {each.capacity for each in ports} == {100}
     assert ports[-1].used == 100

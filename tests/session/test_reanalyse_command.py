@@ -78,8 +78,7 @@ def test_with_reanalyse_the_marks_are_those_found_and_those_that_only_the_run_ca
     assert (reported["recorded"], reported["found"]) == (2, 1)
     assert [(each["kind"], each["key"]) for each in reported["changes"]] == [("changed", "knee:0"), ("gone", "cause:ports")]
     assert reported["changes"][0]["figures"] == [{"name": "users", "recorded": 28.0, "found": 31.0}]
-    assert "2 marks recorded, 1 now; 0 new, 1 gone, 1 changed" in err
-    assert "changed: knee at 31 users: users 28 → 31" in err and "gone: cause: ports exhausted" in err
+    assert "28 → 31" in err and "ports exhausted" in err
     assert session.read_bytes() == before
 
 
@@ -121,10 +120,8 @@ def test_a_replay_uses_a_temporary_copy_that_is_deleted(session: Path) -> None:
         events = list(read(copy))
     assert not copy.exists()
     assert isinstance(events[1], Reanalysed)
-    assert [event.text for event in events if isinstance(event, Log)][1:] == [
-        "changed: knee at 31 users: users 28 → 31",
-        "gone: cause: ports exhausted: 3 ×",
-    ]
+    changed, gone = [event.text for event in events if isinstance(event, Log)][1:]
+    assert "28 → 31" in changed and "ports exhausted" in gone
     assert {mark.key: mark.users for mark in Timeline(events).marks.values()} == {
         "cause:user_code_error": None,
         "knee:0": 31.0,

@@ -7,12 +7,18 @@ from typing import get_args
 import pytest
 
 from capexplorer.model import conclusions
+from capexplorer.model.load import Users
 from capexplorer.wording.verdict import clause
 
 
 @pytest.mark.parametrize("kind", get_args(conclusions.Clause), ids=lambda kind: kind.__name__)
 def test_a_kind_of_clause_has_words_of_its_own(kind: type) -> None:
     assert clause.dispatch(kind) is not clause.dispatch(object)
+
+
+def test_a_short_stall_has_its_time_load_and_length() -> None:
+    stall = conclusions.ShortStall(at_s=10.0, seconds=2, times=1, load=Users(20))
+    assert clause(stall) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
 
 
 def test_words_for_an_object_that_is_not_a_clause_are_a_type_error() -> None:

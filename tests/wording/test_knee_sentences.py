@@ -177,3 +177,21 @@ def test_reanalysis_is_told_by_its_counts_and_each_change_by_its_figures() -> No
     assert wording.change(gone).startswith("gone: knee at 47 users")
     event = Reanalysed(t_s=0.0, version="2.0", recorded=2, found=1, changes=(changed, gone))
     assert wording.reanalysed(event) == "reanalysed by capexplorer 2.0: 2 marks recorded, 1 now; 0 new, 1 gone, 1 changed"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        (Missing(kind="levels", count=2), "2 more levels at other user counts would give a first result"),
+        (Missing(kind="lower_levels", count=2, users_below=20.0), "2 more levels below 20 users would give a baseline"),
+        (Missing(kind="higher_levels", users_above=80.0), "1 more level above 80 users would show the maximum"),
+        (Missing(kind="between_levels", users_above=40.0, users_below=50.0),
+         "1 more level between 40 and 50 users would narrow the knee's interval"),
+        (Missing(kind="longer_levels"), "longer levels would narrow the interval"),
+        (Missing(kind="return_to_first", users_below=5.0), "a return to 5 users would show whether the service drifts"),
+        (Missing(kind="return_to_clean", users_below=5.0), "a return to 5 users would show whether load caused the fall"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Missing) else "",
+)  # fmt: skip
+def test_a_missing_measurement_has_what_it_would_show(wanted: Missing, sentence: str) -> None:
+    assert wording.missing(wanted) == sentence

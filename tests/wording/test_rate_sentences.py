@@ -141,6 +141,14 @@ def test_each_state_of_a_level_has_its_words(state: Any, expected: str) -> None:
     assert wording.rate_level(found) == expected
 
 
+def test_an_unsteady_level_whose_queue_shrinks_works_off_a_backlog() -> None:
+    found = RateLevelVerdict(
+        level=0, offered_per_s=40, goodput_per_s=60, goodput_se_per_s=3, state="kept", failure_ratio=0.0, dropped_ratio=0.0,
+        growth_per_s=-20.0, unsteady=True,
+    )  # fmt: skip
+    assert wording.rate_level(found) == "a backlog was worked off"
+
+
 def test_an_objective_has_the_rate_up_to_which_it_is_met() -> None:
     crossed = RateObjective(name="p95_ms", limit=300, state="crossed", per_s=141, low_per_s=120, high_per_s=160)
     assert wording.rate_objective(crossed) == "p95 from plan ≤ 300 ms up to 141/s [120–160]"

@@ -179,7 +179,7 @@ def test_a_backlog_after_overload_is_no_other_service_and_in_no_figure(
 def test_a_level_that_settles_while_a_backlog_is_worked_off_is_not_judged() -> None:
     """Before overload no rate was served, so the iterations in flight that 40/s needs are not known."""
     found = verdict(session((200.0, 40.0, 40.0), Trouble()))
-    assert [(each.level, wording.rate_level(each)) for each in found.levels[1:]] == [(2, "a backlog was worked off")]
+    assert [(each.level, each.why, each.growth_per_s < 0) for each in found.levels[1:]] == [(2, "unsteady", True)]
 
 
 @pytest.mark.parametrize(

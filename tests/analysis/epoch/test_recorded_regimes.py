@@ -102,7 +102,5 @@ def test_after_a_change_of_the_service_the_advice_is_to_measure_levels_of_the_ch
     capacity = timeline.verdicts[0].capacity
     assert capacity.knee is not None
     assert capacity.knee.provisional
-    assert [wording.missing(each) for each in capacity.missing] == [
-        "2 more levels at other user counts would give a first result"
-    ]
+    assert [(each.kind, each.count) for each in capacity.missing] == [("levels", 2)]
     assert capacity.knee.verification is None
