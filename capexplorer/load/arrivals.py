@@ -1,8 +1,9 @@
-"""When iterations are due, at random (a Poisson process) or with equal gaps. Pure: times and random numbers are passed in.
+"""The iterations of an offered rate: when they are due, which user runs each, and what became of them. Pure: times and random
+numbers are passed in.
 
-Gaps are drawn in units of the mean gap and divided by the rate, so that a change of the rate scales the rest of a gap. For random
-arrivals this is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes, section 4.7); evenly
-spaced arrivals keep their phase.
+Each entry of the ledger moves an iteration from one state to another. So planned = finished + failed + dropped + queued + running
+holds at any entry at which a tick ends. Each entry also has the load thread's own count of iterations in flight, which shows
+missing entries.
 """
 
 from __future__ import annotations
@@ -18,12 +19,9 @@ from gevent import getcurrent
 from ..model.histogram import LatencyHistogram
 from ..model.load import NO_DROPS, Arrivals, Drops, OfferedTick
 
-# -- schedule ------------------------------------------------------------------------------------------------------------------
-# When iterations are due, at random (a Poisson process) or with equal gaps. Pure: times and random numbers are passed in.
-#
-# Gaps are drawn in units of the mean gap and divided by the rate, so that a change of the rate scales the rest of a gap. For
-# random arrivals this is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes, section
-# 4.7); evenly spaced arrivals keep their phase.
+# -- schedule: gaps are drawn in units of the mean gap and divided by the rate, so that a change of the rate scales the rest of a
+# gap. For random arrivals this is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes,
+# section 4.7); evenly spaced arrivals keep their phase.
 
 
 class ArrivalSchedule:
@@ -64,13 +62,7 @@ class ArrivalSchedule:
         self._at_s = max(at_s, self._at_s)
 
 
-# -- ledger --------------------------------------------------------------------------------------------------------------------
-# The outcomes of iterations, passed from the load thread to the recorder's by a deque of entries, which are added up once a
-# tick.
-#
-# Each entry moves one iteration from one state to another. So planned = finished + failed + dropped + queued + running holds at
-# any entry at which a tick ends. Each entry also has the load thread's own count of iterations in flight, which shows missing
-# entries.
+# -- ledger
 
 
 Entry = tuple[str, float, int]
@@ -140,15 +132,7 @@ def _rank(values: Sequence[float], q: float) -> float | None:
     return values[max(0, math.ceil(q * len(values)) - 1)] if values else None
 
 
-# -- dispatch ------------------------------------------------------------------------------------------------------------------
-# Assigns arrivals to idle users, queues those for which no user is idle, and drops those that cannot be queued. Pure: times are
-# passed in.
-#
-# Every change goes to `record` as one entry (see `ledger`) that keeps planned = finished + failed + dropped + queued + running.
-
-
-# -- iteration -----------------------------------------------------------------------------------------------------------------
-# One iteration of an offered rate, and a user that waits for one.
+# -- dispatch
 
 
 class Iteration:

@@ -1,5 +1,9 @@
-"""Bounds the number of endpoint names: beyond 200 names, parts that look like ids are replaced by `{id}`. Without this a
-report on a WebDAV service had 301 rows, one for each user."""
+"""What a tick counts requests and failures under, in bounded number.
+
+Beyond 200 names of endpoints, parts that look like ids are replaced by `{id}`: without this a report on a WebDAV service had 301
+rows, one for each user. Failures are a stream, limited in keys and in bytes per second for any number of failures and kinds. No
+count is dropped: counts that do not fit into one second follow in a later one. New kinds come first.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,7 @@ import msgspec
 
 from ..model.events import FailureSignature, FailureTick
 
-# -- endpoints -----------------------------------------------------------------------------------------------------------------
-# Bounds the number of endpoint names: beyond 200 names, parts that look like ids are replaced by `{id}`. Without this a
-# report on a WebDAV service had 301 rows, one for each user.
+# -- names of endpoints
 
 
 ENDPOINT_NAMES_MOST = 200
@@ -74,10 +76,7 @@ class EndpointNames:
         return key
 
 
-# -- failures ------------------------------------------------------------------------------------------------------------------
-# A bounded stream of failure counts: limited in keys and in bytes per second for any number of failures and kinds.
-#
-# No count is dropped: counts that do not fit into one second follow in a later one. New kinds come first.
+# -- failures
 
 
 BYTES_A_TICK = 1_500

@@ -1,4 +1,6 @@
-"""Where users run: in this process, or in worker processes. The load thread controls either through this protocol."""
+"""Where users run: in this process, or in worker processes. The load thread controls either by `LoadEngine`, and reports to the
+pump's thread.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,7 @@ if TYPE_CHECKING:
     from .offering import Offering
 
 
-# -- load reports --------------------------------------------------------------------------------------------------------------
-# Reports of the load thread to the pump's thread.
-
-
-# -- worker changes ------------------------------------------------------------------------------------------------------------
-# Reports of the load thread about workers.
-
+# -- reports to the pump
 
 Change = Literal["joined", "lost", "left"]
 

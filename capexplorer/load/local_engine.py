@@ -1,4 +1,4 @@
-"""Users in this process: Locust's LocalRunner in the load thread."""
+"""Users in this process: Locust's LocalRunner in the load thread, and what it has in common with a worker's runner."""
 
 from __future__ import annotations
 
@@ -18,14 +18,6 @@ from .locust_bounds import BoundedWaits
 from .offering import LocalUsers, Offering, Pool
 from .user_activity import UserActivity, UserCycle
 from .user_code import UserErrors
-
-# -- in process ----------------------------------------------------------------------------------------------------------------
-# The common part of engines whose users run in this process: counts users, replaces dead ones, and drains their requests.
-
-
-# -- replacement ---------------------------------------------------------------------------------------------------------------
-# Replaces users that died: Locust does not replace a user whose `on_start` raised (10 wanted, 5 running).
-
 
 EVERY_S = 0.05
 EVERY_AT_MOST_S = 1.0

@@ -1,5 +1,5 @@
-"""Bounds how long steps and stops wait for user code, so that an `on_stop` or `__init__` that never returns cannot block the
-run.
+"""Bounds of Locust: how long steps and stops wait for user code, so that an `on_stop` that never returns cannot block
+the run; and the memory of its own statistics, which locustfiles read.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from locust.stats import EntriesDict, RequestStats, StatsEntry, StatsError
 
 from .bounded_keys import EndpointNames
 from .user_code import UserCodeFault, UserErrors
-
-# -- bounded waits -------------------------------------------------------------------------------------------------------------
-# Bounds how long steps and stops wait for user code, so that an `on_stop` or `__init__` that never returns cannot block the
-# run.
-
 
 STALLED_S = 20.0
 """Seconds after which a step continues without users whose `on_stop` has not returned (for `__init__`: three times as long)."""
@@ -74,11 +69,8 @@ class BoundedWaits:
             greenlet.kill(block=False)
 
 
-# -- locust stats --------------------------------------------------------------------------------------------------------------
-# Locust's own statistics, which locustfiles read, in bounded memory.
-#
-# Locust keeps an entry for each name, each second and each text of an error for ever: with an id in each path 2 GB an hour at 300
-# requests per second.
+# -- statistics: Locust keeps an entry for each name, each second and each text of an error for ever. With an id in each path that
+# is 2 GB an hour at 300 requests per second.
 
 
 ERRORS_MOST = 500

@@ -1,4 +1,9 @@
-"""The users of a pool, counted and started by a Locust runner."""
+"""Offers iterations at a rate to the users of this process, in the load thread. Users call `take` before each task.
+
+A user of a rate level does not wait between tasks: it is idle until it gets an arrival. When the rate ends, queued iterations are
+dropped, running tasks continue, and idle users wait for one `wait_time` before they continue as users of a closed-loop level. A
+pool keeps so many users idle that arrivals seldom wait, up to guards.max_users.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +28,6 @@ from locust.user.task import LOCUST_STATE_RUNNING, LOCUST_STATE_STOPPING, LOCUST
 from ..model.load import OfferedRate
 from .arrivals import ArrivalSchedule, Dispatch, IdleUser, Iteration, Ledger, current_iteration
 from .user_code import UserErrors
-
-# -- pool users ----------------------------------------------------------------------------------------------------------------
-# The users of a pool, counted and started by a Locust runner.
-
 
 BEGIN_PER_S = 100.0
 """Spawn rate of the first users, per second: Locust warns about higher ones."""
@@ -93,8 +94,7 @@ class LocalUsers(WorkerUsers):
         return runner.state == STATE_RUNNING and (runner.spawning_greenlet is None or runner.spawning_greenlet.ready())
 
 
-# -- pool ----------------------------------------------------------------------------------------------------------------------
-# The pool of users of a rate level: keeps so many idle that arrivals seldom wait, up to guards.max_users.
+# -- pool
 
 
 SPARE_S = 0.25
@@ -160,19 +160,8 @@ class Pool:
                 gevent.sleep(0)
 
 
-# -- offering ------------------------------------------------------------------------------------------------------------------
-# Offers iterations at a rate to the users of this process, in the load thread. Users call `take` before each task.
-#
-# A user of a rate level does not wait between tasks: it is idle until it gets an arrival. When the rate ends, queued iterations
-# are dropped, running tasks continue, and idle users wait for one `wait_time` before they continue as users of a closed-loop
-# level.
-
-
-# -- alarm ---------------------------------------------------------------------------------------------------------------------
-# Sleeps until a moment, exact to some microseconds. Timers of gevent's loop are only exact to milliseconds, to which epoll's
-# timeout is rounded up.
-#
-# On Linux a timerfd wakes the loop; elsewhere, or where no descriptor is left, a timer of gevent does.
+# -- alarm: timers of gevent's loop are only exact to milliseconds, to which epoll's timeout is rounded up. On Linux a timerfd
+# wakes the loop; elsewhere, or where no descriptor is left, a timer of gevent does.
 
 
 _libc = ctypes.CDLL(None)

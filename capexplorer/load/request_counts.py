@@ -22,7 +22,7 @@ class RequestCounts(msgspec.Struct):
     reported: int = 0
     """Ended as a success or a failure."""
     abandoned: int = 0
-    """Without a result: the user was stopped, or user code left the with-block early (`endings.LEAVING`) or never entered it."""
+    """Without a result: the user was stopped, or user code left the with-block early (`bodies.LEAVING`) or never entered it."""
     dropped: int = 0
     """Those of the abandoned requests whose with-block user code never entered."""
 

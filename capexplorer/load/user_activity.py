@@ -1,6 +1,8 @@
-"""The users' activity besides requests: waits between tasks, sleeps and time inside tasks, and how many users are warm.
+"""What users do besides requests: waits between tasks, sleeps and time inside tasks, how many users are warm, and request events
+of user code that are no requests.
 
-The load thread adds up, the pump's thread drains. Per-user state (`user_cycle`) is an attribute of the user's greenlet.
+The load thread adds up, the pump's thread drains. The state of one user (`user_cycle`, `request_events`) is an attribute of its
+greenlet.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from gevent.event import Event
 # Request events of user code that are no requests: a token counter, the time to a first byte.
 #
 # What HttpUser, FastHttpUser and LeanHttpUser fire is a request. What user code fires is a request of a client of its own, such
-# as gRPC, or a figure about a request that counts already. One user's requests follow each other, so it is the latter if - its
-# time lies within a request of such a client of the same user, or within the reading of its reply, or - it has no time, and since
-# then, or since its task began, the user has waited for nothing: no reply can have come. Users who never use such a client have
-# only requests of their own.
+# as gRPC, or a figure about a request that counts already. One user's requests follow each other, so it is the latter if
+# - its time lies within a request of such a client of the same user, or within the reading of its reply, or
+# - it has no time, and since then, or since its task began, the user has waited for nothing: no reply can have come.
+# Users who never use such a client have only requests of their own.
 
 
 P = ParamSpec("P")

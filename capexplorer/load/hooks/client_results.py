@@ -216,8 +216,7 @@ def noting_increments(increment: Callable[..., Any]) -> Callable[..., Any]:
     return noting_increment
 
 
-# -- client bodies -------------------------------------------------------------------------------------------------------------
-# Bounds what FastHttpUser and HttpUser keep of a reply in memory (`bodies.py`).
+# -- how much of a reply is kept in memory (`bodies.py`)
 
 
 def bounded_content(content: property) -> property:

@@ -19,8 +19,7 @@ from requests.utils import requote_uri
 
 from ..user_code import UserCodeFault
 
-# -- refusal -------------------------------------------------------------------------------------------------------------------
-# What the lean client does not do is refused in one line: where in the locustfile, and which class does it.
+# -- what the lean client does not do is refused in one line: where in the locustfile, and which class does it
 
 
 REMEDIES = {

@@ -1,4 +1,9 @@
-"""Merges the ticks of workers into one: adds counts and sums, and merges histograms. In the pump's thread."""
+"""The seconds that workers report: on one clock, assigned to ticks, and merged into one tick. Pure: times are passed in, and are
+seconds of the master's `time.monotonic`. In the pump's thread.
+
+A tick that is not whole (a worker is missing, or reported another second) is recorded as it is, and counts in no level's figures,
+so that late reports distort none.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +23,7 @@ from ..bounded_keys import EndpointNames, FailureStream
 from ..recorder import SUMMED, RecordedTick
 from .messages import PlainStats, WorkerHello, WorkerSecond
 
-# -- clock ---------------------------------------------------------------------------------------------------------------------
-# The offset between a worker's clock and the master's, measured by round trips. Pure: times are passed in.
-#
-# As in NTP, the offset of the shortest trip is taken, whose error is at most half of that trip.
+# -- clock: as in NTP, the offset of the shortest round trip is taken, whose error is at most half of that trip
 
 
 TRIPS = 8
@@ -82,11 +84,7 @@ class KnownWorker(msgspec.Struct):
         return self.hello is None
 
 
-# -- gathering -----------------------------------------------------------------------------------------------------------------
-# Assigns the seconds that workers report to ticks by the master's clock, and decides whether a tick is whole.
-#
-# Pure: times are passed in, and are seconds of the master's `time.monotonic`. A tick that is not whole (a worker is missing, or
-# reported another second) is recorded as it is, and counts in no level's figures, so that late reports distort none.
+# -- gathering
 
 
 WITHIN_S = 0.3
@@ -170,9 +168,7 @@ def _until(waiting: deque[WorkerSecond], boundary_s: float) -> list[WorkerSecond
     return found
 
 
-# -- busiest worker ------------------------------------------------------------------------------------------------------------
-# The readings of the workers in one tick: that of the busiest represents the generator, and a bounded number of workers has
-# rows.
+# -- readings: that of the busiest worker represents the generator, and a bounded number of workers has rows
 
 
 def busiest(seconds: Mapping[str, WorkerSecond]) -> GeneratorReading | None:

@@ -139,8 +139,7 @@ def unpacked(found: object, kind: type[T]) -> T:
         raise InputError(f"a message that is not of this version of capexplorer: {error}") from None
 
 
-# -- offered rate --------------------------------------------------------------------------------------------------------------
-# Messages to workers about an offered rate, and the sum of the iterations that they report.
+# -- offered rate
 
 
 RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"

@@ -242,7 +242,7 @@ class WorkerRegistry:
     # -- regularly, and on demand
 
     def check_workers(self) -> None:
-        """Remove workers that were silent for SILENT_S, and measure clocks. Called every `master.LOOK_EVERY_S`."""
+        """Remove workers that were silent for SILENT_S, and measure clocks. Called every LOOK_EVERY_S."""
         now_s = time.monotonic()
         if now_s - self._looked_s > SUSPENDED_S:
             for worker in self.workers.values():
