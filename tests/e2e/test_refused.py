@@ -138,7 +138,7 @@ def test_a_screen_on_a_terminal_without_cursor_addressing(tmp_path: Path, term: 
     before = ["sh", "-c", f'export TERM="{term}"; exec "$1" {words}', "sh"]  # in place of the words that `on_screen` adds
     with on_screen(tmp_path, size=(160, 24), before=before) as screen:
         assert screen.exit_code() == 2
-        first, second = screen.lines()[:2]
+        first, second = screen.text().split("\n")[:2]
     assert first.startswith("capexplorer: ") and "TERM is" in first
     assert second.startswith("exit code: 2")
     assert not (tmp_path / "sessions").exists(), "something was started"

@@ -15,8 +15,8 @@ from programs import needs
 from capexplorer.model.events import Ended, Event, LevelClosed, LevelOpened, Log, Mark, Sample
 from capexplorer.model.timeline import Timeline
 
-from .rig import E2E_FOLDER, PROGRAM, MarkedEnvironment, events_of, export, started_run, wait_until
-from .tmux_rig import Screen, app_pid, needs_tmux, run_started_in_bash
+from .rig import events_of, export, started_run, wait_until
+from .tmux_rig import Screen, app_pid, command_of_run, in_window, needs_tmux, run_started_in_bash
 
 pytestmark = pytest.mark.slow
 
@@ -114,17 +114,12 @@ def suspend_and_continue(screen: Screen, suspend: Callable[[Screen], None]) -> N
 
 @needs_tmux
 def test_ctrl_z_has_no_effect_on_a_run_without_a_shell_that_could_continue_it(tmp_path: Path) -> None:
-    marked, sessions = MarkedEnvironment(), tmp_path / "sessions"
-    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
-    try:
-        screen.open_shell([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)], 100, 30, E2E_FOLDER)
+    with in_window(tmp_path, command_of_run(tmp_path, "actor")) as screen:
         wait_until(lambda: events_of(screen.events(), Sample), "a sample")
         screen.press("C-z")
         samples = len(events_of(screen.events(), Sample))
         wait_until(lambda: len(events_of(screen.events(), Sample)) >= samples + 2, "two more samples")
         screen.wait_for_text("req/s", "ready")
-    finally:
-        screen.close()
 
 
 @needs_tmux

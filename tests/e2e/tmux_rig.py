@@ -43,20 +43,6 @@ class Screen:
         )
         return done.stdout
 
-    def open(self, words: list[str], width: int, height: int, cwd: Path) -> None:
-        """Open a window for a program, in a shell that prints its exit code below its last output and keeps the window open."""
-        self.open_shell(
-            ["sh", "-c", f'"$@"; echo "{_EXIT_CODE_LABEL}$?"; exec sleep {_WINDOW_STAYS_S}', "sh", *words], width, height, cwd
-        )
-
-    def open_shell(self, shell: list[str], width: int, height: int, cwd: Path) -> None:
-        """Open a window for a command; the window closes when the command ends."""
-        self._tmux(
-            "start-server",
-            ";", "set-option", "-g", "default-terminal", "tmux-256color",
-            ";", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(cwd), shlex.join(shell),
-        )  # fmt: skip
-
     def press(self, *keys: str) -> None:
         """Send keys by their names in tmux: `+`, `Enter`, `Space`."""
         self._tmux("send-keys", *keys)
@@ -75,9 +61,6 @@ class Screen:
     def text_with_styles(self) -> str:
         """The text on the screen now, with the escape sequences of its colours."""
         return self._tmux("capture-pane", "-p", "-e")
-
-    def lines(self) -> list[str]:
-        return self.text().split("\n")
 
     def wait_for_text(self, *texts: str) -> str:
         """Wait until the screen has all of these texts; returns the screen."""
@@ -116,7 +99,7 @@ class Screen:
         return self.exit_code()
 
     def remaining_processes(self) -> dict[int, str]:
-        """Process id and command of all processes in the window, without tmux and the shell and sleep of `open`."""
+        """Process id and command of all processes in the window, without tmux and the shell and sleep of `on_screen`."""
         ours = ("tmux ", "sh -c ", f"sleep {_WINDOW_STAYS_S}")
         return {pid: command for pid, command in self.marked.processes().items() if not command.startswith(ours)}
 
@@ -127,36 +110,47 @@ class Screen:
 
 
 @contextmanager
-def on_screen(
-    folder: Path, *args: str, size: tuple[int, int], cwd: Path = E2E_FOLDER, before: Sequence[str] = ()
-) -> Iterator[Screen]:
-    """`capexplorer run ARGS` in a tmux window; it is killed at the end if it still runs.
-
-    `before`: words of a command that runs it; the command may ignore them and run another program.
-    """
-    marked, sessions = MarkedEnvironment(), folder / "sessions"
-    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
+def in_window(folder: Path, shell: Sequence[str], size: tuple[int, int] = (100, 30), cwd: Path = E2E_FOLDER) -> Iterator[Screen]:
+    """A window for a command, which closes when the command ends; what still runs at the end is killed."""
+    marked = MarkedEnvironment()
+    screen = Screen(f"capexplorer-{marked.mark[:8]}", folder / "sessions", marked)
     try:
-        screen.open([*before, PROGRAM, "run", *args, "--sessions-dir", str(sessions)], *size, cwd)
+        screen._tmux(
+            "start-server",
+            ";", "set-option", "-g", "default-terminal", "tmux-256color",
+            ";", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", str(cwd), shlex.join(shell),
+        )  # fmt: skip
         yield screen
     finally:
         screen.close()
+
+
+def command_of_run(folder: Path, *args: str) -> list[str]:
+    return [PROGRAM, "run", *args, "--sessions-dir", str(folder / "sessions")]
+
+
+@contextmanager
+def on_screen(
+    folder: Path, *args: str, size: tuple[int, int], cwd: Path = E2E_FOLDER, before: Sequence[str] = ()
+) -> Iterator[Screen]:
+    """`capexplorer run ARGS` in a window, in a shell that prints its exit code below its last output and keeps the window open.
+
+    `before`: words of a command that runs it; the command may ignore them and run another program.
+    """
+    shell = ["sh", "-c", f'"$@"; echo "{_EXIT_CODE_LABEL}$?"; exec sleep {_WINDOW_STAYS_S}', "sh", *before]
+    with in_window(folder, [*shell, *command_of_run(folder, *args)], size, cwd) as screen:
+        yield screen
 
 
 @contextmanager
 def run_started_in_bash(folder: Path, before: str = "") -> Iterator[Screen]:
     """A run that was started by a command typed in bash, and has a settled second. `before`: words typed before the command."""
-    marked, sessions = MarkedEnvironment(), folder / "sessions"
-    screen = Screen(f"capexplorer-{marked.mark[:8]}", sessions, marked)
-    try:
-        screen.open_shell(["env", "PS1=prompt> ", "bash", "--norc"], 100, 30, E2E_FOLDER)
+    with in_window(folder, ["env", "PS1=prompt> ", "bash", "--norc"]) as screen:
         screen.wait_for_text("prompt>")
-        screen.type(before + shlex.join([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)]) + "\n")
+        screen.type(before + shlex.join(command_of_run(folder, "actor")) + "\n")
         wait_until(lambda: [sample for sample in events_of(screen.events(), Sample) if sample.settled], "a settled second")
         screen.wait_for_text("req/s", "ready")
         yield screen
-    finally:
-        screen.close()
 
 
 def app_pid(screen: Screen) -> int:
