@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from capexplorer.model.events import Proposed, Verdict
-from capexplorer.model.proposals import AddWorker, Done, GoTo, Hold, Proposal
+from capexplorer.model.proposals import Done, GoTo, Hold, Proposal
 from capexplorer.run.autopilot import Adviser, PublishedProposals
 from capexplorer.run.live_levels import CurrentEpoch, LiveMarks
 
@@ -20,10 +20,10 @@ from .run_without_load import RunWithoutLoad
 
 
 class ProposalFollower:
-    """A run without load in which a person follows the proposals, each after `waits_s` seconds."""
+    """A run without load in which a person follows the proposals."""
 
-    def __init__(self, path: Path, service: Service = queueing, *, waits_s: int = 0) -> None:
-        self.run, self.service, self.waits_s = RunWithoutLoad(path), service, waits_s
+    def __init__(self, path: Path, service: Service = queueing) -> None:
+        self.run, self.service = RunWithoutLoad(path), service
         self.adviser = Adviser(self.run.context, NoWorkers())
         self.steps: list[tuple[int, str]] = []
 
@@ -42,12 +42,9 @@ class ProposalFollower:
 
     def follow(self, seconds: int = 400) -> Proposal:
         """Follow the proposals until they are done, or for this many seconds; the last proposal."""
-        waited = 0
         for _ in range(seconds):
             proposal = self.add_second()
-            waited += isinstance(proposal, GoTo)
-            if isinstance(proposal, GoTo) and waited > self.waits_s:
-                waited = 0
+            if isinstance(proposal, GoTo):
                 self.steps.append((proposal.users, proposal.why))
                 self.set_users(proposal.users)
             elif isinstance(proposal, Done):
@@ -75,15 +72,6 @@ def test_following_the_proposals_by_hand_makes_the_levels_of_the_autopilot(tmp_p
     search.run.end()
 
 
-def test_proposals_that_are_followed_late_find_the_knee(tmp_path: Path) -> None:
-    follower = ProposalFollower(tmp_path / "slow.jsonl", waits_s=15)
-    end = follower.follow(800)
-    assert isinstance(end, Done)
-    assert float(end.figures["knee_users"] or 0) == pytest.approx(50, rel=0.05)
-    assert {why for _, why in follower.steps} >= {"first", "double", "soak", "beyond", "return_to_first"}
-    follower.run.end()
-
-
 def test_after_a_step_that_was_not_proposed_the_proposals_find_the_knee(follower: ProposalFollower) -> None:
     follower.follow(40)
     follower.set_users(20)
@@ -106,17 +94,6 @@ def test_a_proposed_step_has_its_least_and_most_duration(follower: ProposalFollo
         proposal = follower.add_second()
     assert isinstance(proposal, GoTo)
     assert (proposal.users, proposal.least_s, proposal.most_s) == (3, 8.0, 20.0)
-
-
-def test_a_saturated_generator_that_may_grow_leads_to_a_proposal_to_add_a_worker(tmp_path: Path) -> None:
-    search = KneeSearch(tmp_path / "growing.jsonl", most_workers=2)
-    search.run.step(20)
-    for _ in range(12):
-        search.add_second()
-    assert search.run.timeline.proposed is not None
-    assert search.run.timeline.proposed.proposal == AddWorker()
-    assert search.workers == 0, "no worker was added"
-    search.run.end()
 
 
 # -- publishing

@@ -1,4 +1,4 @@
-"""The sample of a tick: its work, its lag and its percentiles; and the tracker that opens, settles and closes levels."""
+"""The sample of a tick: its work, its lag and its percentiles."""
 
 from __future__ import annotations
 
@@ -12,25 +12,20 @@ from capexplorer.load.engine import Drained
 from capexplorer.load.lag import Lag
 from capexplorer.load.recorder import SUMMED, RecordedTick
 from capexplorer.model.events import (
-    By,
     ClientTick,
     EndpointTick,
     FailureSignature,
     FailureTick,
-    LevelClosed,
-    LevelOpened,
-    Phase,
     Sample,
-    Target,
 )
-from capexplorer.model.load import Load, OfferedTick, Rate, Users
+from capexplorer.model.load import OfferedTick, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading, WorkersReading
 from capexplorer.profile import Work
 from capexplorer.read.probes import Readings
 from capexplorer.run.live_levels import LiveLevels
 from capexplorer.run.sampling import TickSampler, WorkMeter
 
-from .bare_context import VirtualPump, bare_context, requested_load
+from .bare_context import bare_context, requested_load
 
 DONE = EndpointTick(name="/done", requests=8, failures=1, warmup_requests=3, warmup_failures=1)
 POLL = EndpointTick(name="/poll", requests=5)
@@ -140,108 +135,3 @@ def test_with_workers_a_sample_has_their_second_and_the_readings_of_the_busiest(
     sample = sample_of(Drained(TICK, is_whole, generator=fullest, workers=workers))
     assert (sample.duration_s, sample.users, sample.workers) == (duration_s, 9, workers)
     assert sample.generator == GeneratorReading(cpu_ratio=0.9, loop_lag_p99_ms=7.0, screen_cpu_ratio=0.1)
-
-
-# -- levels
-
-
-class Levels:
-    """The levels of a run, in a time that goes on by seconds."""
-
-    def __init__(self) -> None:
-        self.pump = VirtualPump()
-        self.context = bare_context(self.pump)
-        self.load = requested_load(is_open=True)
-        self.live = LiveLevels(self.context, self.load)
-
-    def open(self, t_s: float, load: Load, by: By = "user", *, ramp: bool = False) -> LevelOpened:
-        self.pump.seconds = t_s
-        self.load.step(load)
-        self.live.step(load, by, 10.0, ramp=ramp)
-        return self.context.timeline.levels[-1].opened
-
-    def close(self, t_s: float) -> LevelClosed | None:
-        self.pump.seconds = t_s
-        self.context.sink.take()
-        self.live.close()
-        return next((event for event in self.context.sink.take() if isinstance(event, LevelClosed)), None)
-
-    def second(self, t_s: float, users: int, requests: int = 10, offered: OfferedTick | None = None) -> tuple[Phase, bool]:
-        """A second that ends at `t_s`: its phase, and whether it is settled."""
-        endpoints = (EndpointTick(name="/a", method="GET", requests=requests, latency_sum_ms=10.0 * requests),)
-        counts = RecordedTick(
-            t_s=t_s, duration_s=1.0, users=users, endpoints=endpoints, all_latency_sum_ms=10.0 * requests, waits=requests,
-            wait_sum_s=0.1 * requests, offered=offered,
-        )  # fmt: skip
-        self.pump.seconds = t_s
-        phase, settled = self.live.tick(t_s - 1, t_s, counts)
-        self.context.emit(
-            Sample(
-                t_s=t_s, duration_s=1.0, level=self.live.index, users=users, wanted=users, phase=phase, settled=settled,
-                endpoints=endpoints, work=float(requests), offered=offered,
-            )
-        )  # fmt: skip
-        return phase, settled
-
-
-def test_levels_are_numbered_and_have_the_figures_of_their_own_seconds() -> None:
-    levels = Levels()
-    assert levels.close(0.0) is None
-    first = levels.open(0.0, Users(10))
-    levels.live.spawned(0.5)
-    settled = {t_s: levels.second(t_s, 10)[1] for t_s in (1.0, 2.0, 3.0, 4.0)}
-    assert settled == {1.0: False, 2.0: False, 3.0: False, 4.0: True}
-    ended = levels.close(4.2)
-    assert ended is not None
-    assert first.index == ended.index == 0
-    assert (ended.started_s, ended.settled_s) == (0.0, 3.0)
-    assert (ended.figures.requests, ended.figures.settled_seconds) == (10, 1.0)
-    assert levels.open(4.2, Users(20), "plan").index == 1
-    assert levels.live.phase == "spawning"
-    assert levels.second(5.0, 10) == ("spawning", False)
-    ended = levels.close(6.0)
-    assert ended is not None
-    assert (ended.figures.settled, ended.settled_s, ended.figures.throughput_rps) == (False, None, None)
-    assert levels.close(7.0) is None
-
-
-def test_a_ramp_never_settles_and_has_bins() -> None:
-    levels = Levels()
-    levels.open(0.0, Users(1), "plan", ramp=True)
-    levels.live.spawned(0.1)
-    assert {levels.second(float(t), t)[1] for t in range(1, 9)} == {False}
-    ended = levels.close(9.0)
-    assert ended is not None
-    assert ended.figures.goodput_rps is None
-    assert [each.users for each in ended.bins] == [float(n) for n in range(1, 9)]
-    assert sum(each.figures.requests for each in ended.bins) == 80
-
-
-def test_levels_have_the_epoch_in_which_they_open() -> None:
-    levels = Levels()
-    assert levels.open(0.0, Users(1)).epoch == 0
-    levels.context.emit(Target(t_s=1.0, state="stopping", epoch=1))
-    assert levels.open(1.0, Users(1)).epoch == 1
-
-
-def test_a_rate_after_overload_settles_once_the_backlog_that_it_queued_itself_has_gone() -> None:
-    """After 120/s a service that completes 77/s works off 600 iterations at 40/s in 16 s; the last of these it planned itself."""
-    levels = Levels()
-
-    def second(t_s: float, rate: float, in_flight: int, finished: int) -> bool:
-        offered = OfferedTick(
-            offered_per_s=rate, planned=round(rate), finished=finished, running=in_flight, from_plan_sum_ms=60.0 * finished
-        )
-        return levels.second(t_s, 9, finished, offered)[1]
-
-    def rate(t_s: float, per_s: float) -> None:
-        levels.open(t_s, Rate(per_s))
-        levels.live.spawned(t_s)
-
-    rate(0.0, 40.0)
-    assert [second(t_s, 40.0, 2, 40) for t_s in (1.0, 2.0, 3.0, 4.0)] == [False, False, True, True]
-    rate(4.0, 120.0)
-    second(5.0, 120.0, 600, 77)
-    rate(5.0, 40.0)
-    drains = [second(6.0 + passed, 40.0, max(2, 600 - 37 * (passed + 1)), 77) for passed in range(20)]
-    assert drains == [False] * 16 + [True] * 4
