@@ -242,7 +242,7 @@ class LiveRun:
 
     def unattended(self) -> Unattended:
         """The end of the run while no screen has its controls, from now on."""
-        return Unattended(self.screens, self._session.is_driven, self.outcome)
+        return Unattended(self._context, self.screens, self._session.is_driven)
 
     # -- EventSource
 

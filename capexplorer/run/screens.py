@@ -7,7 +7,6 @@ terminal may hang.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from ..load import native
 from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, Param, RunControls, Setup, State
 from .context import RunContext
-from .run_outcome import Failure, RunOutcome
+from .run_outcome import Failure
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""
@@ -166,36 +165,6 @@ class Screens:
 # attached screen has the controls, a person decides.
 
 
-class Attendance:
-    """`look` a few times a second. `unattended_s`: how long load by hand is kept."""
-
-    def __init__(self, unattended_s: float) -> None:
-        self._unattended_s = unattended_s
-        self._since_s: float | None = None
-        """When the controls were left."""
-        self.was_driven = False
-        """Whether something stepped the users when the controls were left: its end is the run's."""
-        self._failed_before: Failure | None = None
-
-    def look(self, now_s: float, *, attended: bool, driven: bool, failure: Failure | None) -> str | None:
-        """Why the run has ended; None while it goes on.
-
-        `attended`: a screen has the controls. `driven`: a plan, a shape or the autopilot steps, or will.
-        `failure`: of the run now.
-        """
-        if attended:
-            self._since_s = None
-            return None
-        if self._since_s is None:
-            self._since_s, self.was_driven, self._failed_before = now_s, driven, failure
-        if self.was_driven:
-            has_failed = failure is not None and failure is not self._failed_before
-            return None if driven and not has_failed else "the plan or the autopilot has ended, and no screen has the controls"
-        if now_s - self._since_s >= self._unattended_s:
-            return f"no screen had the controls for {self._unattended_s:g} s ([guards] unattended_s)"
-        return None
-
-
 POLL_S = 0.25
 """Seconds between two checks."""
 
@@ -203,12 +172,17 @@ POLL_S = 0.25
 class Unattended:
     """Counts the time from its construction. Read `reason` a few times a second, in one thread."""
 
-    def __init__(self, screens: Screens, is_driven: Callable[[], bool], outcome: RunOutcome) -> None:
+    def __init__(self, context: RunContext, screens: Screens, is_driven: Callable[[], bool]) -> None:
         """`is_driven`: whether a plan, a shape or the autopilot steps the load, or will."""
-        self._screens, self._is_driven, self._outcome = screens, is_driven, outcome
-        self._attendance = Attendance(screens.controls.setup.unattended_s)
+        self._context, self._screens, self._is_driven = context, screens, is_driven
+        self._outcome, self._kept_s = context.outcome, screens.controls.setup.unattended_s
         self._is_stopped = False
-        self._look()  # so that a failure before `reason` is first read counts as a new one
+        self._since_s: float | None = None
+        """When the controls were left."""
+        self._was_driven = False
+        """Whether something stepped the users when the controls were left: its end is the run's."""
+        self._failed_before: Failure | None = None
+        self._why()  # so that a failure before `reason` is first read counts as a new one
 
     def stop(self) -> None:
         """End the run. From any thread."""
@@ -219,22 +193,28 @@ class Unattended:
     @property
     def reason(self) -> str | None:
         """Why the run has ended; None while it goes on."""
-        outcome = self._outcome
-        if outcome.signal is not None or self._is_stopped:
-            return outcome.reason
-        why = self._look()
+        if self._outcome.signal is not None or self._is_stopped:
+            return self._outcome.reason
+        why = self._why()
         if why is None:
             return None
-        if self._attendance.was_driven:
-            outcome.leave(why)
+        if self._was_driven:
+            self._outcome.leave(why)
         else:
-            outcome.quit(why)
-        return outcome.reason
+            self._outcome.quit(why)
+        return self._outcome.reason
 
-    def _look(self) -> str | None:
-        return self._attendance.look(
-            time.monotonic(),
-            attended=self._screens.holder is not None,
-            driven=self._is_driven(),
-            failure=self._outcome.failure,
-        )
+    def _why(self) -> str | None:
+        """Why the run ends now, since no screen has its controls."""
+        if self._screens.holder is not None:
+            self._since_s = None
+            return None
+        driven, failure, now_s = self._is_driven(), self._outcome.failure, self._context.now_s()
+        if self._since_s is None:
+            self._since_s, self._was_driven, self._failed_before = now_s, driven, failure
+        if self._was_driven:
+            has_failed = failure is not None and failure is not self._failed_before
+            return None if driven and not has_failed else "the plan or the autopilot has ended, and no screen has the controls"
+        if now_s - self._since_s >= self._kept_s:
+            return f"no screen had the controls for {self._kept_s:g} s ([guards] unattended_s)"
+        return None

@@ -6,11 +6,28 @@ import pytest
 from tui.fake_controls import FakeControls
 
 from capexplorer.run.run_outcome import Failure
-from capexplorer.run.screens import Attendance, Screens, Unattended
+from capexplorer.run.screens import RunScreen, Screens, Unattended
 
-from .bare_context import bare_context
+from .bare_context import VirtualPump, bare_context
 
 FAILURES = {"failing": Failure("target: died", 4), "failing again": Failure("log: no space", 4)}
+
+
+class RunLeftAlone:
+    """A run with at most one screen; it is looked at when `reason` is read."""
+
+    def __init__(self, *, driven: bool = False) -> None:
+        self.pump, self.driven = VirtualPump(), driven
+        self.context = bare_context(self.pump)
+        self.outcome, self.screens = self.context.outcome, Screens(FakeControls(unattended_s=300.0), self.context)
+        self.screen: RunScreen | None = None
+        self._unattended: Unattended | None = None
+
+    @property
+    def reason(self) -> str | None:
+        self._unattended = self._unattended or Unattended(self.context, self.screens, lambda: self.driven)
+        return self._unattended.reason
+
 
 Look = tuple[float, str, bool]
 """Session time; what is so then: `attended`, `driven`, a failure; whether the run ends."""
@@ -45,22 +62,25 @@ Look = tuple[float, str, bool]
     ],
 )
 def test_a_run_without_a_screen_ends(looks: list[Look]) -> None:
-    attendance, found = Attendance(300.0), list[bool]()
+    run, found = RunLeftAlone(), list[bool]()
     for now_s, state, _ in looks:
         now = state.split(",")
-        failure = next((FAILURES[each] for each in now if each in FAILURES), None)
-        why = attendance.look(now_s, attended="attended" in now, driven="driven" in now, failure=failure)
-        found.append(why is not None)
+        run.pump.seconds, run.driven = now_s, "driven" in now
+        run.outcome.recover("target")
+        if error := next((each for each in now if each in FAILURES), None):
+            run.outcome._failures["target"] = FAILURES[error]
+        if "attended" in now:
+            run.screen = run.screen or run.screens.join("pts/1", may_steer=True)
+        elif run.screen is not None:
+            run.screen.leave()
+            run.screen = None
+        found.append(run.reason is not None)
     assert found == [ends for _, _, ends in looks]
-
-
-def test_with_a_time_limit_of_zero_manual_load_ends_at_once() -> None:
-    assert Attendance(0.0).look(0.0, attended=False, driven=False, failure=None) is not None
 
 
 def test_a_failure_before_the_first_check_ends_the_run() -> None:
     """A headless run whose sessions folder could not be made once continued for ever."""
-    context = bare_context()
-    unattended = Unattended(Screens(FakeControls(), context), lambda: True, context.outcome)
-    context.outcome.fail("log", "the sessions folder cannot be made", 4)
+    run = RunLeftAlone(driven=True)
+    unattended = Unattended(run.context, run.screens, lambda: True)
+    run.outcome.fail("log", "the sessions folder cannot be made", 4)
     assert unattended.reason == "the sessions folder cannot be made"
