@@ -44,20 +44,18 @@ def reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_plan_is_a_line_with_its_duration(reported: list[str]) -> None:
-    assert "    --plan short  5:10s, 20:30s (40 s)" in reported
-
-
-def test_a_plan_that_searches_for_the_knee_has_no_duration(reported: list[str]) -> None:
-    assert "    --plan knee   find knee, hold 60% knee 24h" in reported
-
-
-def test_a_plan_of_several_lines_is_reported_in_one_and_its_duration_includes_each_run_of_a_loop(reported: list[str]) -> None:
-    assert "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)" in reported
-
-
-def test_a_plan_that_cannot_be_parsed_is_listed_without_a_duration(reported: list[str]) -> None:
-    assert "    --plan odd   many" in reported
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    --plan short  5:10s, 20:30s (40 s)",
+        "    --plan knee   find knee, hold 60% knee 24h",
+        "    --plan long  1:1m, 2:1m, loop 2 (3:30s, 4:1h) (2 h 3 min)",
+        "    --plan odd   many",
+    ],
+    ids=["its duration", "a search has none", "each run of a loop counts", "not parsed"],
+)
+def test_a_plan_is_a_line_with_its_duration(line: str, reported: list[str]) -> None:
+    assert line in reported
 
 
 def test_no_line_is_wider_than_80_columns_and_nothing_is_left_out(reported: list[str]) -> None:
