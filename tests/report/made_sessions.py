@@ -18,12 +18,18 @@ from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import (
     ClientOverhead,
     Ended,
+    Engine,
     Event,
     FailureSignature,
     FailureTick,
+    FigureChange,
+    HostFacts,
     LevelOpened,
     Mark,
+    MarkChange,
     Note,
+    PartState,
+    Reanalysed,
     Sample,
     Target,
     Verdict,
@@ -33,6 +39,7 @@ from capexplorer.model.findings import MarkKind
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures, OfferedTick
+from capexplorer.model.readings import HostReading, PartReading, TargetReading
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -270,6 +277,40 @@ SAID: Mapping[str, tuple[str, dict[str, Any]]] = {
 IDS = {"shift": "goodput_rose", "bottleneck": "cpu_steal", "cause": "generator_cpu_saturated"}
 
 
+def reanalysed() -> list[Event]:
+    """With a mark that is new, one that is gone, and one whose figures changed."""
+    header, *events = with_causes()
+    before = mark(PORTS, 36.5, 50, {"count": 3, "example": "refused by db7.corp.internal"})
+    after = replace(before, users=20.0)
+    figures = (FigureChange(name="users", recorded=50.0, found=20.0), FigureChange(name="seen", recorded="/srv/a/b", found=None))
+    changes = (
+        MarkChange(kind="new", key=after.key, found=after),
+        MarkChange(kind="gone", key=before.key, recorded=before),
+        MarkChange(kind="changed", key=after.key, recorded=before, found=after, figures=figures),
+    )
+    return [header, Reanalysed(t_s=0.0, version="0.2.0", recorded=4, found=3, changes=changes), *events]
+
+
+def with_parts() -> list[Event]:
+    """Two watched parts, one of them not read; a level in which the first was, and a bottleneck there."""
+    reading = PartReading(
+        name="payroll-db", age_s=0.2, target=TargetReading(pid=9, cpu_ratio=0.5, rss_bytes=100_000_000, processes=3),
+        host=HostReading(cpu_ratio=1.5, disk_busy_ratio=0.25), server={"connections": 12.0, "connections_limit": 100.0},
+    )  # fmt: skip
+    made = Scenario(HEADER, at_s=0.0).add(
+        PartState(
+            t_s=0.2, name="payroll-db", state="read", place="ssh payroll-db: port 5432", program="postgres", pid=9,
+            machine="payroll-db", host=HostFacts(name="payroll-db", kernel="6.1", cpus=4, cgroup_cpus=1.5, memory_bytes=8 << 30),
+        ),
+        PartState(t_s=0.3, name="edge", state="unread", place="docker exec -i edge", reason="no such container: edge"),
+    )  # fmt: skip
+    made.level(users=10, rps=40, p99_ms=12.0, parts=(reading,))
+    evidence: dict[str, Any] = {
+        "part": "payroll-db", "target_cpu_ratio": 3.9, "unavailable": ["part payroll-db"], "idle_parts": "payroll-db, edge",
+    }  # fmt: skip
+    return made.add(mark("target_cpu_saturated", 12.0, 10, evidence, "bottleneck")).events
+
+
 # -- what is not measured
 
 
@@ -369,6 +410,20 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "a hostile example": lambda: with_causes(HOSTILE),
     "levels limited by the generator": lambda: without_a_knee_up_to_50(with_causes()),
     "a healthy session without a knee": lambda: without_a_knee_up_to_50(session()),
+    "marks that were found again": reanalysed,
+    "watched parts": with_parts,
+    "a died target": lambda: [
+        *session()[:-1],
+        Target(t_s=36.0, state="died", reason="killed by SIGKILL", output=("out of memory",)),
+    ],
+    "limits and a quota": lambda: with_header(
+        host=replace(
+            HEADER.host, cgroup_cpus=1.5, cpu_model="EPYC", ports_capacity=28_232, tcp_tw_reuse=2, fds_limit=1024, somaxconn=128
+        ),
+        profile={**HEADER.profile, "limits": {"target": {"open_files": 64}}},
+        source="locust 2.47",
+        engine=Engine(mode="workers", workers=2),
+    ),
     "all kinds of findings": lambda: [*all_kinds_of_findings()],
     **{name: partial(marked_knee, IDS.get(kind, kind), kind, **evidence) for name, (kind, evidence) in SAID.items()},
 }

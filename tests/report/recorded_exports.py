@@ -21,6 +21,10 @@ from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.compare import Comparison, Session, compare
 from capexplorer.report.formats import FORMATS
+from capexplorer.report.formats.json import render
+from capexplorer.report.redaction import redacted
+from capexplorer.report.summary import summarise
+from capexplorer.session.canonical import canonical
 from capexplorer.session.reader import open_session
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -55,7 +59,10 @@ def made_digests(name: str) -> dict[str, str]:
     if name in COMPARED:
         return _digests({}, compare(COMPARED[name]()))
     first, events = list(next(iter(MADE.values()))()), list(MADE[name]())
-    return _digests(_exports(name, events), compare([Session(Timeline(each)) for each in (first, events)]))
+    hidden = render(summarise(Timeline(redacted(map(canonical, events)))))
+    return _digests(
+        _exports(name, events) | {"json redacted": hidden}, compare([Session(Timeline(each)) for each in (first, events)])
+    )
 
 
 def _exports(name: str, events: Sequence[Event]) -> dict[str, bytes]:
