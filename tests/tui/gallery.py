@@ -1,19 +1,12 @@
-"""Simulated sessions for tests of the chart panes; `python -m tests.tui.gallery FOLDER` draws pictures of the panes with them."""
+"""Simulated sessions for tests of the chart panes."""
 
 from __future__ import annotations
 
-import asyncio
-import html
 import math
 import random
-import re
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from marked import marked
-from msgspec.structs import replace
-from textual.app import App, ComposeResult
 
 from capexplorer.analysis import capacity_marks
 from capexplorer.analysis.capacity_marks import MarkPublisher
@@ -37,16 +30,12 @@ from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level import RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.base_app import OURS, palette_of
-from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.throughput import ThroughputPane
 
 PANES: tuple[type[Pane], ...] = (ThroughputPane, LatencyPane, CurvePane)
-SIZES = ((60, 13), (80, 20), (120, 38))
-THEMES = ("capexplorer-dark", "capexplorer-light", "textual-dark", "textual-light")
 
 
 class Service:
@@ -214,76 +203,3 @@ def sessions() -> dict[str, list[Event]]:
             table=judged(tabled()),
         )
     return SESSIONS
-
-
-class Gallery(App[None]):
-    """One pane over the whole screen."""
-
-    ENABLE_COMMAND_PALETTE = False
-    CSS = "Pane { height: 1fr; }"
-
-    def __init__(self, pane: Pane, events: Iterable[Event], options: DisplayOptions, theme_name: str) -> None:
-        super().__init__()
-        self.pane, self.events, self.options, self.theme_name = pane, events, options, theme_name
-
-    def compose(self) -> ComposeResult:
-        yield self.pane
-
-    def on_mount(self) -> None:
-        for theme in OURS:
-            self.register_theme(theme)
-        self.theme = self.theme_name
-        timeline, options = Timeline(self.events), replace(self.options, palette=palette_of(self.current_theme))
-        self.call_after_refresh(lambda: self.pane.show(timeline, len(timeline) - 1, options))
-
-
-async def picture(folder: Path, pane: type[Pane], name: str, options: DisplayOptions, size: tuple[int, int], theme: str) -> None:
-    options = replace(options, large=size[0] >= 120)
-    app = Gallery(pane(), sessions()[name], options, theme)
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        await pilot.pause()
-        window = "all" if options.window_s is None else f"{options.window_s:.0f}s"
-        log = "-log" if options.log_latency else ""
-        file = folder / f"{pane.__name__}-{name}-{window}{log}-{size[0]}x{size[1]}-{theme}.svg"
-        file.write_text(cell_by_cell(app.export_screenshot()), encoding="utf-8")
-
-
-def cell_by_cell(svg: str) -> str:
-    """The picture with each character placed by itself, and braille as dots: converters ignore `textLength`, and few fonts
-    have braille of the right width."""
-
-    def place(match: re.Match[str]) -> str:
-        head, x, y, text = match["head"], float(match["x"]), float(match["y"]), html.unescape(match["text"])
-        step = float(match["length"]) / max(len(text), 1)
-        return "".join(_cell(head, x + index * step, y, character, step) for index, character in enumerate(text))
-
-    where = r'x="(?P<x>[^"]*)" y="(?P<y>[^"]*)" textLength="(?P<length>[^"]*)"'
-    return re.sub(rf'<text (?P<head>class="[^"]*") {where}[^>]*>(?P<text>[^<]*)</text>', place, svg)
-
-
-def _cell(head: str, x: float, y: float, character: str, width: float) -> str:
-    mask = ord(character) - 0x2800
-    if not 0 <= mask < 256:
-        return f'<text {head} x="{x:.1f}" y="{y:.1f}">{html.escape(character)}</text>' if character.strip() else ""
-    bits = {1: (0, 0), 2: (0, 1), 4: (0, 2), 64: (0, 3), 8: (1, 0), 16: (1, 1), 32: (1, 2), 128: (1, 3)}
-    dots = [(x + width * (0.25 + 0.5 * side), y - 15.5 + 6.1 * row) for bit, (side, row) in bits.items() if mask & bit]
-    return "".join(f'<circle {head} cx="{across:.1f}" cy="{down:.1f}" r="2"/>' for across, down in dots)
-
-
-async def main(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for size in SIZES:
-        for theme in THEMES:
-            for pane in PANES:
-                await picture(folder, pane, "explored", DisplayOptions(window_s=300.0), size, theme)
-    await picture(folder, LatencyPane, "explored", DisplayOptions(window_s=300.0, log_latency=True), (80, 20), THEMES[0])
-    await picture(folder, ThroughputPane, "explored", DisplayOptions(window_s=60.0), (60, 13), THEMES[0])
-    await picture(folder, LatencyPane, "explored", DisplayOptions(window_s=60.0), (80, 20), THEMES[0])
-    for name in ("start", "restarted", "calm", "nothing"):
-        for pane in PANES:
-            await picture(folder, pane, name, DisplayOptions(window_s=None), (60, 13), THEMES[0])
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from textual.geometry import Size
 from textual.strip import Strip
 
-from capexplorer.model.events import LevelOpened, Phase, Sample
+from capexplorer.model.events import LevelOpened, Phase
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.panes.curve import CurvePane, LevelPoint, level_points
+from capexplorer.tui.panes.curve import LevelPoint, level_points
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane, changed_span
 from capexplorer.tui.panes.throughput import ThroughputPane
 
-from .gallery import PANES, header, sample, session, sessions
+from .gallery import PANES, header, sample, session
 
 OPTIONS = DisplayOptions()
 SIZE = Size(58, 11)
@@ -34,43 +34,6 @@ def drawn(pane: Pane, timeline: Timeline, size: Size = SIZE, options: DisplayOpt
 
 def text(strips: list[Strip]) -> str:
     return "\n".join(strip.text for strip in strips)
-
-
-@pytest.mark.parametrize("pane", PANES)
-def test_an_empty_timeline_names_what_the_chart_waits_for(pane: type[Pane]) -> None:
-    assert "waiting for the first" in text(drawn(pane(), Timeline()))
-
-
-@pytest.mark.parametrize("pane", PANES)
-def test_one_second_is_drawn(pane: type[Pane]) -> None:
-    events = [header(), LevelOpened(t_s=0, index=0, users=1, spawn_rate=1, by="user")]
-    assert drawn(pane(), Timeline([*events, sample(1.0, 0, 1, 1, "spawning", 3, 20.0, 0, random.Random(1))]))
-
-
-def test_throughput_shows_the_latest_values_and_the_users() -> None:
-    shown = text(drawn(ThroughputPane(), Timeline(sessions()["start"])))
-    assert "goodput  24.0" in shown
-    assert "throughput  24.0" in shown
-    assert "users  10" in shown
-    assert "fail" not in shown
-
-
-def test_throughput_shows_failures_where_the_page_has_some() -> None:
-    assert "fail" in text(drawn(ThroughputPane(), Timeline(sessions()["explored"])))
-
-
-def test_finished_work_is_named_so_when_it_is_a_metric_of_the_target() -> None:
-    from msgspec.structs import replace
-
-    worked = replace(header(), profile={"work": {"metric": "finished"}})
-    shown = text(drawn(ThroughputPane(), Timeline([worked, *sessions()["calm"]])))
-    assert "finished" in shown and "goodput" not in shown
-
-
-def test_users_that_have_not_started_yet_are_shown() -> None:
-    events = [LevelOpened(t_s=0, index=0, users=50, spawn_rate=1, by="user")]
-    second = sample(1.0, 0, 12, 50, "spawning", 3, 20.0, 0, random.Random(1))
-    assert "users 12/50" in text(drawn(ThroughputPane(), Timeline([*events, second])))
 
 
 def legend_color(strips: list[Strip], value: str) -> str:
@@ -94,42 +57,9 @@ def test_percentiles_that_rest_on_few_requests_are_grey(requests: int, p95_grey:
     assert (legend_color(strips, values["p99"]) == OPTIONS.palette.muted) is p99_grey
 
 
-def test_the_generators_own_interference_is_next_to_latency() -> None:
-    shown = text(drawn(LatencyPane(), Timeline(sessions()["explored"]), Size(118, 30)))
-    assert "loop lag p99" in shown and "client overhead 0.610" in shown
-
-
-def test_seconds_without_a_success_are_reported_as_not_measured() -> None:
-    silent = sample(2.0, 0, 0, 0, "settled", 0, 20.0, 0, random.Random(1))
-    assert "p50     –" in text(drawn(LatencyPane(), Timeline([*latency_session_events(), silent])))
-
-
-def latency_session_events() -> list[LevelOpened | Sample]:
-    return [
-        LevelOpened(t_s=0, index=0, users=5, spawn_rate=5, by="user"),
-        sample(1.0, 0, 5, 5, "settled", 10, 20.0, 0, random.Random(1)),
-    ]
-
-
-def test_the_curve_names_what_is_missing_before_a_level_settled() -> None:
-    opened = LevelOpened(t_s=0, index=0, users=10, spawn_rate=5, by="user")
-    assert "no settled level yet (settling at 10 users)" in text(drawn(CurvePane(), Timeline([opened])))
-    settling = sample(1.0, 0, 10, 10, "settling", 20, 20.0, 0, random.Random(1))
-    shown = text(drawn(CurvePane(), Timeline([opened, settling])))
-    assert "○ no settled level yet (settling at 10 users)" in shown and "●" not in shown
-
-
 def points(*steps: tuple[int, int]) -> list[LevelPoint]:
     timeline = Timeline(session(steps))
     return level_points(timeline, timeline.levels, len(timeline) - 1)
-
-
-def test_the_curve_shows_the_current_level_with_its_interval() -> None:
-    timeline = Timeline(session([(10, 30), (20, 30), (30, 30)]))
-    goodput_rps = timeline.levels[-1].figures.goodput_rps
-    shown = text(drawn(CurvePane(), timeline))
-    assert f"● 30 users   {goodput_rps:.1f} ±" in shown and "linear" in shown
-    assert shown.count(f"{goodput_rps:.1f}") == 2  # in the legend and beside its point
 
 
 def test_settled_levels_are_certain_and_the_last_is_current() -> None:
@@ -144,16 +74,6 @@ def test_a_level_of_few_settled_seconds_is_uncertain() -> None:
 
 def test_a_level_that_ended_before_it_settled_has_no_point() -> None:
     assert [point.users for point in points((10, 30), (40, 2), (30, 30))] == [10, 30]
-
-
-def test_levels_before_a_restart_are_distinguished() -> None:
-    assert "+ before restart" in text(drawn(CurvePane(), Timeline(sessions()["restarted"])))
-    assert "before restart" not in text(drawn(CurvePane(), Timeline(sessions()["explored"])))
-
-
-def test_the_linear_extrapolation_is_labelled_as_such_and_starts_from_a_level_that_is_known_well() -> None:
-    shown = text(drawn(CurvePane(), Timeline(sessions()["explored"]), Size(118, 36)))
-    assert "linear scaling from 10 users, extrapolated" in shown  # and not from the 1 user before it
 
 
 def test_an_earlier_cursor_shows_no_later_second() -> None:
@@ -180,11 +100,6 @@ def test_one_more_second_changes_few_cells(pane: type[Pane], size: Size) -> None
         before = strips
     assert sorted(shares)[len(shares) // 2] <= 0.10
     assert sorted(shares)[int(len(shares) * 0.95)] <= 0.15
-
-
-@pytest.mark.parametrize("pane", PANES)
-def test_equal_timelines_are_equal_strips(pane: type[Pane]) -> None:
-    assert drawn(pane(), Timeline(sessions()["explored"])) == drawn(pane(), Timeline(sessions()["explored"]))
 
 
 values = st.one_of(st.none(), st.sampled_from([0.0, 1e-9, 1.0, 1e300, math.nan, math.inf, -5.0]), st.floats(0, 1e6))

@@ -72,12 +72,6 @@ def text_of(request: KeptRequest) -> str:
     return "\n".join(strip.text.rstrip() for strip in RequestPane(request).draw(Timeline(), -1, DisplayOptions(), WHOLE))
 
 
-def test_a_request_shows_its_error_status_headers_and_a_formatted_body() -> None:
-    shown = text_of(request(1, status=503, error="503: busy", body='{"error":"busy","left":[1,2]}'))
-    for line in ("503: busy", "GET http://h/cpu", "status 503", '   "error": "busy",', "12.5 ms"):
-        assert line in shown
-
-
 def test_the_text_of_a_request_cannot_control_the_terminal() -> None:
     shown = text_of(request(1, name=HOSTILE_TEXT, error=HOSTILE_TEXT, body=f"{HOSTILE_TEXT}\r\n{HOSTILE_TEXT}"))
     assert "\x1b" not in shown
@@ -128,14 +122,6 @@ def test_the_chosen_endpoint_stays_chosen_where_the_order_changes() -> None:
     table.sort = "p95"
     table.draw(timeline, 0, DisplayOptions(), Size(78, 20))
     assert table.row is not None and table.row.name == chosen
-
-
-@pytest.mark.parametrize("kind", [EndpointThroughput, EndpointLatency, EndpointCurve])
-@pytest.mark.parametrize("size", [Size(38, 10), Size(118, 30), Size(1, 1)])
-def test_one_endpoint_is_drawn_over_time_and_over_levels(kind: type[EndpointThroughput], size: Size) -> None:
-    timeline = Timeline(session())
-    strips = kind(("GET", "/cpu")).draw(timeline, len(timeline) - 1, DisplayOptions(), size)
-    assert 0 < len(strips) <= size.height
 
 
 @pytest.mark.parametrize("tick", [5, 20, 30])

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.geometry import Size
 from textual.strip import Strip
 
-from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
+from capexplorer.model.events import Event, FailureSignature, FailureTick
 from capexplorer.model.load import Users
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
@@ -22,7 +22,7 @@ from capexplorer.tui.render.text import clauses
 
 from .session_events import HOSTILE_TEXT, session
 from .stage import NARROW, WIDE, Stage
-from .troubles import cause, ports_exhausted, troubled
+from .troubles import ports_exhausted, troubled
 
 pytestmark = pytest.mark.anyio
 
@@ -49,74 +49,7 @@ def colors(strip: Strip) -> set[str]:
 # -- by cause
 
 
-def test_causes_are_grouped_by_location_the_generator_first_and_ended_ones_last() -> None:
-    places = ("Generator", "Network", "Target", "Checks", "Target, ended")
-    assert [line.strip() for line in shown(troubled()) if line.strip() in places] == list(places)
-
-
-def test_the_verdict_is_on_top_where_the_status_lines_do_not_show_it_whole() -> None:
-    def text(events: list[Event], width: int) -> str:
-        return " ".join(line.strip() for line in shown(events, Size(width, 200))[:4])
-
-    assert text(session(), 78).startswith("4 levels settled; the highest goodput was ")
-    assert text(troubled(), 40).startswith("Limited by the generator's ephemeral ports (TIME_WAIT) from 00:50 at 80 users: ")
-    assert text(troubled(), 78).startswith("Generator")
-
-
-def test_a_cause_shows_count_time_endpoints_evidence_and_advice() -> None:
-    lines = shown([*session(), ports_exhausted()], Size(118, 200))
-    begin = next(index for index, line in enumerate(lines) if line.strip() == "Generator")
-    assert [" ".join(line.split()) for line in lines[begin + 1 :]] == [
-        "✗ ephemeral ports exhausted (TIME_WAIT) 12,345 × at 411/s",
-        "since 00:50 at 80 users, high confidence · GET /health 8,000, GET /io 4,000, GET /cpu 345",
-        "e.g. OSError, errno 99: Cannot assign requested address",
-        "ports used 1,998, ports capacity 2,000, time wait 1,996, established 2",
-        "→ Keep connections alive (`keep_alive = true`), or reuse ports (`sysctl -w net.ipv4.tcp_tw_reuse=1`), or widen the",
-        'range: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`.',
-    ]
-
-
-def test_alternative_causes_and_unavailable_readings_are_shown() -> None:
-    text = " ".join(" ".join(shown(troubled())).split())
-    assert "alternative cause: connections are reset; could not be read: listen queue" in text
-    assert "GET /6 6, GET /5 5, GET /4 4, GET /3 3, 2 more" in text
-    assert "failed check: lost_updates" in text
-
-
-def test_an_ended_cause_is_dimmed_and_shows_its_end() -> None:
-    drawn = strips(troubled())
-    begin = next(index for index, strip in enumerate(drawn) if "Target, ended" in strip.text)
-    assert "· the target crashed" in drawn[begin + 1].text and "00:20 to 00:22 at 30" in drawn[begin + 2].text
-    assert all(colors(strip) <= {Palette().muted} for strip in drawn[begin:])
-
-
-def test_without_failures_the_pane_says_so_and_unsaturated_resources_are_not_listed() -> None:
-    assert "Nothing failed, and no cause was marked." in " ".join(shown([]))
-    quiet: list[Event] = [cause("not_saturated", 10.0, 10, kind="bottleneck")]
-    assert "Nothing failed" in " ".join(shown(quiet))
-
-
-def test_failures_without_a_cause_point_to_the_raw_errors() -> None:
-    assert "No cause was marked. There is one kind of failure: press d to show it." in " ".join(shown(session()))
-
-
 # -- raw errors
-
-
-def test_raw_errors_are_listed_by_endpoint_with_count_and_when() -> None:
-    lines = shown(session([(80, 10)]), raw=True)
-    assert lines[0].split()[:2] == ["20", "×"] and "GET /cpu: HTTP 503, HTTPError: ␛[31mred" in lines[0]
-    assert lines[-1].strip() == "00:02 to 00:11"
-    assert shown([], raw=True) == ["  no request failed"]
-
-
-def test_a_raw_error_shows_one_in_full() -> None:
-    lost = FailureSignature(types=("CatchResponseError",), text="lost_updates")
-    first = FailureTick(name="/a", method="GET", signature=lost, count=3, example="lost_updates: expected 90, read 60")
-    events = [*session([(80, 2)])]
-    last = next(event for event in reversed(events) if isinstance(event, Sample))
-    events.append(msgspec.structs.replace(last, t_s=last.t_s + 1, failures=(first,)))
-    assert "e.g. lost_updates: expected 90, read 60" in [line.strip() for line in shown(events, raw=True)]
 
 
 # -- any size and any text
@@ -215,17 +148,6 @@ async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int,
             assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
 
 
-def test_the_verdict_is_on_the_status_lines_where_a_mark_has_its_part() -> None:
-    def lines(events: list[Event]) -> list[str]:
-        timeline = Timeline(events)
-        return [strip.text for strip in status(timeline, View(load=Users(timeline.wanted)), Palette(), 78)]
-
-    assert len(lines(session())) == 2
-    assert len(lines([*session(), cause("not_saturated", 10.0, 10, kind="bottleneck")])) == 2
-    assert lines([*session(), ports_exhausted()])[2].startswith("▸ Limited by the generator's ephemeral ports")
-    assert all(cell_len(line) == 78 for line in lines(troubled()))
-
-
 @pytest.mark.parametrize(
     ("width", "text"),
     [
@@ -240,16 +162,6 @@ def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, text: str) -
     found = clauses(whole, width)
     assert cell_len(found) <= width
     assert found == text
-
-
-def test_a_narrow_status_line_cuts_nothing() -> None:
-    timeline = Timeline([*session([(80, 30)]), cause("connection_churn", 5.0, 80), cause("packet_loss", 5.0, 80)])
-    assert timeline.last is not None and timeline.last.generator is not None
-    late = msgspec.structs.replace(timeline.last.generator, loop_lag_p99_ms=143.2)
-    ports = PortsReading(capacity=2_000, used=600, exhausted_in_s=101.0)
-    timeline.apply(msgspec.structs.replace(timeline.last, ports=ports, generator=late))
-    line = status(timeline, View(load=Users(0)), Palette(), 78)[1].text
-    assert "ports full in 1 min 41 s" in line and line.endswith("lag p99 143 ms !")
 
 
 # -- ports

@@ -26,7 +26,6 @@ from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.screens import inspecting
 from capexplorer.tui.screens.inspecting import TimeWindow
 from capexplorer.wording.quantities import latency_cell, rate_cell
-from capexplorer.wording.quantities import size as bytes_of
 
 from . import gallery
 from .session_events import SessionMaker, session
@@ -157,27 +156,6 @@ def values_at(timeline: Timeline, tick: int, width: int = NARROW_CELLS) -> str:
     lines = inspected(timeline, len(timeline) - 1, DisplayOptions(inspected=tick), width)
     assert [line.text for line in lines if line.cell_length != width] == []
     return "\n".join(line.text for line in lines)
-
-
-def formatter(name: str) -> Callable[[float], str]:
-    """What formats the values of a column."""
-    return latency_cell if name.endswith("_ms") else rate_cell
-
-
-def test_at_80_columns_every_value_of_a_second_is_shown_with_its_level(timeline: Timeline) -> None:
-    tick = 20
-    column = timeline.columns
-    text = values_at(timeline, tick)
-    assert "00:22" in text
-    assert "level 1, 30 users (settled), goodput" in text
-
-    names = ("throughput_rps", "goodput_rps", "failures_rps", "p50_ms", "p95_ms", "p99_ms", "max_ms", "loop_lag_p99_ms")
-    resources = ("target_cpu_ratio", "host_cpu_ratio", "generator_cpu_ratio")
-    assert [name for name in (*names, *resources) if formatter(name)(column[name][tick]) not in text] == []
-    memory = ("target_rss_bytes", "host_memory_bytes", "received_bytes_per_s")
-    assert [name for name in memory if bytes_of(column[name][tick]) not in text] == []
-    assert f"ports {column['ports_used'][tick]:.0f}" in text
-    assert "users 30" in text
 
 
 def test_the_host_memory_has_the_same_unit_as_in_the_resources() -> None:

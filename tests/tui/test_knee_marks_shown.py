@@ -5,35 +5,20 @@ from __future__ import annotations
 import pytest
 from marked import marked
 from msgspec.structs import replace
-from textual.geometry import Size
 
-from capexplorer.model.events import Event, LevelOpened, Mark, Verdict
-from capexplorer.model.findings import Bend, Recovered
-from capexplorer.model.load import Users
+from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Missing, Recovery
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.journal import JournalPane
-from capexplorer.tui.panes.throughput import ThroughputPane
-from capexplorer.tui.protocols import View
 from capexplorer.tui.render.chart import Tag
 from capexplorer.tui.render.timepage import TimePage, boundaries, page_at, tags
 
-from .drawn import SMALL, pane_text, status_lines
-from .gallery import session, sessions
-from .knee_verdicts import CURVE, KNEE
+from .gallery import session
 
 WIDE_STATUS, NARROW_STATUS = 118, 78
 """Columns of the status line at 120x40 and at 80x24."""
 
 
 # -- charts over time
-
-
-def test_the_throughput_chart_labels_the_knee_in_a_small_pane() -> None:
-    text = pane_text(ThroughputPane(), Timeline(sessions()["knee"]), SMALL)
-    assert "◆" in text
-    assert "knee 68" in text
 
 
 def test_a_mark_is_drawn_at_the_time_at_which_it_was_found() -> None:
@@ -90,105 +75,4 @@ def tags_of(events: list[Event]) -> tuple[Tag, ...]:
 # -- the status line
 
 
-def status_with(width: int, knee: KneeVerdict | None, *more: Event, message: str = "") -> list[str]:
-    """The status of a session of 5 and 60 users with this knee in its verdict, and with more events after it."""
-    verdict = Verdict(t_s=40.0, capacity=CapacityVerdict(knee=knee, curve=CURVE))
-    timeline = Timeline([*session(((5, 20), (60, 20))), verdict, *more])
-    return status_lines(timeline, View(load=Users(60), max_users=2_000, message=message), width)
-
-
-def test_the_status_line_shows_the_knee_its_limit_and_that_it_is_provisional() -> None:
-    assert "knee 47 [43–52] at 122/s, queueing, provisional" in status_with(WIDE_STATUS, KNEE)[1]
-    assert "provisional" not in status_with(WIDE_STATUS, replace(KNEE, provisional=False))[1]
-
-
-def test_at_80_columns_the_knee_fits_beside_users_level_phase_and_loop_lag() -> None:
-    first, second, *_ = status_with(NARROW_STATUS, KNEE)
-    assert "users 60" in first
-    assert "level 1, settled 16 s" in second
-    assert "knee 47 [43–52] at 122/s" in second
-    assert "loop lag" in second
-    assert len(first) == len(second) == NARROW_STATUS
-
-
-@pytest.mark.parametrize(
-    ("knee", "sentence"),
-    [
-        (KneeVerdict(kind="no_knee", users=60), "no knee up to 60 users"),
-        (KneeVerdict(kind="bend", users=80, users_low=60), "scaling flattens from 80 users"),
-        (KneeVerdict(kind="at_or_below", users=5, users_high=5), "knee at or below 5 users"),
-        (replace(KNEE, limit="generator"), "knee 47 [43–52] at 122/s, generator"),
-    ],
-)
-def test_the_status_line_shows_every_kind_of_knee_verdict(knee: KneeVerdict, sentence: str) -> None:
-    assert sentence in status_with(WIDE_STATUS, knee)[1]
-
-
-def test_the_status_line_has_no_knee_before_a_verdict_and_after_a_restart_of_the_target() -> None:
-    assert "knee" not in status_with(WIDE_STATUS, None)[1]
-    level_of_next_epoch = LevelOpened(t_s=50.0, index=2, users=5, spawn_rate=5, by="user", epoch=1)
-    assert "knee" not in status_with(WIDE_STATUS, KNEE, level_of_next_epoch)[1]
-
-
-def test_the_answer_to_a_key_has_priority_over_the_knee() -> None:
-    second = status_with(NARROW_STATUS, KNEE, message="saved: sessions/20260101-120000-mixed.md")[1]
-    assert "saved: sessions/20260101-120000-mixed.md" in second
-    assert "level 1, settled 16 s" in second
-
-
 # -- the journal
-
-
-def knee_mark(t_s: float, revision: int, users: float, **changes: object) -> Mark:
-    """A revision of the mark of one knee, with other fields changed."""
-    evidence = {"users_low": users - 4, "users_high": users + 5, "capacity_rps": 122.0, "limit": "queueing"}
-    mark = marked(
-        t_s=t_s, key="knee:epoch0", revision=revision, state="open" if revision == 1 else "updated", kind="knee", id="knee",
-        users=users, severity="warning", confidence="medium", evidence=evidence,
-    )  # fmt: skip
-    return replace(mark, **changes)
-
-
-def journal(*entries: Event) -> str:
-    return pane_text(JournalPane(), Timeline(entries), Size(140, 20))
-
-
-def test_the_journal_lists_a_knee_when_it_is_found_and_once_more_with_its_newest_users() -> None:
-    text = journal(*(knee_mark(10.0 * n, n, 46.0 + n) for n in range(1, 9)))
-    assert text.count("knee") == 2
-    assert "knee at 47 users [43–52] and 122/s, limited by queueing" in text
-    assert "01:20 ◆ knee now 54 [50–59] at 122/s, queueing" in text
-
-
-def test_the_journal_does_not_list_a_revision_with_the_same_sentence() -> None:
-    assert journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.2, confidence="high")).count("knee") == 1
-
-
-def test_the_journal_lists_a_bend_and_the_knee_that_it_becomes() -> None:
-    verdict = KneeVerdict(kind="bend", users=40.0)
-    missing = (Missing(kind="higher_levels", count=2, users_above=80.0),)
-    bend = knee_mark(10.0, 1, 40.0, finding=Bend(verdict=verdict, missing=missing))
-    text = journal(bend, knee_mark(20.0, 2, 47.0), knee_mark(30.0, 3, 45.0))
-    assert "scaling flattens from 40 users (medium confidence). 2 more levels above 80 users would show the maximum" in text
-    assert "knee at 47 users" in text
-    assert "knee now 45" in text
-
-
-def test_the_journal_lists_that_a_mark_is_retracted() -> None:
-    text = journal(knee_mark(10.0, 1, 47.0), knee_mark(20.0, 2, 47.0, state="retracted"))
-    assert text.count("knee") == 1
-    assert "00:20 ◇ knee at 47 users (medium confidence): retracted" in text
-
-
-def test_the_journal_lists_a_recovery_in_place_of_the_failed_one_that_it_contradicts() -> None:
-    recoveries = [
-        replace(knee_mark(t_s, revision, 20.0), key="recovery:level7", finding=Recovered(recovery=found))
-        for t_s, revision, found in (
-            (10.0, 1, Recovery(from_users=80, to_users=20, recovered=False, latency_ratio=1.5)),
-            (20.0, 2, Recovery(from_users=80, to_users=20, recovered=True, after_s=9.0)),
-        )
-    ]
-    assert "did not recover" in journal(recoveries[0])
-    text = journal(*recoveries)
-    assert "did not recover" not in text
-    assert "recovered 9 s after stepping down" in text

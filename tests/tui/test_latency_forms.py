@@ -120,11 +120,6 @@ def test_at_the_cursor_the_shares_on_the_right_scale_add_up_to_100_percent() -> 
     assert sum(shares) == pytest.approx(100.0, abs=3.0)
 
 
-def test_without_the_latencies_of_each_second_the_heatmap_is_a_message() -> None:
-    timeline = Timeline(session([(10, 8)]))
-    assert "not kept" in pane_text(LatencyPane(), timeline, Size(58, 10), DisplayOptions(latency_form="heatmap"))
-
-
 def test_where_seconds_are_left_out_legends_say_which_share_is_drawn() -> None:
     """At most 4 seconds share a column of the heatmap, and the chart of an endpoint has at most 600 values of p95: of 300 s both
     draw all seconds, and of 900 s every other one.

@@ -7,13 +7,11 @@ import re
 import pytest
 from textual.geometry import Size
 
-from capexplorer.model.events import Note
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.level_page import LevelPage, histogram_lines, part_at, shares
 from capexplorer.tui.screens.view_options import frozen_copy
-from capexplorer.wording.quantities import rate_cell
 
 from . import gallery
 from .session_events import SessionMaker, header, session
@@ -31,28 +29,6 @@ def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> st
     strips = pane.draw(timeline, len(timeline) - 1, DisplayOptions(inspected=tick), Size(width, height))
     assert all(strip.cell_length <= width for strip in strips)
     return "\n".join(strip.text for strip in strips)
-
-
-@pytest.mark.parametrize("width", [78, 118, 198])
-def test_the_page_of_a_level_has_all_its_figures_and_nothing_of_another_level(width: int) -> None:
-    timeline = Timeline(session([(10, 12), (80, 12), (30, 12)]))
-    level = timeline.levels[1]
-    text = page(timeline, 20, width)
-    assert level.closed is not None
-    assert level.histogram.count == level.figures.requests - level.figures.failures > 0
-    assert f"goodput {rate_cell(level.figures.goodput_rps)}" in text
-    assert "00:13 to 00:25, by user" in text
-    assert f"share of {level.histogram.count:,} successes" in text
-    assert [each.name for each in level.endpoints if f"{each.method} {each.name}" not in text] == []
-    assert "target cpu" in text
-    assert "ports at most" in text
-    assert "after 80" in text, "the note of this level is missing"
-    assert "after 10:" not in text, "the note of another level is shown"
-
-
-def test_percentiles_from_too_few_values_are_marked_as_few() -> None:
-    text = " ".join(page(Timeline(session([(1, 12)])), 10).split())
-    assert [name for name in ("p90", "p95", "p99", "p99.9") if f"{name} (few)" not in text] == []
 
 
 @pytest.mark.parametrize("width", [40, 78])
@@ -81,14 +57,6 @@ def test_in_a_ramp_the_page_shows_the_bin_with_the_users_of_the_inspected_second
     assert early.load.endswith("of a ramp")
     assert early.figures.users_mean == pytest.approx(timeline.columns["users"][20], rel=0.5)
     assert late.figures.users_mean == pytest.approx(timeline.columns["users"][200], rel=0.1)
-
-
-def test_a_level_without_settled_seconds_shows_a_message() -> None:
-    maker = SessionMaker()
-    text = page(Timeline([header(), *maker.open(10), maker.tick(), maker.tick(), Note(t_s=3.0, text="so far")]), 1)
-    assert "no figures: the level has not settled" in text
-    assert "no latency was recorded" in text
-    assert "so far" in text
 
 
 def test_a_histogram_in_words_has_the_share_of_each_range_of_latencies() -> None:

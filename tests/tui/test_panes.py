@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from marked import marked
 from rich.cells import cell_len
 from textual.geometry import Size
 
 from capexplorer.model.events import (
-    Command,
     EndpointTick,
     FailureSignature,
     FailureTick,
     Log,
     Note,
     Sample,
-    Target,
-    Verdict,
 )
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import EndpointDegradation
 from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.panes.endpoints import EndpointsPane
 from capexplorer.tui.panes.failures import FailuresPane
@@ -51,13 +46,6 @@ def test_each_line_is_as_wide_as_the_pane_and_there_are_no_more_lines_than_its_h
 
 
 @pytest.mark.parametrize("pane_class", TABLES)
-@pytest.mark.parametrize("size", [LARGE, SMALL])
-def test_two_new_panes_draw_a_timeline_alike(pane_class: Callable[[], Pane], size: Size) -> None:
-    timeline = Timeline(session())
-    assert drawn(pane_class(), timeline, size) == drawn(pane_class(), timeline, size)
-
-
-@pytest.mark.parametrize("pane_class", TABLES)
 def test_no_control_character_of_a_target_or_of_user_code_reaches_the_terminal(pane_class: Callable[[], Pane]) -> None:
     timeline = Timeline([*session(), died(70.0)])
     signature = FailureSignature(types=(HOSTILE_TEXT,), text=HOSTILE_TEXT)
@@ -80,30 +68,6 @@ def test_escapes_and_markup_are_shown_as_text() -> None:
 # -- endpoints
 
 
-def test_endpoints_of_a_settled_level_are_those_of_its_settled_seconds() -> None:
-    timeline = Timeline(session([(50, 20)]))
-    lines = drawn(EndpointsPane(), timeline)
-    assert lines[0].strip() == "level 0, 50 users: settled 16 s"
-    assert lines[1].split() == ["requests", "req/s", "failed", "%", "p50", "p95", "p99", "max", "bytes"]
-    assert lines[2].split()[:2] == ["GET", "/health"]
-    assert lines[5].split()[0] == "all"
-
-
-def test_endpoints_of_a_settling_level_are_those_of_the_last_second() -> None:
-    lines = drawn(EndpointsPane(), Timeline(session([(50, 3)])))
-    assert lines[0].strip() == "level 0, 50 users: the last second, settling"
-
-
-@pytest.mark.parametrize("size", [LARGE, SMALL], ids=["large", "small"])
-def test_the_endpoint_that_degrades_first_has_a_sign_which_the_line_of_titles_explains(size: Size) -> None:
-    timeline = Timeline(session([(50, 20)]))
-    first = EndpointDegradation(method="GET", name="/health", users=30, column="latency", before=12, after=480)
-    timeline.apply(Verdict(t_s=timeline.last_s, first_endpoint=first))
-    _, titles, *rows = drawn(EndpointsPane(), timeline, size)
-    assert titles.split()[:3] == ["▸", "degrades", "first"]
-    assert [row.split()[1:3] for row in rows if row.strip().startswith("▸")] == [["GET", "/health"]]
-
-
 @pytest.mark.parametrize("size", [LARGE, SMALL], ids=["large", "small"])
 def test_each_figure_ends_below_the_end_of_its_title(size: Size) -> None:
     titles, *rows = drawn(EndpointsPane(), Timeline(session([(50, 20)])), size)[1:6]
@@ -111,11 +75,6 @@ def test_each_figure_ends_below_the_end_of_its_title(size: Size) -> None:
     for row in rows:
         not_aligned = [title for title, end in ends.items() if row[end - 1] == " " or row[end : end + 1] not in (" ", "")]
         assert not_aligned == [], row
-
-
-def test_a_narrow_table_of_endpoints_has_rates_failures_and_percentiles() -> None:
-    titles = drawn(EndpointsPane(), Timeline(session([(50, 20)])), SMALL)[1].split()
-    assert titles == ["requests", "req/s", "%", "p50", "p95", "p99"]
 
 
 @pytest.mark.parametrize(("seconds", "grey"), [(6, {"p95", "p99"}), (14, {"p99"}), (60, set())])
@@ -148,47 +107,7 @@ def test_keys_scroll_a_table_of_more_endpoints_than_lines() -> None:
     assert "/000" in drawn(pane, timeline)[2]
 
 
-def test_a_long_name_of_an_endpoint_is_shortened_in_the_middle() -> None:
-    timeline = Timeline(session([(10, 3)]))
-    name = "/api/v1/customers/{id}/orders/{id}/lines"
-    with_last(timeline, phase="settling", endpoints=(EndpointTick(name=name, method="GET", requests=1),))
-    row = drawn(EndpointsPane(), timeline, SMALL)[2]
-    assert "…" in row
-    assert row.split("…")[1].split()[0].endswith("lines"), "the end of the name is cut"
-
-
 # -- journal and log
-
-
-def test_the_journal_lists_commands_notes_marks_and_states_of_the_target() -> None:
-    timeline = Timeline(
-        [
-            Target(t_s=0.1, state="starting", params={"threads": 8}),
-            Command(t_s=1.0, name="users", args={"users": 10}),
-            Command(t_s=3.0, name="note", args={"text": "mine"}),
-            Note(t_s=3.0, text="mine"),
-            marked(
-                t_s=5.0, key="k", state="open", kind="cause", id="ports_exhausted", users=120, severity="error", confidence="high"
-            ),
-            died(70.0),
-        ]
-    )
-    assert [line.strip() for line in drawn(JournalPane(), timeline)] == [
-        "00:00 ■ target starting: threads=8",
-        "00:01 › users → 10",
-        "00:03 ✎ mine",
-        "00:05 ◆ cause: ports exhausted at 120 users (high confidence)",
-        "01:10 ✗ target died (exit code 3): ended by itself",
-    ]
-
-
-def test_steps_in_quick_succession_are_one_entry_of_the_journal() -> None:
-    steps = [Command(t_s=1 + index / 10, name="users", args={"users": index}) for index in range(10)]
-    later = Command(t_s=9.0, name="users", args={"users": 50})
-    assert [line.strip() for line in drawn(JournalPane(), Timeline([*steps, later]))] == [
-        "00:01 › users → 9",
-        "00:09 › users → 50",
-    ]
 
 
 def test_the_journal_shows_its_newest_entries_and_scrolls_by_pages() -> None:
@@ -200,17 +119,6 @@ def test_the_journal_shows_its_newest_entries_and_scrolls_by_pages() -> None:
     assert drawn(pane, timeline)[0].strip().endswith("note 0")
     pane.action_edge(1)
     assert drawn(pane, timeline)[-1].strip().endswith("note 59")
-
-
-def test_long_entries_of_the_journal_wrap_and_are_indented_below_their_text() -> None:
-    lines = drawn(JournalPane(), Timeline([Note(t_s=1.0, text="word " * 40)]))
-    assert len(lines) > 2
-    assert [line for line in lines[1:] if not line.startswith(" " * 10)] == []
-
-
-def test_a_log_line_has_its_time_its_source_and_how_often_it_was_repeated() -> None:
-    timeline = Timeline([Log(t_s=5.0, source="stderr", level="error", text="boom\n", repeated=3)])
-    assert drawn(LogPane(), timeline)[0].split() == ["00:05", "stderr", "boom", "×3"]
 
 
 def test_the_log_can_be_scrolled_to_its_first_line() -> None:
