@@ -63,9 +63,11 @@ def main() -> None:
         app = ExplorerApp(LiveFeed(source), LiveRunActions(controls), terminal=terminal)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, lambda number, frame: app.request_exit(signal.Signals(number).name))
-        threading.Thread(target=feed, args=(source, maker), daemon=True).start()
+        feeder = threading.Thread(target=feed, args=(source, maker), daemon=True)
+        feeder.start()
         ending = app.explore()
         source.close()
+        feeder.join()  # it writes to the descriptors 1 and 2, which are the terminal's again from here on
         os.dup2(kept[0], 1)
         os.dup2(kept[1], 2)
     print(ending, flush=True)
