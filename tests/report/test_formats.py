@@ -8,24 +8,13 @@ import pytest
 
 from capexplorer.errors import InputError
 from capexplorer.model.columns import WRITTEN
-from capexplorer.model.events import Event
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import FORMATS
 from capexplorer.report.formats import csv as csv_report
 
-from .exported_sessions import HEADER, export_files, ramp, session, to_disk, unfinished_session
+from .exported_sessions import HEADER, export_files, session, to_disk
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(
-    "events", [session(), ramp(), session((5, 20, 5, 20)), unfinished_session()], ids=["steps", "ramp", "epochs", "open"]
-)
-def test_the_same_log_gives_the_same_bytes(form: str, events: list[Event], tmp_path: Path) -> None:
-    first, second = export_files(form, events, tmp_path / "a"), export_files(form, iter(events), tmp_path / "b")
-    assert first == second
-    assert first, "no file was written"
 
 
 @pytest.mark.parametrize("form", [name for name in FORMATS if name != "hgrm"])

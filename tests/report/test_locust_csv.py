@@ -72,13 +72,6 @@ def test_counts_include_the_requests_before_levels_settled() -> None:
     assert float(aggregated["Requests/s"]) == pytest.approx(int(aggregated["Request Count"]) / 36)
 
 
-def test_percentiles_increase_up_to_the_maximum() -> None:
-    for line in csv_lines(csv_files()["stats"]):
-        percentiles_ms = [int(line[name]) for name in line if name.endswith("%")]
-        assert percentiles_ms == sorted(percentiles_ms)
-        assert percentiles_ms[-1] == round(float(line["Max Response Time"]))
-
-
 def test_the_history_has_a_line_for_each_second_and_ends_with_the_totals() -> None:
     history, stats = csv_lines(csv_files()["stats_history"]), csv_lines(csv_files()["stats"])
     assert len(history) == 36
