@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import astuple, dataclass
-from types import FrameType
 from typing import ParamSpec, TypeVar
 
 from gevent import get_hub, getcurrent
@@ -36,7 +35,9 @@ ROUNDED_S = 0.001
 CUSTOM_MOST = 20
 """Names of events of user code that are kept until a client's request ends; some users have no such client."""
 
-_CLIENTS = ("locust.clients", "locust.contrib.fasthttp", "capexplorer.load.lean.session", "capexplorer.load.lean.response")
+_CLIENTS = frozenset(
+    ("locust.clients", "locust.contrib.fasthttp", "capexplorer.load.lean.session", "capexplorer.load.lean.response")
+)
 """Modules whose code fires requests of clients. User code may pass any arguments, so they do not tell who fired an event."""
 
 
@@ -140,16 +141,14 @@ def fired(method: str, name: str, response_ms: float, start_time: object) -> lis
     """
     now_s = time.time()
     began_s = start_time if isinstance(start_time, float) else now_s - response_ms / 1000
-    if _is_of_client(sys._getframe(1)):
-        return of_this_user().of_client(began_s, now_s, turn())
-    return of_this_user().of_user_code(f"{method} {name}", began_s if response_ms else now_s, now_s, turn())
-
-
-def _is_of_client(listener: FrameType) -> bool:
-    """Whether the code of a client fired the event: what called `fire`, which called the listener."""
-    fire = listener.f_back
-    caller = fire.f_back if fire is not None else None
-    return caller is not None and caller.f_globals.get("__name__") in _CLIENTS
+    events = of_this_user()
+    try:
+        fired_by = sys._getframe(3).f_globals.get("__name__")  # what called `fire`, which called the listener
+    except ValueError:  # the listener was called by itself
+        fired_by = None
+    if fired_by in _CLIENTS:
+        return events.of_client(began_s, now_s, turn())
+    return events.of_user_code(f"{method} {name}", began_s if response_ms else now_s, now_s, turn())
 
 
 # -- user cycle ----------------------------------------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ WARM_MOST_S = 30.0
 class UserCycle:
     """One user's state, kept on its greenlet. A request of a warm user that does not sleep costs two reads of attributes."""
 
-    __slots__ = ("_began_s", "_longest_s", "_slept_since_s", "is_warm", "slept_s")
+    __slots__ = ("_longest_s", "_slept_since_s", "began_s", "is_warm", "slept_s")
 
     def __init__(self, *, is_warm: bool = False) -> None:
         self.is_warm = is_warm
@@ -183,23 +182,14 @@ class UserCycle:
         """Slept since its last request."""
         self._slept_since_s = 0.0
         """When the first of these sleeps began."""
-        self._began_s: float | None = None
+        self.began_s: float | None = None
         """When its first task began; None in `on_start`."""
         self._longest_s = 0.0
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether its first task has begun."""
-        return self._began_s is not None
-
     def task_begins(self, now_s: float) -> None:
         """A task begins; the first one ends `on_start`."""
-        if self._began_s is None:
-            self._began_s, self.slept_s = now_s, 0.0
-
-    def waits(self) -> None:
-        """A task has ended, and the user waits for the next."""
-        self.is_warm = True
+        if self.began_s is None:
+            self.began_s, self.slept_s = now_s, 0.0
 
     def sleeps(self, now_s: float, seconds: float) -> None:
         """User code sleeps."""
@@ -209,16 +199,16 @@ class UserCycle:
 
     def warms_up(self, now_s: float, response_s: float) -> bool:
         """A request of a user that was not warm has ended: whether it is warm now, and the request counts."""
-        if self._began_s is None:
+        if self.began_s is None:
             return False
         self._longest_s = max(self._longest_s, response_s)
         needed_s = min(WARM_MOST_S, max(WARM_LEAST_S, WARM_RESPONSES * self._longest_s))
-        self.is_warm = now_s - self._began_s >= needed_s
+        self.is_warm = now_s - self.began_s >= needed_s
         return self.is_warm
 
     def is_warm_at(self, now_s: float) -> bool:
         """Whether it is warm, even if it has been in a request or asleep for a long time."""
-        return self.is_warm or (self._began_s is not None and now_s - self._began_s >= WARM_MOST_S)
+        return self.is_warm or (self.began_s is not None and now_s - self.began_s >= WARM_MOST_S)
 
     def think_s(self, now_s: float, response_s: float) -> float:
         """Think time before a request that has ended: the time slept before it began. Sleeps during the request (of a client that
@@ -261,8 +251,8 @@ class UserActivity:
 
     def on_task(self) -> float:
         """A task begins; returns its start (`time.monotonic`)."""
-        cycle, now_s = self._cycle(), time.monotonic()
-        if cycle is not None:
+        cycle, now_s = getcurrent().__dict__.get("user_cycle") or self._cycle(), time.monotonic()
+        if cycle is not None and cycle.began_s is None:
             cycle.task_begins(now_s)
         return now_s
 
@@ -280,7 +270,7 @@ class UserActivity:
             return
         self._sums.users_stopped += 1
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
-        if cycle is not None and cycle.has_begun:
+        if cycle is not None and cycle.began_s is not None:
             greenlet.user_cycle = None  # it does not count beside its successor
             self.successors += 1
             self.ended.set()
@@ -291,13 +281,13 @@ class UserActivity:
         """
         cycle = self._cycle()
         if cycle is not None:
-            cycle.waits()
+            cycle.is_warm = True
 
     def on_wait(self, seconds: float) -> None:
         """A user waits: its first cycle has ended, and its requests count from now on."""
-        cycle = self._cycle()
+        cycle = getcurrent().__dict__.get("user_cycle") or self._cycle()
         if cycle is not None:
-            cycle.waits()
+            cycle.is_warm = True
         self._sums.waits += 1
         self._sums.wait_sum_s += seconds
 

@@ -18,13 +18,6 @@ def requests(user: UserCycle, *ended_s: float, response_s: float = 0.1) -> list[
     return [user.is_warm or user.warms_up(at_s, response_s) for at_s in ended_s]
 
 
-def test_the_first_wait_makes_a_user_warm() -> None:
-    user = in_tasks()
-    assert requests(user, 0.1) == [False]
-    user.waits()
-    assert requests(user, 0.3) == [True]
-
-
 def test_requests_of_on_start_are_warm_up_even_if_it_takes_minutes() -> None:
     user = UserCycle()
     assert requests(user, 1.0, 20.0, 90.0) == [False, False, False]

@@ -46,7 +46,7 @@ def observed_wait(_: object, observers: Observers) -> Callable[[Any, object], No
     activity, offering = observers.activity, observers.offering
 
     def wait(tasks: Any, chosen: object) -> None:
-        if offering.takes_now:
+        if offering.is_on and offering.takes_now:
             return
         seconds = seconds_of(chosen, type(tasks.user).__name__)
         activity.on_wait(seconds)
@@ -67,7 +67,7 @@ def observed_task(execute: Callable[[Any, Any], Any], observers: Observers) -> C
             execute(tasks, task)
             return
         iteration = None
-        if offering.takes_now:
+        if offering.is_on and offering.takes_now:
             activity.on_idle()
             iteration = offering.take(tasks.user)
             if iteration is None:
