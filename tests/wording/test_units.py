@@ -15,7 +15,7 @@ from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.reader import read
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.endpoints import Row, row_line
+from capexplorer.tui.panes.endpoints import Row, fitting, row_line
 from capexplorer.wording import quantities, units
 from capexplorer.wording.units import Units
 
@@ -158,7 +158,7 @@ def test_a_row_of_a_comparison_has_one_unit(chosen: Units, cells: tuple[str, ...
 def test_no_latency_in_the_table_of_endpoints_is_cut(chosen: Units) -> None:
     units.choose(chosen)
     row = Row("GET /", 10, 0, 1.0, p50_ms=0.0421, p95_ms=42.1, p99_ms=4_210.0, max_ms=42_100.0, mean_bytes=None)
-    cells = row_line(row, Palette(), 100).text.split()
+    cells = row_line(row, fitting(100), Palette(), 100).text.split()
     latencies_ms = (row.p50_ms, row.p95_ms, row.p99_ms, row.max_ms)
     assert [value_ms for value_ms in latencies_ms if quantities.latency_cell(value_ms) not in cells] == []
 

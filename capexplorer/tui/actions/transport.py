@@ -10,7 +10,6 @@ from functools import partial
 from itertools import groupby
 
 import msgspec
-from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
@@ -25,7 +24,7 @@ from ..keys import ScreenName
 from ..panes.pane import changed_regions
 from ..protocols import ScreenAccess, View, watched
 from ..render import text
-from ..render.text import Piece
+from ..render.text import Piece, styled
 
 # -- transport bar -------------------------------------------------------------------------------------------------------------
 # The transport bar of a replay: position, speed, and the positions of levels, marks and notes.
@@ -126,19 +125,19 @@ def _head(view: TransportView, palette: Palette) -> list[Piece]:
     color = palette.success if view.playing else palette.warning
     clock = text.pad(wording.session_time(view.position_s), len(wording.session_time(view.duration_s)), right=True)
     speed = text.pad(f"{view.speed:g}x", 4)
-    return [(f"{sign} {speed} ", Style(color=color, bold=True)), (f"{clock} ", Style(color=palette.text, bold=True))]
+    return [(f"{sign} {speed} ", styled(color=color, bold=True)), (f"{clock} ", styled(color=palette.text, bold=True))]
 
 
 def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
     """The pieces that fit next to the bar; the last ones are left out first."""
     ratio = view.position_s / view.duration_s if view.duration_s > 0 else 0.0
     pieces = [
-        (f" {wording.session_time(view.duration_s)}", Style(color=palette.muted)),
-        (f" {ratio:4.0%}", Style(color=palette.muted)),
+        (f" {wording.session_time(view.duration_s)}", styled(color=palette.muted)),
+        (f" {ratio:4.0%}", styled(color=palette.muted)),
     ]
     left = width - text.cells([*_head(view, palette), *pieces]) - LEAST_BAR_CELLS
     for message in view.messages:
-        piece = (f"  {message}", Style(color=palette.accent, bold=True))
+        piece = (f"  {message}", styled(color=palette.accent, bold=True))
         left -= text.cells([piece])
         if left < 0:
             break
@@ -148,15 +147,15 @@ def _tail(view: TransportView, palette: Palette, width: int) -> list[Piece]:
 
 def _bar(view: TransportView, palette: Palette, width: int) -> list[Piece]:
     here = _cell(view.position_s, view, width)
-    played, rest, ahead = Style(color=palette.primary), Style(color=palette.faint), Style(color=palette.muted)
+    played, rest, ahead = styled(color=palette.primary), styled(color=palette.faint), styled(color=palette.muted)
     cells = [("━", played) if cell < here else ("─", rest) for cell in range(width)]
     for t_s in view.levels:
         cell = _cell(t_s, view, width)
         cells[cell] = ("┻" if cell < here else "┴", played if cell < here else ahead)
     for signs, piece in (
-        (view.notes, ("▲", Style(color=palette.text))),
-        (view.marks, ("◆", Style(color=palette.warning))),
-        ((view.position_s,), ("█", Style(color=palette.accent))),
+        (view.notes, ("▲", styled(color=palette.text))),
+        (view.marks, ("◆", styled(color=palette.warning))),
+        ((view.position_s,), ("█", styled(color=palette.accent))),
     ):
         for t_s in signs:
             cells[_cell(t_s, view, width)] = piece

@@ -39,7 +39,7 @@ from .pane import ChartPane
 # Pure. States of levels, capacity and interval are those of the verdict at the cursor; nothing is computed from levels here.
 
 
-SIGNS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.SALTIRE: "×", Shape.CROSS: "+", Shape.RING: "◇", Shape.TRIANGLE: "△"}
+SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇", Shape.TRIANGLE: "△"}
 SHAPE_NAMES = {
     Shape.FILLED: "goodput",
     Shape.HOLLOW: "not clear yet",
@@ -152,7 +152,7 @@ def _rate_legend(points: Sequence[Point], capacity: RateCapacity | None, palette
     last = points[-1]
     if last.bold:
         entries.append(
-            Legend(SIGNS[last.shape], quantities.offered_rate(last.x), quantities.rate_figure(last.y), last.color, width=8)
+            Legend(SYMBOLS[last.shape], quantities.offered_rate(last.x), quantities.rate_figure(last.y), last.color, width=8)
         )
     if capacity is not None:
         strong = capacity.kind in ("capacity", "at_or_below")
@@ -168,7 +168,7 @@ def _rate_legend(points: Sequence[Point], capacity: RateCapacity | None, palette
             )
         )
     shapes = dict.fromkeys(point.shape for point in points if point.shape is not Shape.FILLED)
-    entries += [Legend(SIGNS[each], SHAPE_NAMES[each], "", palette.muted, short=SHORT_NAMES.get(each, "")) for each in shapes]
+    entries += [Legend(SYMBOLS[each], SHAPE_NAMES[each], "", palette.muted, short=SHORT_NAMES.get(each, "")) for each in shapes]
     entries.append(Legend(DOTTED, "all served", "", palette.muted))
     if capacity is not None and capacity.kind == "capacity":
         entries.append(Legend(DASHED, f"capacity {quantities.rate_figure(capacity.per_s)}", "", palette.error, short="capacity"))
@@ -445,7 +445,6 @@ KNOWN_WELL_RATIO = 0.05
 tenth, which is too uncertain.
 """
 
-SYMBOLS = {Shape.FILLED: "●", Shape.HOLLOW: "○", Shape.CROSS: "+", Shape.SALTIRE: "×", Shape.RING: "◇", Shape.TRIANGLE: "△"}
 OFF_CURVE: dict[Shape, dict[Kind, str]] = {
     Shape.SALTIRE: {"recovery": "recovery", "disturbed": "disturbed by other processes"},
     Shape.TRIANGLE: {"other_service": "another state of the service", "changed": "changed during the level"},

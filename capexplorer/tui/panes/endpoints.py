@@ -21,6 +21,7 @@ from ...wording import numbers, quantities
 from ...wording.quantities import latency_title
 from ..display_options import DisplayOptions, Palette
 from ..render import text
+from ..render.text import styled
 from .pane import Lines, ListPane, ScrollingPane
 
 # -- endpoint rows -------------------------------------------------------------------------------------------------------------
@@ -205,27 +206,17 @@ class EndpointsPane(ScrollingPane):
         """Label and titles at the top, the total at the end, and between them as many rows as fit."""
         palette, width = options.palette, size.width
         label, rows = rows_shown(timeline)
-        first, muted = first_to_degrade(timeline), Style(color=palette.muted)
+        first, muted = first_to_degrade(timeline), styled(color=palette.muted)
         if not rows:
             words = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(words, muted)], width)]
         shown = fitting(width)
-        head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, first is not None)]
+        head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, one_degrades=first is not None)]
         first_name = None if first is None else f"{first.method} {first.name}"
-        body = [_row(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
-        body.append(_row(rows[0], shown, palette, width, total=True))
+        body = [row_line(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
+        body.append(row_line(rows[0], shown, palette, width, total=True))
         begin, end = self.window(len(body), max(0, size.height - len(head)))
         return [*head, *body[begin:end]][: size.height]
-
-
-def title_line(palette: Palette, width: int, *, one_degrades: bool) -> Strip:
-    """The titles of the columns that fit."""
-    return _titles(fitting(width), palette, width, one_degrades)
-
-
-def row_line(row: Row, palette: Palette, width: int, *, first: bool = False) -> Strip:
-    """One row with those columns. `first`: whether the endpoint degrades first."""
-    return _row(row, fitting(width), palette, width, first=first)
 
 
 def fitting(width: int) -> list[Column]:
@@ -240,21 +231,23 @@ def _name_cells(columns: Sequence[Column], width: int) -> int:
     return width - 2 - sum(column.cells + 1 for column in columns)
 
 
-def _titles(columns: Sequence[Column], palette: Palette, width: int, one_degrades: bool) -> Strip:
+def _titles(columns: Sequence[Column], palette: Palette, width: int, *, one_degrades: bool) -> Strip:
     """The line of titles. `one_degrades`: the title of the names explains the sign before one of them."""
     titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
     legend = " " + text.pad(LEGEND * one_degrades, _name_cells(columns, width))
-    return text.line([(legend, _degrades_style(palette)), (titles, Style(color=palette.muted))], width)
+    return text.line([(legend, _degrades_style(palette)), (titles, styled(color=palette.muted))], width)
 
 
 def _degrades_style(palette: Palette) -> Style:
-    return Style(color=palette.warning, bold=True)
+    return styled(color=palette.warning, bold=True)
 
 
-def _row(row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False, first: bool = False) -> Strip:
+def row_line(
+    row: Row, columns: Sequence[Column], palette: Palette, width: int, *, total: bool = False, first: bool = False
+) -> Strip:
     """`first`: the endpoint degrades first."""
-    plain, grey = Style(color=palette.text, bold=total), Style(color=palette.muted, bold=total)
-    failed = Style(color=palette.error, bold=True) if row.failures else grey
+    plain, grey = styled(color=palette.text, bold=total), styled(color=palette.muted, bold=total)
+    failed = styled(color=palette.error, bold=True) if row.failures else grey
     figures = {
         "requests": (numbers.count(row.requests), plain),
         "req/s": (quantities.rate_cell(row.rate_rps), plain),
@@ -320,18 +313,18 @@ class EndpointTable(ListPane):
         if before is not None:  # the chosen endpoint stays chosen wherever it is now
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
-        palette = options.palette
+        palette, shown = options.palette, fitting(width)
         titles = [
-            text.line([(f" {label}", Style(color=palette.muted))], width),
+            text.line([(f" {label}", styled(color=palette.muted))], width),
             self._sort_keys(palette, width),
-            title_line(palette, width, one_degrades=first is not None),
+            _titles(shown, palette, width, one_degrades=first is not None),
         ]
         marked = None if first is None else f"{first.method} {first.name}"
-        return titles, [row_line(row, palette, width, first=row.name == marked) for row in self.rows]
+        return titles, [row_line(row, shown, palette, width, first=row.name == marked) for row in self.rows]
 
     def _sort_keys(self, palette: Palette, width: int) -> Strip:
         """The keys that sort, with the present order in bold."""
-        muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+        muted, bold = styled(color=palette.muted), styled(color=palette.text, bold=True)
         words = [
             (f"  {number} {name}{' reversed' * (self.reverse and name == self.sort)}", bold if name == self.sort else muted)
             for number, name in enumerate(SORTS, 1)

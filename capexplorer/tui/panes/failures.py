@@ -24,6 +24,7 @@ from ...model.verdicts import SEVERITIES
 from ...wording import numbers
 from ..display_options import DisplayOptions, Palette
 from ..render import text
+from ..render.text import styled
 from .kept_requests import Subset
 from .pane import ScrollingPane
 
@@ -48,7 +49,7 @@ def keys_of(blocks: Iterable[Block]) -> list[Hashable]:
 
 def lines_of(blocks: Iterable[Block], chosen: Hashable, palette: Palette, width: int) -> list[Strip]:
     """All lines. Those that name the chosen entry are in reverse video, which is visible without colours."""
-    style = Style(color=palette.accent, reverse=True, bold=True)
+    style = styled(color=palette.accent, reverse=True, bold=True)
     drawn: list[Strip] = []
     for block in blocks:
         named = block.named if chosen is not None and block.key == chosen else 0
@@ -92,14 +93,14 @@ _SIGNS = {"critical": "✗", "error": "✗", "warning": "!"}
 def cause_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
     """The verdict, if the status area does not show all of it, then open causes, then closed ones, both by location."""
     marks, judged = listed_marks(timeline), wording.judgement(timeline)
-    style = Style(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
+    style = styled(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
     verdict = list(_wrapped(judged.sentence, " ", style, width))
     top = verdict if not judged.marked or len(verdict) > VERDICT_LINES else []
     if not marks:
-        top += _wrapped(_without_marks(timeline), " ", Style(color=palette.muted), width)
+        top += _wrapped(_without_marks(timeline), " ", styled(color=palette.muted), width)
     found = [Block(tuple(top))] if top else []
     for title, group in _grouped(marks):
-        heading = text.line([(f" {title}", Style(color=palette.muted, bold=True))], width)
+        heading = text.line([(f" {title}", styled(color=palette.muted, bold=True))], width)
         found.append(Block((Strip.blank(width), heading) if found else (heading,)))
         found += [_cause(mark, timeline, palette, width) for mark in group]
     return found
@@ -134,9 +135,9 @@ def _without_marks(timeline: Timeline) -> str:
 def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Block:
     """The lines of one cause: sign, name and count; then time, location, an example and readings; then advice."""
     is_ended = mark.state == "closed"
-    muted, plain = Style(color=palette.muted), Style(color=palette.muted if is_ended else palette.text)
+    muted, plain = styled(color=palette.muted), styled(color=palette.muted if is_ended else palette.text)
     finding, advice = mark.finding, wording.advice(mark.finding, timeline.header)
-    named = _title_lines(mark, muted if is_ended else Style(color=color_of(mark.severity, palette), bold=True), plain, width)
+    named = _title_lines(mark, muted if is_ended else styled(color=color_of(mark.severity, palette), bold=True), plain, width)
     example = wording.example(finding)
     described = [
         " · ".join(filter(None, (wording.epoch_name(timeline, mark.epoch), _when(mark), wording.endpoints(finding)))),
@@ -191,16 +192,18 @@ def error_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block
     """The blocks of wrapped lines, the most frequent error first."""
     failures = sorted(timeline.failures.items(), key=lambda pair: -pair[1].count)
     if not failures:
-        return [Block((text.line([("  no request failed", Style(color=palette.muted))], width),))]
+        return [Block((text.line([("  no request failed", styled(color=palette.muted))], width),))]
     return [_block(key, failure, timeline.examples.get(failure.signature), palette, width) for key, failure in failures]
 
 
 def _block(key: Hashable, failure: FailureCount, example: str | None, palette: Palette, width: int) -> Block:
     words = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
     count = text.pad(f"{numbers.count(failure.count)} ×", 9, right=True) + " "
-    indent, muted = " " * len(count), Style(color=palette.muted)
+    indent, muted = " " * len(count), styled(color=palette.muted)
     named = [
-        text.line([(indent if index else count, Style(color=palette.error, bold=True)), (part, Style(color=palette.text))], width)
+        text.line(
+            [(indent if index else count, styled(color=palette.error, bold=True)), (part, styled(color=palette.text))], width
+        )
         for index, part in enumerate(text.wrap(words, width - len(count)))
     ]
     shown = text.wrap(text.safe(f"e.g. {example}"), width - len(count) - 1) if example else []

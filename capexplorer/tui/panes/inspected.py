@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,7 +18,7 @@ from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ..display_options import DisplayOptions, Palette
 from ..render import text
-from ..render.text import Piece
+from ..render.text import Piece, styled
 from ..render.timepage import page_of
 from .journal import glyph_of, repeats
 from .pane import changed_regions
@@ -89,8 +88,8 @@ def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: i
 def _head(timeline: Timeline, tick: int, options: DisplayOptions, width: int) -> list[Piece]:
     """`INSPECT 12:34  level 4, 20 users, settled: goodput 61.2 ±1.1/s, p50 44 p95 210 p99 310 ms, 0.2% failed`."""
     palette = options.palette
-    badge = Style(color=palette.background, bgcolor=palette.text, bold=True)
-    bold, plain, muted = Style(color=palette.text, bold=True), Style(color=palette.text), Style(color=palette.muted)
+    badge = styled(color=palette.background, bgcolor=palette.text, bold=True)
+    bold, plain, muted = styled(color=palette.text, bold=True), styled(color=palette.text), styled(color=palette.muted)
     t_s = timeline.columns["t_s"][tick]
     pieces: list[Piece] = [(" INSPECT ", badge), (f" {wording.session_time(t_s)}", bold)]
     shown = page_of(timeline, len(timeline) - 1, options)
@@ -128,7 +127,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
 
 def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
     """One piece for each group of values."""
-    plain = Style(color=palette.text)
+    plain = styled(color=palette.text)
     columns = timeline.columns
 
     def shown(name: str) -> str:
@@ -169,7 +168,7 @@ def _failures(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece
     counts = [(failure.at(tick), failure) for failure in timeline.failures.values()]
     for count, failure in sorted((each for each in counts if each[0]), key=lambda each: -each[0]):
         sentence = f"{count} × {failure.method} {failure.name}: {wording.failure(failure.signature)}"
-        yield text.safe(sentence), Style(color=palette.error, bold=True)
+        yield text.safe(sentence), styled(color=palette.error, bold=True)
 
 
 def _events(timeline: Timeline, tick: int, cursor: int, options: DisplayOptions) -> Iterator[Piece]:

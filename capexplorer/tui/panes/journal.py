@@ -19,6 +19,7 @@ from ...model.findings import MarkKind
 from ...model.timeline import Timeline
 from ..display_options import DisplayOptions, Palette
 from ..render import text
+from ..render.text import styled
 from .pane import ScrollingPane
 
 Entry = Mark | Note | Target | Command
@@ -47,7 +48,7 @@ class JournalPane(ScrollingPane):
         """The newest entries at the end, older ones by scrolling."""
         found = entries(timeline)
         if not found:
-            return [text.line([("  nothing yet", Style(color=options.palette.muted))], size.width)]
+            return [text.line([("  nothing yet", styled(color=options.palette.muted))], size.width)]
         begins = [0, *accumulate(len(wrapped(each.words, size.width)) for each in found)]
         first, last = self.window(begins[-1], size.height)
         top = bisect_right(begins, first) - 1
@@ -143,8 +144,8 @@ def entry_lines(each: JournalEntry, palette: Palette, width: int) -> list[Strip]
     glyph, style = glyph_of(entry, palette)
     words = wrapped(each.words, width)
     time = text.pad(wording.session_time(entry.t_s), _TIME_CELLS - 1, right=True) + " "
-    body = Style(color=palette.text) if isinstance(entry, Note) else style
-    first = text.line([(time, Style(color=palette.muted)), (f"{glyph} ", style), (words[0], body)], width)
+    body = styled(color=palette.text) if isinstance(entry, Note) else style
+    first = text.line([(time, styled(color=palette.muted)), (f"{glyph} ", style), (words[0], body)], width)
     return [first, *(text.line([(" " * _INDENT_CELLS, body), (more, body)], width) for more in words[1:])]
 
 
@@ -158,18 +159,18 @@ def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:
     """A sign that shows the kind without colour, and its style."""
     match entry:
         case Note():
-            return "✎", Style(color=palette.primary)
+            return "✎", styled(color=palette.primary)
         case Command():
-            return "›", Style(color=palette.muted)
+            return "›", styled(color=palette.muted)
         case Target():
             bad = entry.state in ("died", "failed")
             colors = {"ready": palette.success, "died": palette.error, "failed": palette.error}
-            return "✗" if bad else "■", Style(color=colors.get(entry.state, palette.muted), bold=bad)
+            return "✗" if bad else "■", styled(color=colors.get(entry.state, palette.muted), bold=bad)
         case Mark():
             colors = {"critical": palette.error, "error": palette.error, "warning": palette.warning}
             is_gone = entry.state == "retracted"
             color = palette.muted if is_gone else colors.get(entry.severity, palette.text)
-            return "◆" if entry.severity != "info" and not is_gone else "◇", Style(color=color, strike=is_gone)
+            return "◆" if entry.severity != "info" and not is_gone else "◇", styled(color=color, strike=is_gone)
 
 
 # -- log -----------------------------------------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ class LogPane(ScrollingPane):
         if not timeline.log:
             words = "  no output yet (locust, user code, target, capexplorer)"
             wrapped = text.wrap(words, size.width)[: size.height]
-            return [text.line([(part, Style(color=options.palette.muted))], size.width) for part in wrapped]
+            return [text.line([(part, styled(color=options.palette.muted))], size.width) for part in wrapped]
         wanted = min(self.scrolled, len(timeline.log)) + 2 * size.height
         tail = reversed(list(islice(reversed(timeline.log), wanted)))  # every entry has at least one line
         lines = [strip for entry in tail for strip in log_lines(entry, options.palette, size.width)]
@@ -200,7 +201,7 @@ class LogPane(ScrollingPane):
 
 def log_lines(entry: Log, palette: Palette, width: int) -> list[Strip]:
     """The lines of one entry, wrapped with an indent."""
-    muted, style = Style(color=palette.muted), level_style(entry, palette)
+    muted, style = styled(color=palette.muted), level_style(entry, palette)
     repeated = f" ×{entry.repeated}" if entry.repeated > 1 else ""
     indent = _TIME_CELLS + _SOURCE_CELLS
     wrapped = text.wrap(text.safe(entry.text.rstrip("\r\n")) + repeated, width - indent)
@@ -213,10 +214,10 @@ def level_style(entry: Log, palette: Palette) -> Style:
     """The style of a level; errors are bold too."""
     match entry.level:
         case "critical" | "error":
-            return Style(color=palette.error, bold=True)
+            return styled(color=palette.error, bold=True)
         case "warning":
-            return Style(color=palette.warning)
+            return styled(color=palette.warning)
         case "debug":
-            return Style(color=palette.muted)
+            return styled(color=palette.muted)
         case "info":
-            return Style(color=palette.text)
+            return styled(color=palette.text)

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
-from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -18,6 +17,7 @@ from ...model.timeline import Timeline
 from ...wording import quantities
 from ..display_options import DisplayOptions, Palette
 from ..render import text
+from ..render.text import styled
 from .pane import Lines, ListPane, ScrollingPane
 
 # -- request lines -------------------------------------------------------------------------------------------------------------
@@ -130,12 +130,12 @@ def formatted(body: str) -> str:
 
 def _wrapped(line: RequestLine, palette: Palette, width: int) -> Iterator[Strip]:
     style = {
-        "title": Style(color=palette.accent, bold=True),
-        "bold": Style(color=palette.text, bold=True),
-        "muted": Style(color=palette.muted),
-        "error": Style(color=palette.error, bold=True),
-        "header": Style(color=palette.text),
-    }.get(line.kind, Style(color=palette.text))
+        "title": styled(color=palette.accent, bold=True),
+        "bold": styled(color=palette.text, bold=True),
+        "muted": styled(color=palette.muted),
+        "error": styled(color=palette.error, bold=True),
+        "header": styled(color=palette.text),
+    }.get(line.kind, styled(color=palette.text))
     shown = text.safe(line.text.rstrip("\r"))
     begins = len(shown) - len(shown.lstrip(" "))
     head = " " * (line.indent + min(begins, max(0, width // 2)))
@@ -176,7 +176,7 @@ class RequestTable(ListPane):
     def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """One row for each request; failed ones are in colour."""
         titles = text.line(
-            [(f"{_TITLES}{quantities.latency_title('', '') or 'took':>6}  request", Style(color=options.palette.muted))], width
+            [(f"{_TITLES}{quantities.latency_title('', '') or 'took':>6}  request", styled(color=options.palette.muted))], width
         )
         return [titles], [_row(brief, options, width) for brief in self.briefs]
 
@@ -188,7 +188,7 @@ def _row(brief: RequestBrief, options: DisplayOptions, width: int) -> Strip:
     head = f" {when:>8} {level:>5} {WHY[brief.why]:<7} {status:>6} {quantities.latency_cell(brief.response_ms):>6}  "
     named = text.safe(f"{brief.method} {brief.name}")
     error = f"  {text.safe(brief.error)}" if brief.error else ""
-    plain = Style(color=options.palette.error if brief.error else options.palette.text)
+    plain = styled(color=options.palette.error if brief.error else options.palette.text)
     rest = width - len(head)
     return text.line([(head, plain), (text.shorten_end(named + error, rest), plain)], width)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
-from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -34,6 +33,7 @@ from ..render.axis import Axis, compact, latency_tick, linear_axis, log_axis
 from ..render.chart import Boundary, Chart, Series, layout, y_ticks
 from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
+from ..render.text import styled
 from .journal import JournalEntry, entry_lines
 from .pane import ScrollingPane
 from .resource_rows import packed
@@ -55,12 +55,12 @@ ROUND = (1, 2, 5)
 def histogram_lines(histogram: LatencyHistogram, options: DisplayOptions, width: int) -> list[Strip]:
     """ROWS lines of chart, then the shares in words."""
     if not histogram.count:
-        return [text.line([(" no latency was recorded", Style(color=options.palette.muted))], width)]
+        return [text.line([(" no latency was recorded", styled(color=options.palette.muted))], width)]
     low_ms, high_ms = max(histogram.min_ms or 0.001, 0.001), histogram.max_ms or 1.0
     size = Size(width, ROWS)
     axis = log_axis(low_ms, high_ms, max(width // 10, 2), latency_tick)
     chart = _chart(histogram, axis, options, size)
-    plain = Style(color=options.palette.text)
+    plain = styled(color=options.palette.text)
     words = text.flow(shares(histogram, low_ms, high_ms), width - 2)
     return [*draw_chart(chart, options.palette, size), *(text.line([(f" {line}", plain)], width) for line in words)]
 
@@ -139,7 +139,7 @@ class LevelPage(ScrollingPane):
         """The lines from the scroll position on."""
         part = part_at(timeline, options.inspected)
         if part is None:
-            return [text.line([("  no level at the cursor", Style(color=options.palette.muted))], size.width)]
+            return [text.line([("  no level at the cursor", styled(color=options.palette.muted))], size.width)]
         lines = list(_lines(timeline, part, options, size.width))
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
@@ -164,8 +164,8 @@ def part_at(timeline: Timeline, tick: int | None) -> ShownLevel | None:
 
 def _lines(timeline: Timeline, part: ShownLevel, options: DisplayOptions, width: int) -> Iterator[Strip]:
     palette = options.palette
-    plain = Style(color=palette.text)
-    yield text.line([(f" {_when(timeline, part.level)}", Style(color=palette.muted))], width)
+    plain = styled(color=palette.text)
+    yield text.line([(f" {_when(timeline, part.level)}", styled(color=palette.muted))], width)
     why = level_use(part.level, timeline.verdicts.get(part.level.opened.epoch)).why
     if why in _STATES:
         yield text.line([(f" △ {_STATES[why]}", plain)], width)
@@ -186,7 +186,7 @@ def _lines(timeline: Timeline, part: ShownLevel, options: DisplayOptions, width:
 
 
 def _heading(words: str, palette: Palette, width: int) -> Strip:
-    return text.line([(f" {words}", Style(color=palette.accent, bold=True))], width)
+    return text.line([(f" {words}", styled(color=palette.accent, bold=True))], width)
 
 
 def _when(timeline: Timeline, level: Level) -> str:
@@ -228,7 +228,7 @@ def _figures(part: ShownLevel) -> Iterator[str]:
 
 def _endpoints(part: ShownLevel, palette: Palette, width: int) -> Iterator[Strip]:
     """A table of the endpoints: name, and figures over the settled seconds."""
-    muted, plain = Style(color=palette.muted), Style(color=palette.text)
+    muted, plain = styled(color=palette.muted), styled(color=palette.text)
     name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT_COLUMNS), 8)
     titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT_COLUMNS)
     yield text.line([(" " * (name_cells + 1) + titles, muted)], width)
@@ -244,7 +244,7 @@ def _endpoints(part: ShownLevel, palette: Palette, width: int) -> Iterator[Strip
         columns = zip(values, _ENDPOINT_COLUMNS, strict=True)
         figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in columns)
         name = text.pad(text.safe(f"{each.method} {each.name}"), name_cells)
-        yield text.line([(f" {name}", plain), (figures, Style(color=palette.error) if each.failures else plain)], width)
+        yield text.line([(f" {name}", plain), (figures, styled(color=palette.error) if each.failures else plain)], width)
     if not part.endpoints:
         yield text.line([(" no endpoint has settled seconds", muted)], width)
 
@@ -274,7 +274,7 @@ def _marks(timeline: Timeline, level: Level, palette: Palette, width: int) -> It
     ]
     found += [entry for entry in timeline.journal if isinstance(entry, Note | Target) and level.started_s < entry.t_s <= ended_s]
     if not found:
-        yield text.line([(" none", Style(color=palette.muted))], width)
+        yield text.line([(" none", styled(color=palette.muted))], width)
     for entry in sorted(found, key=lambda entry: entry.t_s):
         sentence = wording.journal_mark(entry) if isinstance(entry, Mark) else wording.journal(entry)
         yield from entry_lines(JournalEntry(entry, sentence), palette, width)

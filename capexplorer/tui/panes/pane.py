@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.events import Click
@@ -28,6 +27,7 @@ from ..protocols import ChartClicked, FeedFailed
 from ..render import text
 from ..render.chart import Chart, x_at
 from ..render.draw import Plotter, draw_chart, message
+from ..render.text import styled
 
 BORDER_CELLS = 4
 """Cells of the border that a title cannot use."""
@@ -52,7 +52,7 @@ class Pane(Widget, can_focus=True):
         self.cursor = -1
         self.options = DisplayOptions()
         self._strips: list[Strip] = []
-        self._ground = Style()
+        self._ground = styled()
 
     @property
     def full_title(self) -> str:
@@ -117,13 +117,15 @@ def changed_regions(old: Sequence[Strip], new: Sequence[Strip], width: int) -> l
 
 def changed_span(old: Strip, new: Strip) -> tuple[int, int] | None:
     """The range of cells that differ as (first, end), the end excluded; None if the lines are equal."""
-    if old == new:
-        return None
     if old.cell_length != new.cell_length:
         return 0, max(old.cell_length, new.cell_length)
-    alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))))
-    before, after = _cells(list(old)[alike:]), _cells(list(new)[alike:])
-    differing = [index for index, (a, b) in enumerate(zip(before, after, strict=True), new.cell_length - len(after)) if a != b]
+    before, after = list(old), list(new)
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    alike = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))))
+    start = sum(segment.cell_length for segment in after[:alike])
+    pairs = zip(_cells(before[alike:]), _cells(after[alike:]), strict=True)
+    differing = [index for index, (a, b) in enumerate(pairs, start) if a != b]
     return (differing[0], differing[-1] + 1) if differing else None
 
 
@@ -287,7 +289,7 @@ class ListPane(Pane):
         """Titles and rows, scrolled so that the chosen row is visible."""
         titles, rows = self.lines(timeline, options, size.width)
         if not rows:
-            muted = Style(color=options.palette.muted)
+            muted = styled(color=options.palette.muted)
             self._count = 0
             words = text.wrap(self.NOTHING, size.width - 3)
             return [text.line([(f"  {part}", muted)], size.width) for part in words][: size.height]
@@ -339,4 +341,4 @@ class ListPane(Pane):
 
 def _as_chosen(row: Strip, options: DisplayOptions, width: int) -> Strip:
     """A line in reverse video, which is visible without colours."""
-    return text.line([(row.text, Style(color=options.palette.accent, reverse=True, bold=True))], width)
+    return text.line([(row.text, styled(color=options.palette.accent, reverse=True, bold=True))], width)

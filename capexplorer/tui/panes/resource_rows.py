@@ -15,7 +15,7 @@ from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ..display_options import Palette
 from ..render import text
-from ..render.text import Piece
+from ..render.text import Piece, styled
 
 # -- resource row --------------------------------------------------------------------------------------------------------------
 # One row of the resources: label, spark line or bar, figure, details. Pure.
@@ -46,15 +46,15 @@ def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) 
     """One line, and at most `more` further lines with the details that do not fit. Details for which there is no space are left
     out. `cells`: width of the spark line or bar.
     """
-    muted = Style(color=palette.muted)
+    muted = styled(color=palette.muted)
     warning = palette.error if row.used_up else palette.warning
-    alarm = Style(color=warning, bold=True)
+    alarm = styled(color=warning, bold=True)
     head: list[Piece] = [(f" {text.pad(row.label, _LABEL_CELLS - 2)} ", alarm if row.warned else muted)]
     if row.number:
         value = f"{text.pad(row.number, quantities.latency_cells(), right=True)} {row.unit}{' !' if row.warned else ''}"
         color = warning if row.warned else row.color
-        head += _picture(text.pad(row.picture, cells) + " ", row.marked, Style(color=color))
-        head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else Style(color=palette.text)))
+        head += _picture(text.pad(row.picture, cells) + " ", row.marked, styled(color=color))
+        head.append((text.pad(value, max(_VALUE_CELLS, len(value))), alarm if row.warned else styled(color=palette.text)))
     lines = packed(row.details, width - text.cells(head) - 1, width - _LABEL_CELLS - 1, more)
     style = alarm if row.warned and not row.number else muted
     first = text.line([*head, (" " if row.number else "", muted), (lines[0], style)], width)
@@ -64,7 +64,7 @@ def row_lines(row: Row, palette: Palette, width: int, cells: int, *, more: int) 
 def _picture(picture: str, marked: int | None, style: Style) -> list[Piece]:
     if marked is None:
         return [(picture, style)]
-    cell = (picture[marked], style + Style(reverse=True))
+    cell = (picture[marked], style + styled(reverse=True))
     return [(picture[:marked], style), cell, (picture[marked + 1 :], style)]
 
 

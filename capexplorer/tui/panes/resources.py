@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -26,6 +25,7 @@ from ...wording import numbers, quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
 from ..render import text
+from ..render.text import styled
 from ..render.timepage import page_of
 from .pane import Pane, ScrollingPane
 from .resource_rows import FULL_RATIO, PartUse, Row, cores, lag, number_and_unit, part_rows, part_uses, port_rows, row_lines
@@ -100,7 +100,7 @@ class ResourcesPane(Pane):
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """As many rows as fit completely."""
         if timeline.last is None:
-            return [text.line([("  no measurement yet", Style(color=options.palette.muted))], size.width)]
+            return [text.line([("  no measurement yet", styled(color=options.palette.muted))], size.width)]
         cells = spark_cells(size.width)
         shown = page_of(timeline, cursor, options)
         history = ResourceHistory(timeline, shown.stop - 1 if shown is not None else cursor, options.window_s, cells)
@@ -353,7 +353,7 @@ class PartsPane(ScrollingPane):
         """The lines that fit, from the scroll position on."""
         parts = part_uses(timeline)
         if not parts:
-            style = Style(color=options.palette.muted)
+            style = styled(color=options.palette.muted)
             return [text.line([(f"  {each}", style)], size.width) for each in text.wrap(NONE, size.width - 2)]
         lines = [strip for part in parts for strip in _part(part, options.palette, size.width)]
         first, last = self.window(len(lines), size.height)
@@ -362,7 +362,7 @@ class PartsPane(ScrollingPane):
 
 def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
     cells = spark_cells(width)
-    heading = Style(color=palette.warning if part.is_missing else palette.primary, bold=True)
+    heading = styled(color=palette.warning if part.is_missing else palette.primary, bold=True)
     words = f" {text.safe(part.name)}" + (f"  {part.state}" if part.state else "")
     yield text.line([(text.shorten_end(words, width), heading)], width)
     for use in part.uses:
@@ -370,7 +370,7 @@ def _part(part: PartUse, palette: Palette, width: int) -> Iterator[Strip]:
         full = use.share is not None and use.share >= FULL_RATIO
         row = Row("", bar, use.number, use.unit, (use.name,), palette.secondary, full)
         yield from row_lines(row, palette, width, cells, more=0)
-    muted = Style(color=palette.muted)
+    muted = styled(color=palette.muted)
     for line in _about(part):
         yield text.line([(text.shorten_end(f"   {line}", width), muted)], width)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -21,7 +20,7 @@ from ...wording import quantities
 from ..display_options import Palette
 from ..protocols import JOURNAL_BACK, View, last_of_autopilot
 from ..render import text
-from ..render.text import Piece
+from ..render.text import Piece, styled
 from . import resource_rows
 from .failures import VERDICT_LINES, color_of, tally
 from .pane import changed_regions
@@ -51,11 +50,11 @@ def group_line(groups: Sequence[Group], width: int) -> Strip:
         kept[index : index + 1] = [worst.shorter] if worst.shorter is not None else []
     blank = max(len(_GAP), width - _cells(kept) + len(_GAP))
     left = _joined([group for group in kept if not group.right])
-    return text.line([*left, (" " * blank, Style()), *_joined([group for group in kept if group.right])], width)
+    return text.line([*left, (" " * blank, styled()), *_joined([group for group in kept if group.right])], width)
 
 
 def _joined(groups: Sequence[Group]) -> list[Piece]:
-    return [piece for index, group in enumerate(groups) for piece in (*([(_GAP, Style())] if index else []), *group.pieces)]
+    return [piece for index, group in enumerate(groups) for piece in (*([(_GAP, styled())] if index else []), *group.pieces)]
 
 
 def _cells(groups: Sequence[Group]) -> int:
@@ -72,9 +71,9 @@ LAG_WARNING_MS = 10.0
 
 def session(timeline: Timeline, palette: Palette) -> list[Group]:
     """Whether the session is being recorded, its time, the profile, and the target with its state."""
-    plain, muted = Style(color=palette.text), Style(color=palette.muted)
-    bold = Style(color=palette.text, bold=True)
-    recording = ("■ ", muted) if timeline.ended else ("● ", Style(color=palette.error))
+    plain, muted = styled(color=palette.text), styled(color=palette.muted)
+    bold = styled(color=palette.text, bold=True)
+    recording = ("■ ", muted) if timeline.ended else ("● ", styled(color=palette.error))
     groups = [Group((recording, (wording.session_time(timeline.last_s), bold)))]
     header = timeline.header
     if header is None:
@@ -84,7 +83,7 @@ def session(timeline: Timeline, palette: Palette) -> list[Group]:
     state = timeline.target.state if timeline.target else ("ready" if header.source else "starting")
     groups.append(Group(((profile, bold),), rank=2))
     named = ((f"{target} ", plain),) if target != profile else ()
-    groups.append(Group((*named, (state, Style(color=state_color(state, palette))))))
+    groups.append(Group((*named, (state, styled(color=state_color(state, palette))))))
     return [*groups, Group(((text.shorten(text.safe(header.target.url), 50), muted),), rank=5)]
 
 
@@ -101,17 +100,17 @@ def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     if view.can_steer:
         unit = "/s" if view.unit == "rate" else "" if isinstance(view.load, Users) else " users"
         rank = 1 if isinstance(view.load, Users) else 2
-        groups.append(Group(((f"step {view.step}{unit}", Style(color=palette.muted)),), rank=rank, right=True))
+        groups.append(Group(((f"step {view.step}{unit}", styled(color=palette.muted)),), rank=rank, right=True))
     return groups
 
 
 def offered(timeline: Timeline, requested: Rate, palette: Palette) -> list[Group]:
     """`offered 200/s   achieved 187/s   in flight 45   dropped 3/s   pool 60 users`, of the last second."""
-    muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+    muted, bold = styled(color=palette.muted), styled(color=palette.text, bold=True)
     now = timeline.last.offered if timeline.last is not None else None
     pieces = [("offered ", muted), (quantities.offered_rate(requested.per_s), bold)]
     if now is None or now.offered_per_s != requested.per_s:
-        pieces[1] = (f"→ {quantities.offered_rate(requested.per_s)}", Style(color=palette.accent, bold=True))
+        pieces[1] = (f"→ {quantities.offered_rate(requested.per_s)}", styled(color=palette.accent, bold=True))
     groups = [Group(tuple(pieces), right=True)]
     if now is None or timeline.last is None:
         return groups
@@ -119,7 +118,7 @@ def offered(timeline: Timeline, requested: Rate, palette: Palette) -> list[Group
     achieved, dropped = quantities.rate_figure(now.finished / seconds), now.dropped.total / seconds
     groups.append(Group((("achieved ", muted), (achieved, bold)), right=True, shorter=Group(((achieved, bold),))))
     groups.append(Group((("in flight ", muted), (f"{now.in_flight:,}", bold)), right=True, rank=1))
-    lost = Style(color=palette.error, bold=True) if dropped else muted
+    lost = styled(color=palette.error, bold=True) if dropped else muted
     groups.append(
         Group((("dropped ", muted), (f"{quantities.rate_figure(dropped)}", lost)), right=True, rank=1 if dropped else 3)
     )
@@ -129,11 +128,11 @@ def offered(timeline: Timeline, requested: Rate, palette: Palette) -> list[Group
 
 def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     """Current and requested users, and their limit."""
-    muted, bold = Style(color=palette.muted), Style(color=palette.text, bold=True)
+    muted, bold = styled(color=palette.muted), styled(color=palette.text, bold=True)
     now = timeline.last.users if timeline.last else 0
     pieces = [("users ", muted), (f"{now:,}", bold)]
     if now != view.load.users:
-        pieces += [(" → ", Style(color=palette.accent)), (f"{view.load.users:,}", Style(color=palette.accent, bold=True))]
+        pieces += [(" → ", styled(color=palette.accent)), (f"{view.load.users:,}", styled(color=palette.accent, bold=True))]
     groups = [Group(tuple(pieces), right=True)]
     if view.max_users is not None:
         groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
@@ -142,14 +141,14 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
 
 def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     """The level and its progress; while it settles, the share of its warm users if that is too small."""
-    muted = Style(color=palette.muted)
+    muted = styled(color=palette.muted)
     current = timeline.level
     if current is None:
         return [Group((("no level yet", muted),))]
-    groups = [Group(((f"level {current.opened.index}", Style(color=palette.text)), (", ", muted), phase(timeline, palette)))]
+    groups = [Group(((f"level {current.opened.index}", styled(color=palette.text)), (", ", muted), phase(timeline, palette)))]
     warm = wording.warm(current.figures) if timeline.phase == "settling" and current.closed is None else ""
     if warm:
-        groups.append(Group(((warm, Style(color=palette.warning)),), rank=1))
+        groups.append(Group(((warm, styled(color=palette.warning)),), rank=1))
     if current.opened.epoch:
         groups.append(Group(((f"epoch {current.opened.epoch}", muted),), rank=1))
     if view.spawn_rate is not None:
@@ -164,23 +163,23 @@ def phase(timeline: Timeline, palette: Palette) -> Piece:
     current, last = timeline.level, timeline.last
     if current is not None and current.closed is not None:
         counted = f"settled {text.span(current.figures.settled_seconds)}, " if current.figures.settled_seconds else ""
-        return f"{counted}ended", Style(color=palette.muted)
+        return f"{counted}ended", styled(color=palette.muted)
     if current is None or last is None or timeline.phase in (None, "spawning"):
         if current is not None and isinstance(current.load, Rate):  # its users are a pool, of any size
             verb = "ramp to" if current.opened.ramp else "starting"
-            return f"{verb} {quantities.offered_rate(current.load.per_s)}", Style(color=palette.warning)
+            return f"{verb} {quantities.offered_rate(current.load.per_s)}", styled(color=palette.warning)
         of = f" {last.users:,} of {current.users:,}" if current and last else ""
         if current and last and last.users > current.users:
-            return f"stopping {last.users - current.users:,} of {last.users:,}", Style(color=palette.warning)
-        return f"spawning{of}", Style(color=palette.warning)
+            return f"stopping {last.users - current.users:,} of {last.users:,}", styled(color=palette.warning)
+        return f"spawning{of}", styled(color=palette.warning)
     if timeline.phase == "settling":
-        return f"settling {text.span(last.t_s - current.started_s)}", Style(color=palette.warning)
+        return f"settling {text.span(last.t_s - current.started_s)}", styled(color=palette.warning)
     since_s = current.settled_s
     if _grows(timeline) is not None:
-        return f"not stationary {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(
+        return f"not stationary {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), styled(
             color=palette.warning
         )
-    return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), Style(color=palette.success)
+    return f"settled {text.span(last.t_s - since_s) if since_s is not None else ''}".rstrip(), styled(color=palette.success)
 
 
 def knee(timeline: Timeline, palette: Palette) -> list[Group]:
@@ -193,7 +192,7 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     if found is None:
         return []
     marked = found.kind in ("knee", "at_or_below")
-    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    style = styled(color=palette.text if marked else palette.muted, bold=marked)
     words = wording.knee(found)
     word = wording.verified(found)
     forms = [f"{words}, {word}" if word else words, words, wording.short_knee(found)]
@@ -209,7 +208,7 @@ def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
     if found is None:
         return []
     marked = found.kind in ("capacity", "at_or_below")
-    style = Style(color=palette.text if marked else palette.muted, bold=marked)
+    style = styled(color=palette.text if marked else palette.muted, bold=marked)
     brief = Group(((wording.short_rate_capacity(found), style),), rank=1)
     return [Group(((wording.rate_capacity(found), style),), rank=2, shorter=brief)]
 
@@ -218,7 +217,7 @@ def growth(timeline: Timeline, palette: Palette) -> list[Group]:
     """`the queue grows by 84/s`."""
     found = _grows(timeline)
     sentence = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
-    return [Group(((sentence, Style(color=palette.warning, bold=True)),), rank=1)] if sentence else []
+    return [Group(((sentence, styled(color=palette.warning, bold=True)),), rank=1)] if sentence else []
 
 
 def _grows(timeline: Timeline) -> RateLevelVerdict | None:
@@ -233,13 +232,13 @@ def problems(timeline: Timeline, palette: Palette) -> list[Group]:
     """`ports full in 42 s`, and `3 causes (f)`: current problems, and the key that shows details."""
     groups, found = [], tally(timeline)
     if found.open:
-        style = Style(color=palette.error if found.severe else palette.warning, bold=True)
+        style = styled(color=palette.error if found.severe else palette.warning, bold=True)
         groups.append(
             Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2)
         )  # a narrow terminal has the count on a tab
     short = resource_rows.shortage(timeline)
     if short is not None:
-        style = Style(color=palette.error if short.exhausted else palette.warning, bold=True)
+        style = styled(color=palette.error if short.exhausted else palette.warning, bold=True)
         groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict states it if exhausted
     return groups
 
@@ -250,16 +249,16 @@ def messages(view: View, palette: Palette, width: int) -> list[Group]:
     if view.message:
         color = palette.error if view.alarm else palette.text
         words = text.shorten(text.safe(view.message), width - 32)
-        groups.append(Group(((words, Style(color=color, bold=True)),), right=True))
+        groups.append(Group(((words, styled(color=color, bold=True)),), right=True))
     if view.paused:
-        badge = Style(color=palette.background, bgcolor=palette.warning, bold=True)
+        badge = styled(color=palette.background, bgcolor=palette.warning, bold=True)
         groups.append(Group(((" PAUSED ", badge),), right=True))
     return groups
 
 
 def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
     """The accuracy of latencies: the overhead that each client class in use adds to them, and the generator's loop lag."""
-    muted, groups = Style(color=palette.muted), []
+    muted, groups = styled(color=palette.muted), []
     overheads = timeline.header.client_overhead_ms if timeline.header else {}
     for index, client in enumerate(clients_of(timeline.header) if timeline.header else ()):
         floor = overheads.get(client)
@@ -273,7 +272,7 @@ def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
     lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
     if timeline.last is not None:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
-        style = Style(color=palette.warning, bold=True) if late else muted
+        style = styled(color=palette.warning, bold=True) if late else muted
         figure = quantities.latency_figure(lag_ms) + " !" * late
         brief = Group(((f"lag {figure}", style),), right=True) if late else None
         group = Group(((f"loop lag p99 {figure}", style),), rank=1 if late else 2, right=True, shorter=brief)
@@ -304,7 +303,7 @@ def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDIC
     lines = text.wrap(words, cells)
     if len(lines) > most:
         lines = text.wrap(text.clauses(words, most * cells - LOST_CELLS), cells)[:most]
-    style = Style(color=color_of(judged.severity, palette), bold=True)
+    style = styled(color=color_of(judged.severity, palette), bold=True)
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
 
@@ -314,7 +313,7 @@ def baseline(view: View, palette: Palette, width: int) -> list[Strip]:
         return []
     badge = _badge("BASELINE", palette.muted, palette)
     shown = text.shorten_end(text.safe(view.baseline), _beside(badge, width))
-    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
+    return [text.line([badge, (f" {shown}", styled(color=palette.text))], width)]
 
 
 def controls(view: View, palette: Palette, width: int) -> list[Strip]:
@@ -323,7 +322,7 @@ def controls(view: View, palette: Palette, width: int) -> list[Strip]:
         return []
     badge = _badge("CONTROLS", palette.warning if view.controls_asked else palette.accent, palette)
     shown = text.shorten(text.safe(view.controls), _beside(badge, width))
-    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
+    return [text.line([badge, (f" {shown}", styled(color=palette.text))], width)]
 
 
 def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
@@ -342,7 +341,7 @@ def autopilot(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     countdown = wording.until_next(timeline)
     end = f"; {countdown}" if countdown else ""
     shown = text.clauses(text.safe(words), _beside(badge, width) - len(end)) + end
-    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
+    return [text.line([badge, (f" {shown}", styled(color=palette.text))], width)]
 
 
 def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
@@ -355,7 +354,7 @@ def next_step(timeline: Timeline, view: View, palette: Palette, width: int) -> l
     acts = (view.can_steer and view.has_controls) or step.key in ("e", "f", "q")
     key = (f"{step.key}: " if acts else "") if step.key else "wait: "
     shown = text.shorten_end(text.safe(step.words), _beside(badge, width) - len(key))
-    bold, plain = Style(color=palette.text, bold=True), Style(color=palette.text)
+    bold, plain = styled(color=palette.text, bold=True), styled(color=palette.text)
     return [text.line([badge, (f" {key}", bold), (shown, plain)], width)]
 
 
@@ -368,12 +367,12 @@ def plan_ended(timeline: Timeline, view: View, palette: Palette, width: int) -> 
     what, _, words = wording.plan(last.args).partition(": ")
     badge = _badge(what.upper(), palette.accent, palette)
     shown = text.shorten(f"{words}; + - load, a autopilot, p plan, x zero", _beside(badge, width) - 1)
-    return [text.line([badge, (f" {shown}", Style(color=palette.text))], width)]
+    return [text.line([badge, (f" {shown}", styled(color=palette.text))], width)]
 
 
 def _badge(name: str, color: str, palette: Palette) -> Piece:
     """The name of a line, on a coloured ground."""
-    return f" {name} ", Style(color=palette.background, bgcolor=color, bold=True)
+    return f" {name} ", styled(color=palette.background, bgcolor=color, bold=True)
 
 
 def _beside(badge: Piece, width: int) -> int:
@@ -388,7 +387,7 @@ def _sets_load(entry: object) -> bool:
 
 def alarms(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
     """One line for each problem: a dead target, a log that cannot be written, the end of the session."""
-    style = Style(color=palette.background, bgcolor=palette.error, bold=True)
+    style = styled(color=palette.background, bgcolor=palette.error, bold=True)
     return [text.line([(text.pad(text.safe(alarm), width), style)], width) for alarm in _alarms(timeline, view)]
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Size
 
 from ...configuration import Markers
@@ -20,6 +19,7 @@ from ...wording.quantities import latency_cell, latency_cells
 from ..display_options import Palette
 from .axis import Axis
 from .raster import Pattern, Shape
+from .text import styled
 
 MIN_AXIS_LINE_ROWS = 7
 """Height in cells below which a chart has no axis line, and the plot uses its row."""
@@ -257,13 +257,13 @@ def legend_segments(legends: Sequence[Legend], palette: Palette, width: int) -> 
     segments: list[Segment] = []
     for legend in shown:
         key, name, value = legend.texts(form)
-        quiet = Style(color=palette.muted)
+        quiet = styled(color=palette.muted)
         if segments:
             segments.append(Segment(_between(form)))
         segments += [
-            Segment(key, Style(color=legend.color, bold=True)),
-            Segment(name, Style(color=palette.text, bold=True) if legend.strong else quiet),
-            Segment(value, quiet if legend.quiet else Style(color=palette.text)),
+            Segment(key, styled(color=legend.color, bold=True)),
+            Segment(name, styled(color=palette.text, bold=True) if legend.strong else quiet),
+            Segment(value, quiet if legend.quiet else styled(color=palette.text)),
         ]
     return segments
 

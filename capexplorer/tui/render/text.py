@@ -9,6 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,6 +19,9 @@ from textual.strip import Strip
 from ...wording import numbers
 
 Piece = tuple[str, Style]
+
+styled = lru_cache(1024)(Style)
+"""A style, the same one each time: equal lines are then compared by identity, and no second makes styles again."""
 
 MISSING = numbers.MISSING
 """Shown for a value that was not measured, which is not 0."""

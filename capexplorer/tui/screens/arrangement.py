@@ -29,7 +29,7 @@ from ..panes.resources import PartsPane, ResourcesPane
 from ..panes.status import StatusArea
 from ..panes.throughput import ThroughputPane
 from ..protocols import View
-from ..render.text import Piece, cells, line
+from ..render.text import Piece, cells, line, styled
 
 SMALL, WIDE, HUGE = (80, 24), (120, 40), (180, 50)
 """Least (columns, lines) of a terminal for the grids of four, six and eight panes."""
@@ -214,8 +214,8 @@ class TabBar(Widget):
 
     def _pieces(self, gap: str, short: bool) -> Iterator[Piece]:
         palette = self._palette
-        muted, front = Style(color=palette.muted), Style(color=palette.text, bold=True, reverse=True)
-        alarm = Style(color=palette.error, bold=True, reverse=self._shown == FAILURES)
+        muted, front = styled(color=palette.muted), styled(color=palette.text, bold=True, reverse=True)
+        alarm = styled(color=palette.error, bold=True, reverse=self._shown == FAILURES)
         yield "" if gap else " ", muted
         for index, (name, _) in enumerate(PANES):
             shown = (front if index == self._shown else muted) + Style(meta={"pane": index + 1})

@@ -36,7 +36,7 @@ from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Band, Boundary, Chart, Legend, Point, Series, y_ticks
 from ..render.draw import draw_chart, message
 from ..render.raster import Pattern, Shape
-from ..render.text import pad, safe, shorten, wrap
+from ..render.text import pad, safe, shorten, styled, wrap
 from ..terminal import Terminal
 
 # -- charts --------------------------------------------------------------------------------------------------------------------
@@ -157,8 +157,8 @@ TABLE_CELLS = sum(width + 1 for _, width, _ in _COLUMNS) + _JUDGEMENT
 
 def top(comparison: Comparison, palette: Palette, width: int, most: int) -> Text:
     """Warnings, then the verdict, in at most `most` lines. If some do not fit, the last line names the key that shows all."""
-    found = [(line, Style(bold=True)) for line in wrap(safe(sentences.verdict_sentence(comparison)) + ".", width)][: most - 1]
-    warned = Style(color=palette.warning, bold=True)
+    found = [(line, styled(bold=True)) for line in wrap(safe(sentences.verdict_sentence(comparison)) + ".", width)][: most - 1]
+    warned = styled(color=palette.warning, bold=True)
     warnings = [line for warning in sentences.warnings(comparison) for line in wrap(f"! {safe(warning)}", width)]
     left = most - len(found)
     if len(warnings) > left:
@@ -177,7 +177,7 @@ def _pair(pair: Pair, palette: Palette) -> Text:
     titles = [{"A": pair.before.letter, "B": pair.after.letter}.get(title, title) for title, _, _ in _COLUMNS]
     names = f"{pair.after.named} against {pair.before.named}"
     lines = [_muted(line, palette) for line in wrap(safe(names), TABLE_CELLS)] if pair.after.distinction else []
-    lines.append(Text(_cells(titles), Style(bold=True)))
+    lines.append(Text(_cells(titles), styled(bold=True)))
     for level in pair.loads:
         lines += _level(level, palette)
     lines += [_line("", one, palette) for one in pair.capacities]
@@ -198,11 +198,11 @@ def _line(users: str, one: Difference, palette: Palette) -> Text:
     heading = sentences.heading(one)
     cells = [users, heading if len(heading) <= _COLUMNS[1][1] else FIGURES[one.figure].title]
     cells += [sentences.before(one), sentences.after(one), sentences.change(one), sentences.ratio(one), sentences.noise(one)]
-    muted = Style(color=palette.muted)
+    muted = styled(color=palette.muted)
     text = Text()
     for index, (cell, (_, width, right)) in enumerate(zip(cells, _COLUMNS, strict=True)):
         quiet = index > 3 and not one.counts or (index == 2 and one.before.is_thin) or (index == 3 and one.after.is_thin)
-        text.append(pad(cell, width, right=right) + " ", muted if quiet else Style())
+        text.append(pad(cell, width, right=right) + " ", muted if quiet else styled())
     return text.append(judgement(one), _style(one, palette))
 
 
@@ -215,15 +215,15 @@ def judgement(one: Difference) -> str:
 
 def _style(one: Difference, palette: Palette) -> Style:
     if not one.counts:
-        return Style(color=palette.muted)
-    return Style(color={True: palette.success, False: palette.error, None: palette.text}[one.better], bold=True)
+        return styled(color=palette.muted)
+    return styled(color={True: palette.success, False: palette.error, None: palette.text}[one.better], bold=True)
 
 
 def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
     """The sessions, then all verdicts and warnings in full, then what differs between them."""
     lines: list[Text] = []
     for index, curve in enumerate(comparison.curves):
-        color = Style(color=colors(palette)[index % 4], bold=True)
+        color = styled(color=colors(palette)[index % 4], bold=True)
         title_lines = wrap(safe(sentences.curve(curve)), width - 2)
         lines.append(Text.assemble((f"{curve.letter} ", color), title_lines[0]))
         rest = wrap(f"client {sentences.overheads(curve)}; knee {sentences.knee(curve)}", width - 2)
@@ -231,11 +231,11 @@ def differing(comparison: Comparison, palette: Palette, width: int) -> Text:
             found = (curve.judged.sentence, f"marked: {sentences.marked(curve)}")
             rest += [line for each in found for line in wrap(safe(each), width - 2)]
         lines += [_muted(f"  {line}", palette) for line in (*title_lines[1:], *rest)]
-    warned = Style(color=palette.warning)
+    warned = styled(color=palette.warning)
     for warning in sentences.warnings(comparison):
         lines += [Text(line, warned) for line in wrap(f"! {safe(warning)}", width)]
     lines += _table("Conditions that differ", comparison.conditions, comparison, warned, width)
-    lines += _table("What is compared", comparison.subject, comparison, Style(), width)
+    lines += _table("What is compared", comparison.subject, comparison, styled(), width)
     if not comparison.conditions:
         same = "No condition differs: host, limits, versions and users are the same."
         lines += [Text(), *(_muted(line, palette) for line in wrap(same, width))]
@@ -246,7 +246,7 @@ def _table(title: str, rows: Sequence[Differing], comparison: Comparison, style:
     """For each condition its name, and below it a line per session with the value, which may be long."""
     if not rows:
         return []
-    lines = [Text(), Text(title, Style(bold=True))]
+    lines = [Text(), Text(title, styled(bold=True))]
     for row in rows:
         lines.append(Text(shorten(safe(row.name), width), style))
         for curve, value in zip(comparison.curves, row.values, strict=True):
@@ -259,7 +259,7 @@ def _cells(cells: Sequence[str]) -> str:
 
 
 def _muted(line: str, palette: Palette) -> Text:
-    return Text(line, Style(color=palette.muted))
+    return Text(line, styled(color=palette.muted))
 
 
 WIDE = (120, 40)
