@@ -48,16 +48,9 @@ def run() -> ScreensWithClock:
     return run
 
 
-def test_the_runs_own_screen_has_the_controls_at_first(run: ScreensWithClock) -> None:
-    assert run.screens.holder == "pts/0"
-    assert run.recorded == []
-
-
-def test_a_screen_that_attaches_does_not_get_the_controls_of_another(run: ScreensWithClock) -> None:
+def test_the_runs_own_screen_has_the_controls_and_one_that_attaches_does_not_get_them(run: ScreensWithClock) -> None:
     run.join("pts/1")
-    assert run.screens.holder == "pts/0"
-    assert run.state.screens == 2
-    assert run.recorded == []
+    assert (run.screens.holder, run.state.screens, run.recorded) == ("pts/0", 2, [])
 
 
 def test_the_first_screen_that_may_steer_gets_the_controls_of_a_run_without_a_screen() -> None:
@@ -116,16 +109,13 @@ def test_each_screen_that_may_steer_may_make_a_note_and_end_the_run(run: Screens
     assert run.controls.calls == [note, EndRun()]
 
 
-def test_while_a_screen_asks_another_one_cannot_ask(run: ScreensWithClock) -> None:
+def test_one_screen_at_a_time_may_ask_and_none_that_only_watches(run: ScreensWithClock) -> None:
+    run.join("pts/3", may_steer=False).do(AskControls())
+    assert run.state.asked_by is None
     first, second = run.join("pts/1"), run.join("pts/2")
     first.do(AskControls())
     second.do(AskControls())
     assert run.state.asked_by == "pts/1"
-
-
-def test_a_screen_that_only_watches_cannot_ask(run: ScreensWithClock) -> None:
-    run.join("pts/1", may_steer=False).do(AskControls())
-    assert run.state.asked_by is None
 
 
 def test_controls_of_a_screen_that_leaves_go_to_the_one_that_asks_or_else_to_the_first(run: ScreensWithClock) -> None:

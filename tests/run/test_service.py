@@ -24,9 +24,11 @@ def service(url: str | None) -> Service:
     return Service(RunOptions(name="x", profile=profile, url=url, sessions_dir=Path()), NO_SUPERVISOR)
 
 
-def test_the_process_that_listens_on_the_port_of_a_loopback_url_is_found() -> None:
+def test_the_process_that_listens_on_the_port_of_a_loopback_url_alone_is_found() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert service(f"http://127.0.0.1:{listener.getsockname()[1]}").find_pid() == os.getpid()
+        port = listener.getsockname()[1]
+        assert service(f"http://127.0.0.1:{port}").find_pid() == os.getpid()
+        assert service(f"http://192.0.2.1:{port}").find_pid() is None
 
 
 def test_users_with_hosts_of_their_own_have_no_process_to_watch() -> None:
@@ -36,11 +38,6 @@ def test_users_with_hosts_of_their_own_have_no_process_to_watch() -> None:
         pytest.skip(f"port 80, that of a URL without a port, cannot be used: {error}")
     with listener:
         assert service(None).find_pid() is None
-
-
-def test_a_service_on_another_machine_has_no_process_to_watch() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        assert service(f"http://192.0.2.1:{listener.getsockname()[1]}").find_pid() is None
 
 
 @pytest.mark.parametrize(("url", "here"), [("http://127.0.0.1:81/x", True), ("http://192.0.2.1:81", False), (None, True)])

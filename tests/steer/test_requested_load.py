@@ -5,34 +5,17 @@ from __future__ import annotations
 import threading
 
 import pytest
+from run.bare_context import IdleThread
 
-from capexplorer.model.load import NO_LOAD, Load, OfferedRate, Rate, Users
+from capexplorer.model.load import NO_LOAD, Load, Rate, Users
 from capexplorer.steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
-
-
-class LoadThread:
-    """As many users as were set last."""
-
-    def __init__(self, users: int) -> None:
-        self.users, self.rate, self.shape = users, 0.0, 0
-
-    def set_users(self, users: int, spawn_rate: float) -> None:
-        self.users = users
-
-    def set_rate(self, offered: OfferedRate) -> None:
-        self.rate = offered.per_s
-
-    def start_shape(self, generation: int) -> None:
-        self.shape = generation
-
-    def begin_level(self, index: int) -> None: ...
 
 
 def requested(
     load: Load = NO_LOAD, spawn_rate: float | None = None, driver: Driver | None = None, *, running: int = 0
 ) -> RequestedLoad:
     """An open gate. `running`: users that run already."""
-    found = RequestedLoad(LoadThread(running or load.users), load, spawn_rate, driver or Manual(), lock=threading.Lock())
+    found = RequestedLoad(IdleThread(running or load.users), load, spawn_rate, driver or Manual(), lock=threading.Lock())
     found.open()
     return found
 
@@ -68,7 +51,7 @@ def test_a_step_at_once_stops_all_users_of_a_pool_in_one_second() -> None:
 
 
 def test_a_step_without_a_service_takes_effect_when_the_load_starts() -> None:
-    thread = LoadThread(0)
+    thread = IdleThread(0)
     load = RequestedLoad(thread, Users(5), lock=threading.Lock())
     load.step(Users(8))
     assert (thread.users, load.is_open) == (0, False)
