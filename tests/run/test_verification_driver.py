@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from capexplorer.model.load import Users
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -53,20 +51,6 @@ def test_a_knee_found_by_hand_is_verified_by_three_levels_without_a_search(searc
     assert ended(search) == ("verify", "done", "verified")
 
 
-def test_the_verification_leaves_out_levels_that_a_person_has_made(search: KneeSearch) -> None:
-    step_by_hand(search, *STEPS_BY_HAND, (35, 30))
-    known = len(search.levels())
-    verify_knee(search)
-    assert search.levels()[known:] == [(60, "autopilot"), (10, "autopilot")]
-
-
-def test_a_knee_is_verified_by_levels_made_by_hand_alone(search: KneeSearch) -> None:
-    step_by_hand(search, *STEPS_BY_HAND, (35, 30), (60, 12), (10, 12))
-    assert not knee_of(search).provisional
-    verify_knee(search)
-    assert ended(search) == ("verify", "done", "verified")
-
-
 def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_the_first_level(search: KneeSearch) -> None:
     step_by_hand(search, *STEPS_BY_HAND)
     search.service = lambda users: (min(users, 25), users / min(users, 25) * 1000 - 400, 0)
@@ -85,12 +69,3 @@ def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
     search.driver.taken_over("user")
     assert search.commands()[-1].args == {"on": False, "task": "verify", "why": "taken_over", "who": "user"}
     assert search.finished == []
-
-
-def test_max_users_below_the_level_beyond_the_knee_prevents_the_verification(tmp_path: Path) -> None:
-    search = KneeSearch(tmp_path / "guard.jsonl", max_users=52)
-    step_by_hand(search, *STEPS_BY_HAND)
-    verify_knee(search)
-    assert max(users for users, by in search.levels() if by == "autopilot") == 35
-    assert ended(search) == ("verify", "done", "max_users")
-    search.run.end()
