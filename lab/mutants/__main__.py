@@ -5,7 +5,7 @@
 
 One process collects the tests. A fork of it runs them all once and records which test runs which line. Then a fork for each
 mutant replaces the code of its function and runs the tests of its line until one fails. A fork that takes far longer than the
-tests did is killed, which counts as noticed.
+tests did is killed, which counts as noticed. What tests run in processes of their own counts as run by no test.
 """
 
 from __future__ import annotations

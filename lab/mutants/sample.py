@@ -103,7 +103,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
     visitor = _Mutations()
     wrapper.visit(visitor)
     module, names, counts = wrapper.module, _names(wrapper.module), dict.fromkeys(visitor.by_function, 0)
-    texts = {function: module.code_for_node(function) for function in visitor.by_function}
+    texts = {function: module.code_for_node(function).strip() for function in visitor.by_function}
     for function, found in visitor.by_function.items():
         for node, mutated, operator in found:
             key = _hash(f"{names[function]} {counts[function]} {texts[function]}")
