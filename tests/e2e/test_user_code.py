@@ -157,7 +157,7 @@ def test_a_call_that_blocks_the_event_loop_is_named_and_not_the_generators_cpu(t
 TASK_WITH_EXITS_AND_CHILDREN = f"""if self.visits == 3 and next(calls) < 2: sys.exit(3)
         if self.visits > 2: return
         sys.path.insert(0, {str(ROOT)!r})
-        from tests.load.scenes.children import started
+        from tests.load.under_gevent.children import started
         print(*started().values())
 """
 
@@ -182,7 +182,7 @@ def test_tasks_can_start_child_processes_and_wait_for_them(run_with_exits: tuple
     """Before, waiting for a child process raised an error of gevent; now only the calls of sys.exit are errors."""
     run, _ = run_with_exits
     results_of_children = {log.text for log in events_of(run.events(), Log) if log.source == "stdout"}
-    assert results_of_children == {"hi ['through', 0] 5 6 3"}
+    assert results_of_children == {"hi ('through', 0) 5 6 3"}
     assert examples(run, "user_code_error") == {"SystemExit: 3 (visits.py:17 in visit)"}
 
 
