@@ -113,6 +113,7 @@ def marked_knee(id_: str, kind: str = "knee", **evidence: object) -> list[Event]
 LEVELS = [LevelSpec(6), LevelSpec(12, p50_ms=30.0), LevelSpec(24), LevelSpec(48)]
 AT_25 = KneeVerdict(kind="knee", users=25.0, users_low=23.0, users_high=28.0, capacity_rps=76.8)
 WAITS: Mapping[str, Any] = {
+    "between two times": {"between": [0.1, 0.5]},
     "a constant": {"constant": 0.3}, "a number": 0.3, "none": {"constant": 0}, "a mean": {"poisson": 2.0},
     "a pace": {"constant_pacing": 1.0}, "a throughput": {"constant_throughput": 2.0},
 }  # fmt: skip
@@ -355,6 +356,7 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "no latency": lambda: unmeasured(Latency()),
     "an example of a failure": failed_once,
     "an endpoint that degrades first": degraded,
+    "an unknown host": lambda: with_header(host=HostFacts()),
     "an older client": lambda: with_header(client_overhead_ms={"HttpUser": ClientOverhead(p50_ms=1.9, p99_ms=4.0)}),
     "a version that answered": lambda: [HEADER, Target(t_s=0.5, state="ready", version="1.4"), *session()[1:]],
     "a version of the profile": lambda: with_header(target=replace(HEADER.target, version="2.0")),
