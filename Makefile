@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 # all files with slow tests, which takes it 1 s of CPU.
 WAITING := $(BIN)/pytest -q -n 8 --dist loadgroup --no-loadscope-reorder -m "slow and not trial" tests
 
-# To collect all of these takes 10 s of CPU: six processes have tests of their own, instead of workers that share all. They wait half of
+# To collect all of these takes 10 s of CPU: seven processes have tests of their own, instead of workers that share all. They wait half of
 # their time, for timers or processes, so more of them than cores keep the cores busy.
 QUICK_MARKS := not slow
 COMPUTING = nice -n 5 $(BIN)/pytest -q -m "$(QUICK_MARKS)"
@@ -17,8 +17,9 @@ APP_TESTS := $(wildcard tests/tui/test_app*.py tests/tui/test_picker*.py) tests/
 SCREEN_TESTS := tests/tui
 ANALYSIS_TESTS := tests/analysis tests/model tests/session tests/wording
 RUN_TESTS := tests/run tests/replay tests/report
+GEVENT_TESTS := tests/load/under_gevent
 LOAD_TESTS := tests/load tests/steer tests/read tests/target
-QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-other-tests
+QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests quick-load-tests quick-gevent-tests quick-other-tests
 
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,13 +31,13 @@ run: setup
 
 # Slow tests mostly wait for processes; the others compute, at a lower priority, while they wait. All always run to their end.
 test: setup built
-	$(MAKE) --no-print-directory --jobs=7 --keep-going slow-tests $(QUICK)
+	$(MAKE) --no-print-directory --jobs=8 --keep-going slow-tests $(QUICK)
 
 slow-tests: setup built
 	$(WAITING)
 
 quick-tests: setup built
-	$(MAKE) --no-print-directory --jobs=6 --keep-going $(QUICK)
+	$(MAKE) --no-print-directory --jobs=7 --keep-going $(QUICK)
 
 quick-app-tests: setup built
 	$(COMPUTING) $(APP_TESTS)
@@ -51,7 +52,10 @@ quick-run-tests: setup built
 	$(COMPUTING) $(RUN_TESTS)
 
 quick-load-tests: setup built
-	$(COMPUTING) $(LOAD_TESTS)
+	$(COMPUTING) $(LOAD_TESTS) --ignore=$(GEVENT_TESTS)
+
+quick-gevent-tests: setup built
+	$(COMPUTING) $(GEVENT_TESTS)
 
 quick-other-tests: setup built
 	$(COMPUTING) tests $(addprefix --ignore=,$(SCREEN_TESTS) $(ANALYSIS_TESTS) $(RUN_TESTS) $(LOAD_TESTS))
@@ -66,7 +70,7 @@ near-tests: setup
 # Under two minutes on two quiet cores. Left to `make test`: slow tests, random examples, tests of the load and of targets (which wait
 # for real processes), and those that press keys in the whole application.
 check: lint
-	$(MAKE) --no-print-directory --jobs=4 --keep-going QUICK_MARKS="not slow and not hypothesis" $(filter-out quick-app-tests quick-load-tests,$(QUICK))
+	$(MAKE) --no-print-directory --jobs=4 --keep-going QUICK_MARKS="not slow and not hypothesis" $(filter-out quick-app-tests quick-load-tests quick-gevent-tests,$(QUICK))
 
 # One short form of each long trial below, three minutes. They measure, so no other test runs beside them.
 short-trials: setup built
