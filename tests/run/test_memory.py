@@ -25,7 +25,7 @@ DOUBLE, SINGLE = 8, 4
 INDEX = 4
 """Bytes of a level's index of a settled second."""
 SPARE = 1 / 4
-"""An array has up to 1/16 of its length free at its end, of the seconds measured a twelfth; the product's caches vary by 15 KB."""
+"""An array has up to 1/16 of its length free at its end, 1/12 of the seconds measured; the product's caches vary by 15 KB."""
 MOST_AN_HOUR = 1_000_000
 """Bytes that may be kept of an hour."""
 
