@@ -1,8 +1,8 @@
 """httpx for native threads of a process that gevent may have patched: one GET at a time, bounded in time and in bytes.
 
-gevent replaces `socket` for the whole process. A native thread that used it would get an event loop of its own, and the load
-room's hooks would take its connection for a user's. httpcore, the transport of httpx, accepts a network backend; this one has
-C-level sockets, which gevent never patches. Not for load. Import it only where a request follows: httpx takes 0.1 s to import.
+gevent replaces `socket` for the whole process. A native thread that used it would get an event loop of its own, and the load's
+hooks would take its connection for a user's. httpcore, the transport of httpx, accepts a network backend; this one has C-level
+sockets, which gevent never patches. Not for load. Import it only where a request follows: httpx takes 0.1 s to import.
 """
 
 from __future__ import annotations

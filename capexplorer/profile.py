@@ -1,4 +1,5 @@
-"""Types of the values in a profile, with bounds and patterns, which `toml` names in its messages. Tables are in other modules."""
+"""A profile as one typed value: its tables, with bounds and patterns that `toml` names in its messages, and the rules between
+keys."""
 
 from __future__ import annotations
 
@@ -165,10 +166,6 @@ def csv_column(given: str, name: str) -> tuple[str, str]:
     return (file, column) if colon and file.endswith(".csv") else (given, name)
 
 
-# -- profile table -------------------------------------------------------------------------------------------------------------
-# The whole file of a profile as one typed value: the service, and the tables of its users, limits, parts and plans.
-
-
 # -- run limits ----------------------------------------------------------------------------------------------------------------
 # Limits of a run: it never exceeds `[guards]`; `[slo]` is reported; `[stop]` ends a plan or the autopilot.
 
@@ -246,6 +243,10 @@ class ComposeTarget(Table, frozen=True, kw_only=True):
 
     compose: Annotated[str, Meta(min_length=1)]
     """Path of the file, relative to the profile. `${CAPEXPLORER_PORT}` in it is a free port, to which the load goes."""
+
+
+# -- profile table -------------------------------------------------------------------------------------------------------------
+# The whole file of a profile as one typed value: the service, and the tables of its users, limits, parts and plans.
 
 
 class Profile(Table, frozen=True, kw_only=True):

@@ -47,7 +47,7 @@ from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
 
-# -- The clauses of a Conclusion, each from what was found in an epoch. `conclusion` decides which of them appear, and their
+# -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
 # order.
 #
 # None: nothing of that kind was found.
@@ -375,6 +375,9 @@ def levels_too_short(view: EpochView) -> LevelsTooShort | None:
         return None
     longest_s = max(each.t_s - each.started_s for each in closed)
     return LevelsTooShort(tuple(each.users for each in closed), longest_s, max(each.settling_s or 0.0 for each in closed))
+
+
+# -- the conclusion ------------------------------------------------------------------------------------------------------------
 
 
 def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:

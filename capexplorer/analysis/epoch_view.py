@@ -30,7 +30,7 @@ from ..model.verdicts import CONFIDENCES, SEVERITIES, RateVerdict
 # -- Which findings are not reported because a later finding supersedes them. The only place with these rules.
 #
 # The log keeps each finding as it was made; a report shows those that hold at its time. Live, replayed and reanalysed sessions
-# are read through `epoch_view.EpochView`, which applies these rules:
+# are read through `EpochView`, below,, which applies these rules:
 #
 # 1. If a critical cause of the generator, its host or the network invalidated levels, nothing about the service is reported
 # beyond the other (clean) levels: no knee, no objective, no bottleneck. 2. A mark of the curve has the figures of the latest
@@ -158,6 +158,9 @@ def most_users(mark: Mark) -> float:
 def _is_superseded_at_rates(offered_per_s: float, verdict: Verdict | None) -> bool:
     found = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
     return found is not None and found.kind == "keeps_up" and found.per_s > offered_per_s
+
+
+# -- the view ------------------------------------------------------------------------------------------------------------------
 
 
 class EpochView:

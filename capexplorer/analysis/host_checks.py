@@ -1,4 +1,4 @@
-"""The values of a host check: what an exploration needs of the machine, and the result of a check."""
+"""Host checks: what an exploration needs of the machine, and whether it has it."""
 
 from __future__ import annotations
 

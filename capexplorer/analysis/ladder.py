@@ -1,7 +1,7 @@
 """Levels as the knee detector takes them: one plain value per level, whether from a timeline, a table or a simulator.
 
 Decides which levels count (settled, of one epoch) and how levels of one user count are pooled; does not judge capacity. Which
-levels are recovery from overload is decided in `epoch.recovery`, because that needs a verdict on the earlier levels.
+levels are recovery from overload is decided in `knee.detector.split`, because that needs a verdict on the earlier levels.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One settled level. Only users and goodput are required; the other fields make the verdict more precise. None: not known."""
 
     users: float
-    """The load: mean number of running users; at offered rates (`rates.level_state.on_ladder`), iterations a second."""
+    """The load: mean number of running users; at offered rates (`knee.rate_level.on_ladder`), iterations a second."""
     goodput_rps: float
     """Finished work, 1/s."""
     goodput_se_rps: float | None = None

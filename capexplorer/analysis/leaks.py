@@ -110,12 +110,6 @@ def _float(value: int | None) -> float | None:
     return None if value is None else float(value)
 
 
-# -- Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
-#
-# Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only
-# stretches at one user count, or one offered rate, are tested; growth must last (`trend`), and the shorter the stretch, the
-# larger it must be. Pure: the same timeline gives the same marks.
-
 # -- Growth that lasts, within one stretch of constant load.
 
 WARM_UP_S = 60.0
@@ -197,6 +191,13 @@ def measured_column(timeline: Timeline, kind: LeakKind) -> Sequence[float] | Non
         if column is not None and any(not math.isnan(value) for value in column[max(0, timeline.ticks - 60) : timeline.ticks]):
             return column
     return None
+
+
+# -- Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
+#
+# Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only
+# stretches at one user count, or one offered rate, are tested; growth must last (`growth.trend`), and the shorter the stretch,
+# the larger it must be. Pure: the same timeline gives the same marks.
 
 
 GENERATOR_NEAR_LIMIT = 0.90

@@ -23,7 +23,7 @@ from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
 
 # -- The detectors of this version over a whole timeline, for imports and `--reanalyse`, and which marks are theirs. Pure.
 #
-# A live run calls the same functions as its levels grow (`run.live_marks`), so it marks the same things. Causes are found by the
+# A live run calls the same functions as its levels grow (`run.live_levels`), so it marks the same things. Causes are found by the
 # `CauseDetector`, event by event, in live runs and here alike.
 
 Detected = Mark | Verdict

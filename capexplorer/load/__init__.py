@@ -1,2 +1,1 @@
-"""Load control: the only package that imports Locust and gevent. Its modules on plans and on the autopilot are pure and import
-neither."""
+"""Load: the only package that imports Locust and gevent."""

@@ -74,7 +74,7 @@ _ARRIVALS = ("started", "queued", "max_users", "target", "starting", "late")
 
 
 class Ledger:
-    """`record` in the load thread, `drain` in the recorder's."""
+    """`record` in the load thread, `drain` in the pump's."""
 
     def __init__(self) -> None:
         self.per_s: float | None = None

@@ -1,4 +1,4 @@
-"""Requests from the load thread to the pump's thread: one tuple each through a deque, whose ends are atomic under the GIL.
+"""Requests from the load thread to the pump's thread: one struct each through a deque, whose ends are atomic under the GIL.
 
 The hot path appends and nothing else; histograms are filled in the pump's thread, many values a call.
 """
@@ -84,7 +84,7 @@ def _shown(value: object) -> str:
 
 
 class Recorder:
-    """`on_request` runs in the load thread, `drain` in the recorder's."""
+    """`on_request` runs in the load thread, `drain` in the pump's."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """The controls of a live run: what a person may do to it, as values, and what a screen knows of it.
 
-Each control is a struct of this file, and a case of `run.live.LiveControls`. A screen in another process sends the struct itself.
+Each control is a struct of this file, and a case of `run.live.LiveControls`, the last two of `run.screens.Screens`. A screen in
+another process sends the struct itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The base of all events, and events of an unknown type."""
+"""The events of a session: header, processes, commands, levels, samples, marks, verdicts; and events of an unknown type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of all findings: the fields that every kind has."""
+"""All findings: causes, bottlenecks and leaks, what a curve shows, what levels show."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
     growth_per_hour: float
     growth_per_hour_low: float | None = None
     growth_per_hour_high: float | None = None
-    """Bounds of the growth, two-sided (`analysis.leaks.trend.ERRORS`); None: it has none."""
+    """Bounds of the growth, two-sided (`analysis.growth.ERRORS`); None: it has none."""
     growth_per_request: float | None = None
     explained_by: Literal["requests", "time"] | None = None
     """What growth is proportional to; None: not known, since throughput did not differ enough."""

@@ -33,7 +33,7 @@ from .load import NO_DROPS, OfferedFigures
 
 # -- Sums over the settled seconds of a level: latency histograms by endpoint, readings, and iterations of an offered rate.
 #
-# Must not know when a second is settled; rates are computed in `slice`.
+# Must not know when a second is settled; rates are computed in `Slice`.
 
 
 class OfferedSums:
@@ -223,6 +223,9 @@ def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
 
 
 BATCHES = 6
+
+
+# -- the slice -----------------------------------------------------------------------------------------------------------------
 
 
 class Slice:

@@ -1,4 +1,4 @@
-"""A source of events, passed in so that what draws them need not import what makes them."""
+"""What a screen draws from, as protocols: a source of events, a clock, a recording, and the summary of a saved session."""
 
 from __future__ import annotations
 

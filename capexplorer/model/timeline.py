@@ -182,6 +182,9 @@ class FailureCount:
         return (self.counts[end - 1] if end else 0) - (self.counts[begin - 1] if begin else 0)
 
 
+# -- the timeline --------------------------------------------------------------------------------------------------------------
+
+
 class Timeline:
     """The state of a session: `apply` each event in order, and read the other members."""
 

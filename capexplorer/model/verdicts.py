@@ -1,4 +1,4 @@
-"""The verification of a knee: levels measured after it was found must show the same knee again."""
+"""Verdicts as frozen values: on a knee and its verification, on regimes, objectives and offered rates."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class GeneratorProbe:
         self._growth = Growth()
 
     def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None) -> GeneratorReading:
-        """The generator over the last `elapsed_s`. `lag_ms` is the loop lag that the load room measured: p50, p99, max."""
+        """The generator over the last `elapsed_s`. `lag_ms` is the loop lag that the load thread measured: p50, p99, max."""
         read = {name: procfs.schedstat(file.read()) for name, file in self._threads.items()}
         grown = self._schedules.grown({name: each for name, each in read.items() if each is not None})
         load = grown.get("load")

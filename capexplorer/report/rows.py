@@ -3,7 +3,7 @@ itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -13,23 +13,32 @@ from ..model.events import LevelOpened
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ..model.level import Level, Void
-from ..model.level_use import LevelUse, level_uses
+from ..model.level_use import level_uses
 from ..model.load import Rate, Users
 from ..model.timeline import Timeline
-from ..model.verdicts import EndpointDegradation
+from ..model.verdicts import EndpointDegradation, Why
 
 P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
 """Number of successes below which a percentile is shown in parentheses."""
 
 
-Kind = Literal["step", "ramp", "rate", "recovery", "disturbed", "other_service", "changed"]
-"""`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. The others are not part of a curve: see
-`model.level_use.Why`."""
+Kind = Literal["step", "ramp", "rate"] | Why
+"""`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. The others are not part of a curve."""
 
-OffCurve = Literal["recovery", "disturbed", "other_service", "changed"]
-"""Kinds that are not part of a curve."""
-
-OFF_CURVE: tuple[OffCurve, ...] = ("recovery", "disturbed", "other_service", "changed")
+SIGNS: dict[Kind, tuple[str, str]] = {
+    "step": ("", ""),
+    "rate": ("", ""),
+    "ramp": ("~", "the seconds of a ramp with about this number of users."),
+    "recovery": ("↓", "recovery from overload, not part of the curve."),
+    "disturbed": ("×", "other processes used the CPU; the row does not describe the service and is not part of the curve."),
+    "other_service": (
+        "≠",
+        "the service was in another state than the one that the verdict is about; not part of the curve.",
+    ),
+    "changed": ("Δ", "the service changed during the level; the row mixes two states and is not part of the curve."),
+    "unsteady": ("≈", "goodput varied too much for a mean, as while a backlog is worked off; not part of the curve."),
+}
+"""By kind: the sign before a level's load, and what it means."""
 
 
 class ReportedLevel(msgspec.Struct, frozen=True):
@@ -49,7 +58,7 @@ class ReportedLevel(msgspec.Struct, frozen=True):
     """Number of the bin of a ramp; None for a level."""
     void: Void | None = None
     """Why the level has no figures; None if it has."""
-    off_curve: OffCurve | None = None
+    off_curve: Why | None = None
     """Why it is not part of the curve of its load, of users or of offered rates; None if it is."""
 
     @property
@@ -102,7 +111,7 @@ def offered_rate(opened: LevelOpened, figures: LevelFigures) -> float | None:
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
     """The rows of all levels, in the order of the session."""
     uses = level_uses(timeline)
-    return [row for level in timeline.levels for row in _rows(level, timeline, off_curve(uses[level.opened.index]))]
+    return [row for level in timeline.levels for row in _rows(level, timeline, uses[level.opened.index].why)]
 
 
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
@@ -110,12 +119,13 @@ def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     return [row for row in level_rows(timeline) if isinstance(row.opened.load, Users)]
 
 
-def off_curve(use: LevelUse) -> OffCurve | None:
-    """The sign of a level that is not part of a curve; None: it has none, as a level whose figures cover a part of its users."""
-    return use.why if use.why in OFF_CURVE else None
+def sign_notes(kinds: Iterable[Kind]) -> list[str]:
+    """What the signs of these kinds mean, for the line below a table; a kind without a sign has none."""
+    present = set(kinds)
+    return [f"{sign}: {meaning}" for kind, (sign, meaning) in SIGNS.items() if sign and kind in present]
 
 
-def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[ReportedLevel]:
+def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[ReportedLevel]:
     ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
     if not level.opened.ramp:
         return [
@@ -148,7 +158,7 @@ def _rows(level: Level, timeline: Timeline, off_curve: OffCurve | None) -> list[
     ]
 
 
-def bin_kind(kind: OffCurve | None) -> Kind:
+def bin_kind(kind: Why | None) -> Kind:
     """The kind of the bins of a ramp that is off the curve for this reason; None: it is not."""
     return kind if kind in ("other_service", "changed") else "ramp"
 

@@ -46,7 +46,7 @@ from .screens import RunScreen, Screens
 # -- control peer --------------------------------------------------------------------------------------------------------------
 # One connection to a run's socket: passes controls on to the screen that sent them, and sends it the run's state. Pure.
 #
-# The cost of a peer is bounded: bytes and calls a second, bytes that it has not read, and the time until it identifies itself.
+# The cost of a peer is bounded: bytes a second, bytes that it has not read, and the time until it identifies itself.
 
 
 HELLO_WITHIN_S = 5.0
@@ -219,6 +219,9 @@ _READ_BYTES = 4096
 _SOCKET_MODE = 0o600
 _CREDENTIALS = struct.Struct("3i")
 """pid, uid, gid of SO_PEERCRED."""
+
+
+# -- the server ----------------------------------------------------------------------------------------------------------------
 
 
 class ControlServer:

@@ -1,4 +1,4 @@
-"""A live run as the screen and the headless command use it: an EventSource, and the Controls of its load."""
+"""A live run as the screen and the headless command use it: an EventSource, and its `RunControls`."""
 
 from __future__ import annotations
 

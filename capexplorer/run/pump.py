@@ -1,5 +1,5 @@
-"""The pump: the thread that alone determines the order of events. Everything arrives as a call through one queue; once a
-second it drains the users' requests, reads the probes, and folds both into a sample.
+"""The pump: the thread that alone determines the order of events. Everything arrives as a call or a report through one queue;
+once a second it drains the users' requests, reads the probes, and folds both into a sample.
 
 A native thread: its queue and clock are those of C, which gevent does not patch.
 """

@@ -1,6 +1,6 @@
 """Reads the events of a saved log, even if the file is damaged: lines that cannot be read are left out and noted.
 
-Each line has a seal (`seal`): a line that was changed by a single digit, duplicated or moved is left out, and missing lines are
+Each line has a seal (`codec`): a line that was changed by a single digit, duplicated or moved is left out, and missing lines are
 noted. The log is read in parts, since a day's log has hundreds of megabytes and may still grow, and any line can be read again by
 its position. Must not repair or write anything.
 """

@@ -1,4 +1,4 @@
-"""The autopilot's input, and quantities derived from it: linearity, precision, failures, free ports. Pure; decides nothing."""
+"""The open level: the autopilot's input and what is derived from it, when a search ends it, and how long it will take. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .spec import TargetSpec
 from .supervisor import Exited, Supervisor
 
 # -- build ---------------------------------------------------------------------------------------------------------------------
-# Waits for a target's build and reports why it failed. Runs in a native thread, as `ready` does.
+# Waits for a target's build and reports why it failed. Runs in a native thread, as the wait for readiness does.
 
 
 _INTERVAL_S = 0.05

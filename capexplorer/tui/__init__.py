@@ -1,1 +1,1 @@
-""""""
+"""The screen in a terminal."""

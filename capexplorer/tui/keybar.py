@@ -1,4 +1,5 @@
-"""Makes Textual's bindings, the key bar at the bottom of a screen, and the rows for help and README from the table of keys."""
+"""Makes Textual's bindings, the key bar at the bottom of a screen, and the rows for help and docs/keys.md from the table of
+keys."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ LIKE_LESS: list[BindingType] = [
 
 
 def _id(key: Key, screen: ScreenName) -> str | None:
-    """The id by which a keymap assigns other keys (`rebinding.keymap`); None if they cannot be changed."""
+    """The id by which a keymap assigns other keys (`preferences.keymap`); None if they cannot be changed."""
     return f"{screen}.{key.name}" if key.can_be_rebound else None
 
 

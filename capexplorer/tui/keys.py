@@ -1,4 +1,5 @@
-"""Every key of every screen, once. `keybar` makes bindings, key bar, help, palette of commands and the README's tables from it.
+"""Every key of every screen, once. `keybar` makes bindings, key bar, help, palette of commands and the tables of docs/keys.md
+from it.
 
 Each row, a `Key`: keys, name, the keys as printed, text in the key bar, priority there (0 stays longest), help, screens.
 """
@@ -12,7 +13,7 @@ from typing import Literal
 import msgspec
 
 # -- key -----------------------------------------------------------------------------------------------------------------------
-# The type of one row of the table of keys (`keys`), and the names of keys.
+# The type of one row of the table of keys (`KEYS`), and the names of keys.
 
 
 ScreenName = Literal["live", "replay", "inspect", "picker"]

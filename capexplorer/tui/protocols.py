@@ -1,4 +1,4 @@
-"""Messages between the app, its screens and their panes."""
+"""Messages, the status area's input, and protocols between the app, its screens and their actions."""
 
 from __future__ import annotations
 

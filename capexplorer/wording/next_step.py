@@ -190,7 +190,7 @@ def found(args: Mapping[str, Any]) -> str:
 
 
 LINEAR = 0.93
-"""Efficiency from which scaling is called linear (`steer.level_end.STRAIGHT`)."""
+"""Efficiency from which scaling is called linear (`steer.open_level.STRAIGHT`)."""
 
 BUSY_CORES = 0.5
 """CPU of other processes above which another measurement would be disturbed as well (set by judgement)."""

@@ -77,7 +77,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The service, its change, and the arithmetic of its knees or capacities, in one line."""
     plan: str
     change: str = "none"
-    """A name of `targets/moving/changes.py`."""
+    """A name of `lab/targets/moving/serve.py`."""
     at_s: float = 0.0
     """Seconds from the first request to the change."""
     for_s: float = 0.0

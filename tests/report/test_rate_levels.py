@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.model.events import (
-    LevelOpened,
-)
+from capexplorer.model.events import LevelOpened
 from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import Why
 from capexplorer.report import capacity, summary
-from capexplorer.report.formats import markdown
-from capexplorer.report.rows import level_rows
+from capexplorer.report.formats import html, markdown
+from capexplorer.report.rows import SIGNS, level_rows
 from capexplorer.report.summary import summarise
 from capexplorer.tui.panes.latency import level_latencies
 
@@ -48,6 +47,25 @@ def test_a_rate_level_is_named_by_its_rate_and_is_not_a_point_of_a_user_curve(ra
 def test_a_rate_of_recovery_is_not_part_of_a_curve() -> None:
     assert [row.off_curve for row in level_rows(Timeline(recovering()))] == [None, "recovery"]
     assert [row.kind for row in level_rows(Timeline(recovering()))] == ["rate", "rate"]
+
+
+LEFT_OUT: dict[Why, dict[str, bool]] = {
+    "recovery": {"recovery": True},
+    "disturbed": {"left_out": True},
+    "unsteady": {"left_out": True, "unsteady": True},
+    "other_service": {"left_out": True, "other_service": True},
+}
+"""What the log says of a rate that its curve does not use, by the reason."""
+
+
+@pytest.mark.parametrize("why", LEFT_OUT)
+def test_a_rate_that_the_curve_leaves_out_has_a_sign_and_each_table_says_what_it_means(why: Why) -> None:
+    timeline = Timeline(recovering(**LEFT_OUT[why]))
+    sign, meaning = SIGNS[why]
+    assert [row.off_curve for row in level_rows(timeline)] == [None, why]
+    assert [point.off_curve for point in level_latencies(timeline)] == [False, True]
+    for text in (markdown.render(timeline).decode(), html.render(timeline).decode()):
+        assert f"{sign}: {meaning}" in text
 
 
 def test_latency_by_rate_has_levels_of_recovery_off_the_curve() -> None:

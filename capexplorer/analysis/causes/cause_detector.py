@@ -121,6 +121,9 @@ OF_PROXIES = ("bad_gateway", "load_shedding", "gateway_timeout")
 """Replies of a proxy that did not reach the service behind it; its log may say why."""
 
 
+# -- the detector --------------------------------------------------------------------------------------------------------------
+
+
 class CauseDetector:
     """Processes events, in order. The marks that `process` returns are logged after the event, those of `Ended` before it."""
 

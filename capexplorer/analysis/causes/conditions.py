@@ -138,7 +138,7 @@ def current_conditions(
     recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual: UsualTimes = NOT_KNOWN
 ) -> Iterator[Proof]:
     """The conditions that hold now. `outside_requests_ms`, `usual`: the results of
-    `generator_saturation.time_outside_requests_ms` and `users_at_cap.usual_times`.
+    `generator_saturation.time_outside_requests_ms` and `usual_times`.
     """
     for found in (_generator_cpu(recent, outside_requests_ms), users_at_cap(recent.last(OVER), usual)):
         if found is not None and found.holds:

@@ -233,6 +233,9 @@ NAMES_MOST = 200
 """Greatest number of endpoints counted separately; further ones count in the sum only."""
 
 
+# -- an episode ----------------------------------------------------------------------------------------------------------------
+
+
 class Episode:
     """All occurrences of one cause in one epoch, and the mark that reports them."""
 

@@ -161,6 +161,9 @@ OBJECTIVES: tuple[Name, ...] = ("p95_ms", "p99_ms", "failure_ratio")
 """Metrics for which a profile may set an objective."""
 
 
+# -- the epoch -----------------------------------------------------------------------------------------------------------------
+
+
 class Epoch(MeasuredEpoch, frozen=True, dict=True):
     """An epoch with its verdict. Build it with `epoch_of`."""
 

@@ -120,7 +120,7 @@ def _at_step_down(
 ) -> Began | None:
     """After a step down: whether goodput or failures differ from those of earlier levels at this load.
 
-    After overload only a return to an earlier regime counts, since a service may need time to recover (`recovery`).
+    After overload only a return to an earlier regime counts, since a service may need time to recover (`knee.detector.split`).
     `may_be_above`: at offered rates goodput equals the rate up to the capacity, so between a rate below it and one far beyond it
     goodput is above the line between both, and no change up to the greatest goodput so far.
     """

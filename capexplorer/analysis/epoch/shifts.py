@@ -192,11 +192,6 @@ def _long_run_error(series: Series, edges: list[int], means: list[float]) -> flo
     return math.sqrt(squares / max(count - segments, 1) * (1 + correlation) / (1 - correlation))
 
 
-# -- Splits levels at shifts, by one search for live and saved sessions.
-#
-# Live, an open level is searched every few seconds and split at the first shift found. On a saved session the same searches are
-# repeated in the same order, so a session that was split live shows no new shifts. Pure.
-
 # -- Whether a queue at an offered rate was in steady state: all arrivals were served, and the work in flight did not drift.
 #
 # Above the capacity latency grows as long as a level lasts, without a change of the service. Only in steady state does a change
@@ -223,6 +218,12 @@ def _drifts(timeline: Timeline, ticks: Sequence[int]) -> bool:
     columns = timeline.columns
     steps = math.fsum(columns["planned"][tick] + columns["finished"][tick] for tick in ticks[1:]) + 1
     return abs(columns["in_flight"][ticks[-1]] - columns["in_flight"][ticks[0]]) > GROWTH_ERRORS * math.sqrt(steps)
+
+
+# -- Splits levels at shifts, by one search for live and saved sessions.
+#
+# Live, an open level is searched every few seconds and split at the first shift found. On a saved session the same searches are
+# repeated in the same order, so a session that was split live shows no new shifts. Pure.
 
 
 WINDOW_S = 300

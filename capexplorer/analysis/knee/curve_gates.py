@@ -66,7 +66,7 @@ BEYOND_S = 6.0
 
 BEYOND_CYCLES = 2.0
 """Mean cycles of their users that these levels must have together: as many as a level takes to settle
-(`levels.SETTLING_CYCLES`)."""
+(`level_clock.SETTLING_CYCLES`)."""
 
 
 class Gates(msgspec.Struct, frozen=True):

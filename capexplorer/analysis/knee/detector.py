@@ -1,7 +1,7 @@
 """The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
-`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `confidence` the confidence
-in it, `missing` which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
+`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `verdict_kinds` the
+confidence in it and which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
 bound; "significantly" means by that bound.
 
 Choices that were measured to be better than the textbook rule:
@@ -189,6 +189,9 @@ LINE_LEAST = 2
 one may be beyond the knee."""
 
 
+# -- the verdict ---------------------------------------------------------------------------------------------------------------
+
+
 def judge(
     levels: Sequence[LadderLevel],
     known: Circumstances = NOTHING_ELSE,
@@ -196,7 +199,7 @@ def judge(
     checks: Checks = ((), ()),
     disputed: bool = False,
 ) -> CapacityVerdict:
-    """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`epoch.recovery`).
+    """The verdict on the capacity of one epoch. The caller leaves recovery levels out (`split`).
 
     `checks`: levels that may verify a knee; without them it stays provisional. `disputed`: on its return the first level's load
     had significantly less goodput than before, so no knee is proven.

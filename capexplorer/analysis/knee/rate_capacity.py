@@ -1,4 +1,4 @@
-"""The plateau: the levels beyond the capacity whose goodput is near the greatest one. Their mean is the capacity as a rate."""
+"""The capacity as a rate: plateau, what happens beyond it, verdict (docs/knee.md, section 18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One settled level at an offered rate: the arrivals that were due, and what became of them."""
+"""One settled level at an offered rate: the arrivals that were due, what became of them, whether it was served in full; and the
+same as a LadderLevel."""
 
 from __future__ import annotations
 

@@ -22,11 +22,6 @@ from .curve_gates import BENT_MOST, LEVELS_LEAST, KneeLines
 from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
 
-# -- The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
-#
-# Where Little's law does not hold, users or requests are missing from the figures, and confidence is low whatever conditions are
-# met.
-
 # -- Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
 #
 # Both find knees in straight lines too, so they are used only after the gates. Both take the running maximum of goodput: a
@@ -55,6 +50,12 @@ def kneedle(curve: CapacityCurve) -> float | None:
     above = (goodput - goodput[0]) / (goodput[-1] - goodput[0]) - (users - users[0]) / (users[-1] - users[0])
     best = int(above.argmax())
     return float(users[best]) if above[best] > 0 else None
+
+
+# -- The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
+#
+# Where Little's law does not hold, users or requests are missing from the figures, and confidence is low whatever conditions are
+# met.
 
 
 BASELINE_LEVELS = 3

@@ -63,7 +63,7 @@ class MasterEngine:
         self._latest_step: tuple[int, float, Any] = (0, 1.0, None)
         """Users, spawn rate and classes of the latest step."""
         self._came: deque[tuple[str, Any, float | None, float]] = deque()
-        """(worker, report, the worker's CPU in cores, time of receipt), passed from the load thread to the recorder's."""
+        """(worker, report, the worker's CPU in cores, time of receipt), passed from the load thread to the pump's."""
         self._sets: deque[tuple[tuple[str, ...], float]] = deque()
         """(workers, `time.monotonic` since when they make the load), passed in the same way."""
         self._gathering, self._merging = Gathering(), Merging()

@@ -161,6 +161,9 @@ class Worker(WorkerRunner):
                 self.stop_users(self.user_classes_count)
 
 
+# -- the engine ----------------------------------------------------------------------------------------------------------------
+
+
 class WorkerEngine(InProcessEngine):
     """The `LoadEngine` of a worker, whose users the master sets."""
 

@@ -112,6 +112,9 @@ SUSPENDED_S = 1.0
 """Lateness of a call of `check_workers`, in seconds, from which this process was suspended itself: silence does not count."""
 
 
+# -- the registry --------------------------------------------------------------------------------------------------------------
+
+
 class WorkerRegistry:
     """Calls `on_change` after the set of workers has changed, and `on_second(worker id, report)`
     with each report.

@@ -103,7 +103,7 @@ class OverallChange(msgspec.Struct, frozen=True):
     means: tuple[float, float] | None = None
     """For shares of failed requests: their means before and after, of which `log_ratio` is that of the shares that succeeded."""
     claimed: bool = False
-    """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
+    """Whether the verdict claims it: it is significant among all tests of the comparison (`pairing`)."""
     detectable: float | None = None
     """The smallest relative change that this comparison finds in nine of ten cases; None: not tested."""
 

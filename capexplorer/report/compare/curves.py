@@ -107,10 +107,6 @@ def only(ours: Sequence[RatePoint], theirs: Sequence[RatePoint]) -> tuple[float,
     return tuple(sorted({point.per_s for point in ours} - {point.per_s for point in theirs}))
 
 
-# -- session curves ------------------------------------------------------------------------------------------------------------
-# Makes the curve of a session or of one of its epochs: figures by user count with their errors, knee, and marks.
-
-
 # -- shared machine ------------------------------------------------------------------------------------------------------------
 # Whether other processes on a saturated machine may have changed the figures of a level, so that no difference is claimed.
 #
@@ -154,6 +150,10 @@ def _waits_for_no_core(figures: LevelFigures) -> bool:
         return False
     of_parts = sum(part.get(_DELAY, 0.0) for part in readings_of_parts(readings).values())
     return sum(known) + of_parts <= WAITS_MOST * min(1.0, requests_inside(rate, response_ms))
+
+
+# -- session curves ------------------------------------------------------------------------------------------------------------
+# Makes the curve of a session or of one of its epochs: figures by user count with their errors, knee, and marks.
 
 
 def epochs_of(session: Session) -> list[int]:

@@ -102,7 +102,7 @@ class Difference(msgspec.Struct, frozen=True):
     overhead_change_ms: float | None = None
     """Difference of the client overheads; only if client classes differ."""
     claimed: bool = False
-    """Whether the verdict claims it: it is significant among all tests of the comparison (`claims`)."""
+    """Whether the verdict claims it: it is significant among all tests of the comparison (`pairing`)."""
     isolated: bool = False
     """Whether it is significant among all single user counts but not confirmed by adjacent counts, so that it should be
     repeated."""

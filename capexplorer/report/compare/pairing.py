@@ -425,7 +425,7 @@ def _overhead_change(figure: str, before: Curve, after: Curve) -> float | None:
 # Figures are compared only at equal user counts. A difference counts if it exceeds its noise at 95% (`difference`) and 2%. If one
 # of the errors is unknown, the noise is unknown and the difference does not count. The overhead of different client classes is
 # attributed to the clients. The verdict tests many figures, and claims only those that are significant among all of them
-# (`significance`).
+# (`estimates`).
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

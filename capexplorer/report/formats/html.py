@@ -22,7 +22,18 @@ from ...wording import numbers, quantities, units
 from ...wording.quantities import latency_title
 from .. import capacity, tables
 from ..escaping import page
-from ..rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
+from ..rows import (
+    P95_LEAST,
+    P99_LEAST,
+    SIGNS,
+    EndpointAtLevel,
+    ReportedLevel,
+    by_endpoint,
+    endpoint_levels,
+    epochs,
+    sign_notes,
+    user_rows,
+)
 from ..statements import ListedFinding, changes, findings, notes, opening
 from ..summary import summarise
 from ..svg import PAGE, rules
@@ -97,14 +108,8 @@ class _Levels(msgspec.Struct, frozen=True):
     rows: list[_Row]
     epochs: bool
     """Whether there are several epochs."""
-    ramp: bool
-    """Whether there are bins of a ramp."""
-    recovery: bool
-    disturbed: bool
-    """Whether there are levels that other processes disturbed."""
-    other_service: bool
-    changed: bool
-    """Whether there are levels of another state of the service, and levels during which it changed."""
+    notes: list[str]
+    """What the signs of levels mean."""
     p95_least: str = f"{P95_LEAST:,}"
     p99_least: str = f"{P99_LEAST:,}"
 
@@ -124,25 +129,15 @@ def levels(timeline: Timeline) -> _Levels | None:
         drawing=None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
         rows=[_row(row) for row in rows],
         epochs=len(epochs(rows)) > 1,
-        ramp=any(row.kind == "ramp" for row in rows),
-        recovery=any(row.kind == "recovery" for row in rows),
-        disturbed=any(row.kind == "disturbed" for row in rows),
-        other_service=any(row.kind == "other_service" for row in rows),
-        changed=any(row.kind == "changed" for row in rows),
+        notes=sign_notes(row.kind for row in rows),
     )
-
-
-_SIGNS = {
-    "step": "", "ramp": "~", "rate": "", "recovery": "↓", "disturbed": "×", "other_service": "≠", "changed": "Δ",
-}  # fmt: skip
-"""Prefix of the users of a level by its kind. The note below the table explains each that it contains."""
 
 
 def _row(row: ReportedLevel) -> _Row:
     shown, latency = row.figures, row.figures.latency_ms
     rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
-    users = f"{_SIGNS[row.kind]}{quantities.load_in_column(row.users, row.offered_per_s)}"
+    users = f"{SIGNS[row.kind][0]}{quantities.load_in_column(row.users, row.offered_per_s)}"
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
@@ -168,9 +163,8 @@ class _EndpointLevels(msgspec.Struct, frozen=True):
     """Whether an endpoint was found to degrade first, which the last column then shows."""
     epochs: bool
     """Whether there are several epochs."""
-    recovery: bool
-    disturbed: bool
-    """Whether there are offered rates of recovery from overload, and some that other processes disturbed."""
+    notes: list[str]
+    """What the signs of levels mean."""
 
 
 class _EndpointLevelRow(msgspec.Struct, frozen=True):
@@ -189,9 +183,8 @@ def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
     leaves = any(row.degrades_first for row in rows)
     titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
     shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
-    marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
     several = len(epochs([row.level for row in rows])) > 1
-    return _EndpointLevels(titles, shown, leaves, several, "recovery" in marked, "disturbed" in marked)
+    return _EndpointLevels(titles, shown, leaves, several, sign_notes(row.level.marked_as for row in rows))
 
 
 def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
@@ -199,7 +192,7 @@ def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _End
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
         _cell(level.opened.epoch),
-        _cell(level.users, f"{_SIGNS[level.marked_as]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
+        _cell(level.users, f"{SIGNS[level.marked_as][0]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
         _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
@@ -324,10 +317,6 @@ def _rows_of_marks(timeline: Timeline) -> _Marks | None:
     return _Marks(tables.knees(timeline), found, reanalysed, [wording.change(each) for each in changes(timeline)])
 
 
-# -- charts --------------------------------------------------------------------------------------------------------------------
-# The charts of an HTML page and their data: titles, units, series, levels, marks. They are drawn by `page.js`.
-
-
 # -- series --------------------------------------------------------------------------------------------------------------------
 # The timeline's columns for an HTML page, rounded, and reduced in length without losing peaks.
 #
@@ -381,6 +370,10 @@ def _plain(values: NDArray[np.float64], digits: int) -> Values:
     listed = (rounded.astype(object) if np.isnan(rounded).any() else rounded).tolist()
     whole = digits <= 0
     return [None if value != value else int(value) if whole or value == int(value) else value for value in listed]
+
+
+# -- charts --------------------------------------------------------------------------------------------------------------------
+# The charts of an HTML page and their data: titles, units, series, levels, marks. They are drawn by `page.js`.
 
 
 class Line(msgspec.Struct, frozen=True):

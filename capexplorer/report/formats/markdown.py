@@ -15,7 +15,19 @@ from ...wording.quantities import latency_title
 from .. import tables
 from ..capacity import picture
 from ..escaping import code, markdown, markdown_spans
-from ..rows import P95_LEAST, P99_LEAST, EndpointAtLevel, ReportedLevel, by_endpoint, endpoint_levels, epochs, user_rows
+from ..rows import (
+    P95_LEAST,
+    P99_LEAST,
+    SIGNS,
+    EndpointAtLevel,
+    Kind,
+    ReportedLevel,
+    by_endpoint,
+    endpoint_levels,
+    epochs,
+    sign_notes,
+    user_rows,
+)
 from ..statements import changes, findings, notes, opening
 from ..tables import Table, environment
 from . import Format
@@ -23,16 +35,6 @@ from . import Format
 _FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
 
 
-_SIGNS = {
-    "step": "", "ramp": "~ ", "rate": "", "recovery": "↓ ", "disturbed": "× ", "other_service": "≠ ", "changed": "Δ ",
-}  # fmt: skip
-_RAMP = "Rows with a tilde: the seconds of a ramp with about this number of users."
-_DISTURBED = "Rows with ×: other processes used the CPU; these rows do not describe the service."
-_RECOVERY = "Rows with an arrow: recovery from overload; these rows are not part of the curve."
-_OTHER_SERVICE = (
-    "Rows with ≠: the service was in another state than the one that the verdict is about; these rows are not part of the curve."
-)
-_CHANGED = "Rows with Δ: the service changed during the level, so these rows mix two states and are not part of the curve."
 _ENDPOINTS_MOST = 8
 """Most endpoints in the table of endpoints by level: forty would be too many for a ticket."""
 
@@ -88,12 +90,8 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
     table = Table(["epoch"] * several + titles, [[str(row.opened.epoch)] * several + _cells(row) for row in rows])
     sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
-    sentence += [_RAMP] if any(row.kind == "ramp" for row in rows) else []
-    sentence += [_RECOVERY] if any(row.kind == "recovery" for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
-    sentence += [_DISTURBED] if any(row.kind == "disturbed" for row in rows) else []
-    sentence += [_OTHER_SERVICE] if any(row.kind == "other_service" for row in rows) else []
-    sentence += [_CHANGED] if any(row.kind == "changed" for row in rows) else []
+    sentence += sign_notes(row.kind for row in rows)
     return ["## Levels", table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
@@ -105,7 +103,7 @@ def _rates(timeline: Timeline) -> list[str]:
 def _cells(row: ReportedLevel) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
-        _SIGNS[row.kind] + quantities.load_in_column(row.users, row.offered_per_s),
+        _sign(row.kind) + quantities.load_in_column(row.users, row.offered_per_s),
         numbers.significant(row.settled_seconds) if shown.settled else "void" if row.void else "not settled",
         numbers.significant(row.requests),
         numbers.with_error(shown.goodput_rps, row.goodput_error_rps),
@@ -117,6 +115,11 @@ def _cells(row: ReportedLevel) -> list[str]:
         numbers.significant(shown.target_cpu_ratio),
         quantities.latency_in_column(shown.loop_lag_p99_ms),
     ]
+
+
+def _sign(kind: Kind) -> str:
+    sign, _ = SIGNS[kind]
+    return f"{sign} " if sign else ""
 
 
 def _uncertain(value: float | None, few: bool) -> str:
@@ -141,8 +144,7 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     shown = [_endpoint_cells(row, several) for own in endpoints[:_ENDPOINTS_MOST] for row in own]
     table = Table(["endpoint", *["epoch"] * several, *titles], shown, words=(0,))
     sentence = [_DEGRADES] if any(row.degrades_first for row in rows) else [_NONE_DEGRADES]
-    marked = {row.level.marked_as for row in rows if row.level.kind == "rate"}
-    sentence += [note for kind, note in (("recovery", _RECOVERY), ("disturbed", _DISTURBED)) if kind in marked]
+    sentence += sign_notes(row.level.marked_as for row in rows)
     if len(endpoints) > _ENDPOINTS_MOST:
         sentence.append(f"The {_ENDPOINTS_MOST} busiest of {len(endpoints)} endpoints; `endpoints.csv` has all.")
     return ["## Endpoints by level", table.markdown(), " ".join(sentence)]
@@ -154,7 +156,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
     return [
         f"**{name}**" if row.degrades_first else name,
         *[str(level.opened.epoch)] * epoch,
-        _SIGNS[level.marked_as] + quantities.load_in_column(level.users, level.offered_per_s),
+        _sign(level.marked_as) + quantities.load_in_column(level.users, level.offered_per_s),
         numbers.significant(row.endpoint.requests),
         numbers.significant(row.goodput_rps),
         quantities.latency_in_column(latency.mean),

@@ -115,7 +115,7 @@ def _after_blip(times_s: Sequence[float], users: Sequence[int], runs: list[list[
 
 
 Settling = Callable[[float, float], float]
-"""(mean wait, mean latency), in s -> time to settle, in s: `analysis.epoch.levels.settling_s`."""
+"""(mean wait, mean latency), in s -> time to settle, in s: `analysis.epoch.level_clock.settling_s`."""
 
 WARM_UP_RATIO = 0.25
 WARM_UP_MOST_S = 10.0

@@ -213,6 +213,9 @@ PERFORMED = {"W": "add_worker", "a": "autopilot", "e": "export", "f": "failures"
 """The keys of proposals other than Enter, with their names: Enter performs these as well."""
 
 
+# -- a live run ----------------------------------------------------------------------------------------------------------------
+
+
 class LiveRunActions:
     """The actions on a live run, through its controls. After the end of the session they only show that it has ended."""
 

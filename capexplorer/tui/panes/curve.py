@@ -23,7 +23,7 @@ from ...model.level_use import level_uses
 from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ...model.verdicts import CurveFit, KneeVerdict, RateCapacity, RateVerdict, UslFit
-from ...report.rows import Kind, bin_kind, off_curve
+from ...report.rows import Kind, bin_kind
 from ...wording import quantities
 from ...wording.numbers import counted
 from ..display_options import DisplayOptions, Palette
@@ -221,7 +221,7 @@ class LevelPoint(msgspec.Struct, frozen=True):
 
     @property
     def fitted(self) -> bool:
-        """Whether it is part of the curve: certain, and of no kind that is off the curve (`report.rows.OffCurve`)."""
+        """Whether it is part of the curve: certain, and of no kind that is off the curve (`model.level_use`)."""
         return self.certain and self.kind in ("step", "ramp")
 
     @property
@@ -239,7 +239,7 @@ def level_points(timeline: Timeline, levels: Sequence[Level], cursor: int) -> li
     points = []
     for level in levels:
         current = level is levels[-1] and level.figures.counted
-        kind = off_curve(uses[level.opened.index])
+        kind = uses[level.opened.index].why
         points += [_point(level, part.users, part.figures, bin_kind(kind)) for part in level.bins]
         so_far_rps = _so_far_rps(timeline, level, cursor) if current and not level.figures.settled else None
         if not (level.opened.ramp and level.bins):
@@ -446,7 +446,7 @@ tenth, which is too uncertain.
 """
 
 OFF_CURVE: dict[Shape, dict[Kind, str]] = {
-    Shape.SALTIRE: {"recovery": "recovery", "disturbed": "disturbed by other processes"},
+    Shape.SALTIRE: {"recovery": "recovery", "disturbed": "disturbed by other processes", "unsteady": "goodput varied"},
     Shape.TRIANGLE: {"other_service": "another state of the service", "changed": "changed during the level"},
 }
 """Kinds of levels that are not part of the curve, by their sign, in words."""

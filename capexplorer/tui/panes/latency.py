@@ -16,7 +16,6 @@ from ...model.intervals import Latency
 from ...model.level_use import level_uses
 from ...model.load import Rate, Users
 from ...model.timeline import BUCKETS, EDGES_MS, Timeline
-from ...report.rows import off_curve
 from ...wording.quantities import latency_title, offered_rate
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..render import text
@@ -132,7 +131,7 @@ class LevelLatency(msgspec.Struct, frozen=True):
     load: float
     latency: Latency
     off_curve: bool
-    """Whether it is off the curve (`report.rows.OffCurve`), or of an earlier epoch."""
+    """Whether it is off the curve (`model.level_use`), or of an earlier epoch."""
     of_other_state: bool = False
     """Whether it is off the curve because the service was in another state, or changed during the level."""
 
@@ -177,7 +176,7 @@ def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
         if isinstance(level.load, Rate) is not by_offered_rate:
             continue
         parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
-        kind = off_curve(uses[level.opened.index])
+        kind = uses[level.opened.index].why
         is_off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
         for users, figures in parts:
             if figures.settled and _latency(figures).p50 is not None:

@@ -100,10 +100,6 @@ def packed(details: Sequence[str], first: int, others: int, more: int) -> list[s
     return lines
 
 
-# -- part rows -----------------------------------------------------------------------------------------------------------------
-# The rows of watched parts in the resources pane: each shows the resource that is nearest to its limit.
-
-
 # -- part uses -----------------------------------------------------------------------------------------------------------------
 # The resources of a watched part with their limits, the one nearest to its limit first. Pure.
 
@@ -220,6 +216,10 @@ def _limited(name: str, used: float | None, limit: float | None, shown: Shown, u
 
 FULL_RATIO = 0.9
 """Share of a limit from which a resource is yellow."""
+
+
+# -- part rows -----------------------------------------------------------------------------------------------------------------
+# The rows of watched parts in the resources pane: each shows the resource that is nearest to its limit.
 
 
 def part_rows(timeline: Timeline, cells: int, palette: Palette) -> Iterator[Row]:

@@ -407,6 +407,9 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
     return lines
 
 
+# -- the area ------------------------------------------------------------------------------------------------------------------
+
+
 class StatusArea(Widget):
     """Two lines of groups, and the banners."""
 

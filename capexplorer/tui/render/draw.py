@@ -26,10 +26,6 @@ from .axis import Axis
 from .chart import Band, Boundary, Chart, Heat, Layout, Point, Series, layout, legend_segments
 from .raster import DOTS_X, DOTS_Y, Dots, Raster
 
-# -- plot ----------------------------------------------------------------------------------------------------------------------
-# Draws the plot of a chart on a raster: grid, bands, boundaries, heatmap, series, points and their labels. Pure.
-
-
 # -- ink -----------------------------------------------------------------------------------------------------------------------
 # Styles and blends of colours. Results are cached, since charts need the same ones for each line they draw.
 
@@ -111,6 +107,10 @@ LETTER_COLUMNS = 4
 
 LABEL_ROWS = 3
 """Number of rows at the top in which the label of a finding may be placed."""
+
+
+# -- plot ----------------------------------------------------------------------------------------------------------------------
+# Draws the plot of a chart on a raster: grid, bands, boundaries, heatmap, series, points and their labels. Pure.
 
 
 class Plotter:

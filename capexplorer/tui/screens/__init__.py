@@ -1,1 +1,1 @@
-""""""
+"""The screens, and what is shown above their panes."""

@@ -173,10 +173,6 @@ class Arrangement:
         self.action_pane(index)
 
 
-# -- status lines --------------------------------------------------------------------------------------------------------------
-# The lines around the explorer screen's panes: status area, tabs and key bar. Drawn only if what they show has changed.
-
-
 # -- tab bar -------------------------------------------------------------------------------------------------------------------
 # The line with the names of the panes, their keys, and the number of failures.
 
@@ -227,6 +223,10 @@ class TabBar(Widget):
 
 MESSAGE_S = 5.0
 """Seconds for which a message stays in the status line."""
+
+
+# -- status lines --------------------------------------------------------------------------------------------------------------
+# The lines around the explorer screen's panes: status area, tabs and key bar. Drawn only if what they show has changed.
 
 
 class StatusLines:

@@ -32,7 +32,7 @@ Place = Literal["namespaces", "here"]
 PLACES: tuple[Place, ...] = ("namespaces", "here")
 
 Host = Literal["", "without python", "another user", "clock off", "slow link"]
-"""The condition under which the hosts of all parts are read (`testbed.py`); empty: none."""
+"""The condition under which the hosts of all parts are read (`testbed`); empty: none."""
 
 LADDER = "2:8s,6:8s,16:9s,32:9s"
 
