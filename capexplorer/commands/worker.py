@@ -14,9 +14,6 @@ from .terminal import print_line, signals_to
 
 JOIN_WITHIN_S = 30.0
 
-TOKEN = "CAPEXPLORER_WORKER_TOKEN"
-"""Environment variable by which a run recognises the workers that it started itself."""
-
 
 @click.command()
 @click.option("--join", required=True, metavar="HOST:PORT", help="Where the run waits for workers (`run --bind`).")
@@ -39,12 +36,12 @@ def command(join: str, locustfile: Path | None, allow_hosts: tuple[str, ...], wa
     from ..load import native
 
     native.patch(max_body_mb=None)
-    from ..load.hooks import guarding
     from ..load.hooks.hook import put_in_place
     from ..load.hooks.hook_table import WORKERS
+    from ..run.options import SECRET, TOKEN
     from ..run.worker_process import WorkerOptions, WorkerProcess
 
-    shared = os.environ.pop(guarding.VARIABLE, "")
+    shared = os.environ.pop(SECRET, "")
     if shared:
         put_in_place(WORKERS, shared)
     options = WorkerOptions(

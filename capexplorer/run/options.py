@@ -13,7 +13,8 @@ from ..steer.plan import Step
 from ..target.spec import TargetSpec
 
 TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
-"""Variables of a worker's environment."""
+"""Variables of a worker's environment: by the first a run recognises the workers that it started itself, the second has the
+shared secret. Command lines are visible to all users of a machine."""
 
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
 

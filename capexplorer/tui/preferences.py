@@ -78,7 +78,7 @@ def _read(key: str, where: str) -> str:
 
 def _with_keys(key: Key, keys: Sequence[str]) -> Key:
     """The row with these keys, also in its printed form and in the text of the key bar. Printed keys beyond those of
-    `key.keys` work on all screens, and stay.
+    its `keys` work on all screens, and stay.
     """
     printed = " ".join(_printed(each) for each in keys)
     on_all_screens = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])

@@ -23,11 +23,9 @@ from locust import __version__  # noqa: E402
 from locust.rpc import Message, zmqrpc  # noqa: E402
 from locust.stats import RequestStats  # noqa: E402
 
-from capexplorer.load.hooks import guarding  # noqa: E402
 from capexplorer.load.hooks.hook import put_in_place  # noqa: E402
 from capexplorer.load.hooks.hook_table import WORKERS  # noqa: E402
 from capexplorer.load.workers import messages, worker_engine  # noqa: E402
-from capexplorer.load.workers import messages as jobs  # noqa: E402
 from capexplorer.load.workers.messages import (  # noqa: E402
     KEY,
     WorkerHello,  # noqa: E402
@@ -37,6 +35,7 @@ from capexplorer.load.workers.messages import (  # noqa: E402
 from capexplorer.model.events import EndpointTick  # noqa: E402
 from capexplorer.model.histogram import LatencyHistogram  # noqa: E402
 from capexplorer.model.readings import GeneratorReading  # noqa: E402
+from capexplorer.run.options import SECRET  # noqa: E402
 
 HOST = "127.0.0.1"
 
@@ -69,7 +68,7 @@ def locust_report(endpoints: int, requests: int) -> dict[str, Any]:
 class SimulatedWorker:
     def __init__(self, number: int, port: int, reports: list[tuple[EndpointTick, ...]], of_locust: dict[str, Any]) -> None:
         self._number, self._port, self._reports, self._of_locust = number, port, reports, of_locust
-        self._hello = WorkerHello(versions=jobs.versions(), host=f"machine-{number}", pid=os.getpid(), cpus=2)
+        self._hello = WorkerHello(versions=messages.versions(), host=f"machine-{number}", pid=os.getpid(), cpus=2)
         self._id = f"machine-{number}_simulated"
         self._users: dict[str, int] = {}
         self._boundary_s = time.monotonic() + 1.0
@@ -78,7 +77,7 @@ class SimulatedWorker:
     def work(self) -> None:
         worker_engine.ask(HOST, self._port, self._hello, within_s=120.0)
         self._client = zmqrpc.Client(HOST, self._port, self._id)  # type: ignore[no-untyped-call]
-        self._send(messages.WHO, jobs.packed(self._hello))
+        self._send(messages.WHO, messages.packed(self._hello))
         self._send("client_ready", __version__)
         reporting = gevent.spawn(self._report)
         while not self._has_ended:
@@ -133,7 +132,7 @@ class SimulatedWorker:
 
 def main() -> None:
     port, count, endpoints, requests = map(int, sys.argv[1:])
-    put_in_place(WORKERS, os.environ[guarding.VARIABLE])
+    put_in_place(WORKERS, os.environ[SECRET])
     reports, of_locust = seconds(count, endpoints, requests), locust_report(endpoints, requests)
     gevent.joinall(
         [gevent.spawn(SimulatedWorker(number, port, reports, of_locust).work) for number in range(count)], raise_error=True

@@ -15,7 +15,7 @@ from statistics import median
 
 import psutil
 
-from capexplorer.load.hooks.guarding import VARIABLE
+from capexplorer.run.options import SECRET
 from lab.kit.runs import PROGRAM, Ran, headless
 from lab.kit.servers import fast_server, free_port
 from lab.kit.tables import mean
@@ -105,7 +105,7 @@ def many_workers(workers: int = 200, endpoints: int = 20, seconds: int = 40) -> 
 def _cores(folder: Path, url: str, workers: int, endpoints: int, seconds: int) -> float:
     """One headless run, whose workers are all simulated; the cores that its process used (median of the last `seconds` / 2)."""
     (folder / "visits.py").write_text(LOCUSTFILE)
-    port, environment = free_port(), os.environ | {VARIABLE: secrets.token_hex(16)}
+    port, environment = free_port(), os.environ | {SECRET: secrets.token_hex(16)}
     command = [PROGRAM, "run", "-f", "visits.py", "--host", url, "--headless", "--sessions-dir", str(folder)]
     command += ["--bind", f"127.0.0.1:{port}", "--expect-workers", str(workers), "--plan", f"{workers * 2}:{seconds}s"]
     run = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

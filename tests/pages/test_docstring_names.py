@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import io
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,3 +58,35 @@ def _tokens(path: Path) -> Iterator[tuple[int, str]]:
 
 def _is_docstring(text: str) -> bool:
     return text.startswith('"""')
+
+
+QUALIFIED = re.compile(r"`(?:\w+\.)*([a-z]\w*)\.(\w+)(?:\([^`]*\))?`")
+"""(module, name): what a text says to be in a module. Values of a class, of a package or of the standard library are none."""
+
+
+def test_a_name_that_a_docstring_finds_in_a_module_is_there() -> None:
+    files = sorted(PACKAGE.rglob("*.py"))
+    packages = {path.parent.name for path in files}
+    homes: dict[str, set[str]] = {}
+    for path in files:
+        for name in _defined(path):
+            homes.setdefault(name, set()).add(path.stem)
+    lost = {
+        (path.relative_to(PACKAGE).as_posix(), f"{module}.{name}")
+        for path in files
+        for kind, text in _tokens(path)
+        if kind == tokenize.COMMENT or (kind == tokenize.STRING and _is_docstring(text))
+        for module, name in QUALIFIED.findall(text)
+        if module not in packages | sys.stdlib_module_names and module not in homes.get(name, {module})
+    }
+    assert lost == set()
+
+
+def _defined(path: Path) -> Iterator[str]:
+    """Functions, classes and constants of a module."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))

@@ -149,10 +149,6 @@ def guarded_client(make: Callable[..., None], guard: HostGuard) -> Callable[...,
 # no other process can answer in the server's place. Messages are encrypted. A process that has the secret is trusted fully.
 
 
-VARIABLE = "CAPEXPLORER_SECRET"
-"""The environment variable with the secret, since command lines are visible to all users of a machine."""
-
-
 def with_keys(init: Callable[..., None], secret: str) -> Callable[..., None]:
     """Locust's sockets use this secret."""
     server_secret, server_public = _key_pair(secret)

@@ -1,4 +1,5 @@
-"""The keys that open screens with details: the table of endpoints, and the kept requests."""
+"""Screens with details over the explorer screen: kept requests, endpoints, one endpoint, one level; and the keys that open
+them."""
 
 from __future__ import annotations
 
