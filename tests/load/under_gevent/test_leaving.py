@@ -53,12 +53,17 @@ def _user(kind: type[locust.User], url: str, path: str = "/ok", **attributes: An
     return type("Visitor", (kind,), attributes)
 
 
+def _running(made: Rig) -> list[Any]:
+    """The users that run now."""
+    greenlets = tuple(made.host.engine.runner.user_greenlets.greenlets)  # copied at once: the load thread changes the set
+    return [user for greenlet in greenlets for user in greenlet.args]
+
+
 def _step(made: Rig, url: str, each: int = 1, *, replies: bool = True) -> None:
     """After each of STEPS there are `each` connections a user. `replies`: a step waits until each user has a reply."""
 
     def reached(users: int) -> bool:
-        greenlets = tuple(made.host.engine.runner.user_greenlets.greenlets)  # copied at once: the load thread changes the set
-        running = [user for greenlet in greenlets for user in greenlet.args]
+        running = _running(made)
         have_replies = all(hasattr(user, "has_reply") for user in running)
         return len(running) == users and (have_replies or not replies) and established(url) == each * users
 
@@ -140,10 +145,11 @@ def test_users_who_are_stopped_as_a_request_begins_leave_no_connection(rig: Make
 
 
 def test_a_pool_that_users_share_stays_open(rig: Make, url: str) -> None:
+    """Users that leave while they wait: the connection of a request that is stopped is closed in any case."""
     shared = HTTPClientPool(concurrency=10)
-    made = rig(_user(locust.FastHttpUser, url, client_pool=shared))
+    made = rig(_user(locust.FastHttpUser, url, client_pool=shared, wait_time=constant(60)))
     made.host.set_users(4, 100.0)
-    made.until(lambda: made.host.users == 4 and established(url) > 0)
+    made.until(lambda: made.host.users == 4 and all(hasattr(user, "has_reply") for user in _running(made)))
     made.host.set_users(0, 100.0)
     assert made.reaches(0)
     assert established(url) > 0
