@@ -7,6 +7,7 @@ Baskett, Chandy, Muntz & Palacios 1975).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -51,3 +52,31 @@ def mva(users: int, think_s: float, service_s: float) -> tuple[float, float]:
 def knee(think_s: float, count: int, service_s: float) -> float:
     """N* of M/M/c//N: the asymptote crossing, capacity over the rate of a user who is alone."""
     return count / service_s * (service_s + think_s)
+
+
+def limited_goodput(offered_per_s: float, rate: Rate, most: int) -> float:
+    """Goodput of an open queue that refuses arrivals while `most` are present (M/M/c/K; without a queue: Erlang's loss)."""
+    log_p = np.zeros(most + 1)
+    for present in range(1, most + 1):
+        log_p[present] = log_p[present - 1] + np.log(offered_per_s) - np.log(rate(present))
+    probabilities = np.exp(log_p - log_p.max())
+    return offered_per_s * float(1 - probabilities[-1] / probabilities.sum())
+
+
+def timely_goodput(count: int, service_s: float, timeout_s: float) -> float:
+    """The greatest goodput of M/M/c over all offered rates, if only requests that end within `timeout_s` are successes."""
+    per_s = np.linspace(0.02, 0.999, 200) * count / service_s
+    return float(max(each * _timely(each, count, service_s, timeout_s) for each in per_s))
+
+
+def _timely(offered_per_s: float, count: int, service_s: float, timeout_s: float) -> float:
+    """P(wait + service <= timeout) of M/M/c."""
+    load = offered_per_s * service_s
+    waits = load**count / math.factorial(count) / (1 - load / count)
+    waits /= sum(load**n / math.factorial(n) for n in range(count)) + waits
+    mu, drain = 1 / service_s, count / service_s - offered_per_s
+    late = math.exp(-mu * timeout_s)
+    if abs(drain - mu) < 1e-6 * mu:
+        return 1 - late * (1 + waits * mu * timeout_s)
+    both = (drain * late - mu * math.exp(-drain * timeout_s)) / (drain - mu)
+    return 1 - (1 - waits) * late - waits * both
