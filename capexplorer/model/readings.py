@@ -238,6 +238,17 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     sockets_orphaned: int = 0
     """Sockets closed by their process, not yet by the other end. A current number, not growth; the log omits 0."""
     memory_pages: int | None = None
+    sending_sockets: float | None = None
+    """Mean number of sockets of the target's port, of both ends, with data that the other end has not acknowledged, without
+    `unread_sockets`. None if the target's end is in another network namespace or on another machine."""
+    unread_sockets: float | None = None
+    """Mean number of those whose data waits until the program of the other end reads (its window is full)."""
+    unsent_bytes: int | None = None
+    """Bytes that wait in the sending sockets at the end of the tick."""
+    queued_bytes: int | None = None
+    """Bytes that wait in the queues of this namespace's interfaces at the end of the tick."""
+    queue_bytes_per_s: float | None = None
+    """Bytes that left the interface's queue in which most wait; None if none waits."""
     target: TargetTcpReading | None = None
     """The target's port only; None: not measured."""
 

@@ -69,9 +69,9 @@ def request(
     remote_port: int = 0,
     local_ports: bytes = b"",
     attribute: int = 0,
-    sequence: int = 1,
 ) -> bytes:
-    """A dump of TCP sockets in `states`; `port` and `local_ports` (see `ports_between`) narrow it to local ports.
+    """The body of a request for a dump of TCP sockets in `states`; `port` and `local_ports` (see `ports_between`) narrow it to
+    local ports.
 
     `attribute`: requested of each row, to be found by `value_at`.
     """
@@ -80,7 +80,7 @@ def request(
     identity = struct.pack("!HH", port, remote_port) + bytes(36) + b"\xff" * 8
     more = struct.pack("=3xB", 1 << (attribute - 1) if attribute else 0)
     body = more + identity + struct.pack("=II", mask, 0)
-    return _HEADER.pack(_HEADER.size + len(body) + len(bytecode), _TCPDIAG_GETSOCK, _DUMP, sequence, 0) + body + bytecode
+    return body + bytecode
 
 
 def ports_between(first: int, last: int, excluded: Collection[int] = ()) -> bytes:
@@ -135,9 +135,9 @@ def rows(piece: memoryview) -> Iterator[tuple[int, int]]:
         offset += (length + 3) & ~3
 
 
-def value_at(piece: memoryview, row: int, length: int, attribute: int) -> int | None:
-    """Offset of an attribute's value in that row; None if the row does not contain it."""
-    offset = row + _ROW_BYTES
+def value_at(piece: memoryview, row: int, length: int, attribute: int, row_bytes: int = _ROW_BYTES) -> int | None:
+    """Offset of an attribute's value in that row; None if the row does not contain it. `row_bytes`: what precedes attributes."""
+    offset = row + row_bytes
     while offset + 4 <= row + length:
         size, kind = struct.unpack_from("=HH", piece, offset)
         if kind == attribute:
@@ -156,18 +156,51 @@ def _row(length: int) -> struct.Struct:
     return _row_structs[length]
 
 
-class SockDiag:
-    """The kernel's socket tables of this network namespace. Opened once; never blocks."""
+class Netlink:
+    """Dumps of the kernel's tables of this network namespace. Opened once; never blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: int) -> None:
         self._sequence = 0
         self._buffer = memoryview(bytearray(_RECEIVE_BYTES))
         self._socket: _socket.socket | None = None
         try:
-            self._socket = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG)
+            self._socket = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_DGRAM, protocol)
             self._socket.setblocking(False)
         except OSError:
             pass
+
+    def pieces(self, kind: int, body: bytes) -> Iterator[memoryview]:
+        """The rows of a dump, piece by piece. Raises OSError: it was refused, or the kernel dropped rows."""
+        if self._socket is None:
+            raise OSError("no netlink socket")
+        self._sequence += 1
+        self._socket.send(_HEADER.pack(_HEADER.size + len(body), kind, _DUMP, self._sequence, 0) + body)
+        while True:
+            piece = self._buffer[: self._socket.recv_into(self._buffer)]
+            _, kind, _, sequence, _ = _HEADER.unpack_from(piece)
+            if sequence != self._sequence:
+                continue  # left over from an earlier dump that was not read to its end
+            if kind == _ERROR:
+                raise OSError(-struct.unpack_from("=i", piece, _HEADER.size)[0], "the kernel refused")
+            if kind == _DONE:
+                return
+            piece, done = _without_done(piece)
+            yield piece
+            if done:
+                return
+
+    def close(self) -> None:
+        """Close the socket."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+class SockDiag:
+    """The kernel's socket tables of this network namespace."""
+
+    def __init__(self) -> None:
+        self._netlink = Netlink(_NETLINK_SOCK_DIAG)
 
     def count(self, states: Collection[int], local_ports: bytes = b"") -> Counter[Key] | None:
         """Number of sockets by key; None if the kernel did not answer."""
@@ -190,37 +223,12 @@ class SockDiag:
         self, states: Collection[int], *, port: int = 0, remote_port: int = 0, local_ports: bytes = b"", attribute: int = 0
     ) -> Iterator[memoryview]:
         """The rows of a dump (see `request`), piece by piece. Raises OSError: it was refused, or the kernel dropped rows."""
-        if self._socket is None:
-            raise OSError("no netlink socket")
-        self._sequence += 1
-        message = request(
-            states,
-            port=port,
-            remote_port=remote_port,
-            local_ports=local_ports,
-            attribute=attribute,
-            sequence=self._sequence,
-        )
-        self._socket.send(message)
-        while True:
-            piece = self._buffer[: self._socket.recv_into(self._buffer)]
-            _, kind, _, sequence, _ = _HEADER.unpack_from(piece)
-            if sequence != self._sequence:
-                continue  # left over from an earlier dump that was not read to its end
-            if kind == _ERROR:
-                raise OSError(-struct.unpack_from("=i", piece, _HEADER.size)[0], "sock_diag refused")
-            if kind == _DONE:
-                return
-            piece, done = _without_done(piece)
-            yield piece
-            if done:
-                return
+        body = request(states, port=port, remote_port=remote_port, local_ports=local_ports, attribute=attribute)
+        return self._netlink.pieces(_TCPDIAG_GETSOCK, body)
 
     def close(self) -> None:
         """Close the socket."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self._netlink.close()
 
 
 def rows_of(message: memoryview) -> memoryview:

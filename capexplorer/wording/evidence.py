@@ -124,6 +124,8 @@ PHRASES = {
     "backlog": "work accepted and not finished {}",
     "backlog_growth_per_s": "which grows by {}",
     "finished_per_s": "work finished {}",
+    "waiting_bytes": "{} wait to be sent",
+    "sending_sockets": "connections with data on the way {}",
     "listen_queue": "connections that wait to be accepted {}",
     "listen_backlog": "places for them {}",
     "fds": "open files {}",

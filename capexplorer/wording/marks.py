@@ -122,19 +122,29 @@ def title(event: Mark) -> str:
     return f"{name(event.id)}: {finding.check}" if finding.check else name(event.id)
 
 
+SENDING = "tcp.sending_sockets"
+"""The reading without which a link in front of the service may be the limit."""
+
+
 def _limit(finding: Bottleneck) -> str:
     """`a rate limiter delays requests to 100/s`. A lock is named alone only if the readings rule out a rate limiter."""
     how, status, rate_rps = finding.readings.get("how"), finding.readings.get("status"), finding.reading("output_rps")
+    link, may_be_link = finding.reading("bytes_per_s"), SENDING in finding.unavailable
     if finding.name == "rate_limit" and how == "refuses":
         return f"a rate limiter refuses requests (HTTP {status})"
     if finding.name == "rate_limit" and rate_rps is not None:
-        return f"a rate limiter delays requests to {quantities.rate(rate_rps)}"
+        return f"a rate limiter{' or a network link' * may_be_link} delays requests to {quantities.rate(rate_rps)}"
+    if finding.name == "network_bandwidth_saturated" and link is not None:
+        return f"the network link is the limit ({quantities.bit_rate(link)})"
     if finding.name == "think_time_limited" and finding.reading("pacing_s") is not None:
         return PACED
     if finding.name == "unwatched_party":
         return unwatched_party(finding)
-    if finding.name == "lock_or_pool_limit" and "rate_limit" in finding.competing:
-        return "a lock, a pool or a rate limiter is the limit"
+    if finding.name == "lock_or_pool_limit":
+        may_be_limiter = "rate_limit" in finding.competing
+        what = "a lock, a pool or a rate limiter" if may_be_limiter else "a lock or a pool"
+        place = " inside or in front of the service" if may_be_link else "" if may_be_limiter else " inside the service"
+        return f"{what}{place} is the limit"
     return name(finding.name)
 
 

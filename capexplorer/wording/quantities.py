@@ -138,6 +138,12 @@ def byte_rate(per_s: float | None) -> str:
     return f"{size(per_s)}/s"
 
 
+def bit_rate(bytes_per_s: float) -> str:
+    """Of a link, whose speed is known in bits: `20 Mbit/s`, `9.97 Gbit/s`."""
+    mbit_per_s = bytes_per_s * 8 / 1e6
+    return f"{number(mbit_per_s)} Mbit/s" if mbit_per_s < 1000 else f"{number(mbit_per_s / 1000)} Gbit/s"
+
+
 def offered_rate(per_s: float) -> str:
     """An offered rate, which is a setting, with the digits that distinguish levels: `80/s`, `141.4/s`, `1,250/s`."""
     return f"{per_s:,.0f}/s" if abs(per_s) >= 999.95 else f"{per_s:.4g}/s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sys
 
 import pytest
@@ -372,3 +373,58 @@ os.waitpid(child, 0)
     assert passive_opens == 3, "connections that the target received, in its namespace"
     assert listen_queue == 3
     assert listen_backlog is None, "the files of another namespace do not have it"
+
+
+_SENDS_TO_A_READER = """
+import subprocess, threading
+for command in ("ip link set lo mtu 1500", QUEUE):
+    if command and subprocess.run(command.split()).returncode:
+        report(None)
+        sys.exit()
+probe = TcpProbe()
+probe.watch(None, 9000)
+client, server = connect(("127.0.0.1", 9000))
+probe.read()
+threading.Thread(target=server.sendall, args=(bytes(20_000_000),), daemon=True).start()
+if READS:
+    threading.Thread(target=lambda: [client.recv(1 << 16) for _ in iter(int, 1)], daemon=True).start()
+time.sleep(0.5)
+probe.read(0.5)
+time.sleep(1)
+reading = probe.read(1.0)
+report([reading.sending_sockets, reading.unread_sockets, reading.unsent_bytes, reading.queued_bytes, reading.queue_bytes_per_s])
+"""
+"""A service sends 20 MB to a client that READS, or does not, by a QUEUE on loopback."""
+
+
+@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("ip"), reason="needs tc and ip (iproute2)")
+def test_bytes_that_wait_for_a_slow_link_are_read_with_its_rate() -> None:
+    queue = "tc qdisc add dev lo root tbf rate 20mbit burst 32kb limit 1mb"
+    found = run_in_namespace(f"QUEUE, READS = {queue!r}, True" + _SENDS_TO_A_READER)
+    if found is None:
+        pytest.skip("this kernel has no tbf")
+    sending, unread, unsent_bytes, queued_bytes, bytes_per_s = found
+    assert sending > 0.5 > unread
+    assert unsent_bytes > 100_000
+    assert queued_bytes > 1_000
+    assert bytes_per_s < 3_000_000, "20 Mbit/s are 2.5 MB/s; without the queue 20 MB take less than 0.1 s"
+
+
+@pytest.mark.skipif(not shutil.which("ip"), reason="needs ip (iproute2)")
+def test_bytes_for_a_program_that_does_not_read_do_not_wait_for_the_network() -> None:
+    sending, unread, unsent_bytes, queued_bytes, _ = run_in_namespace("QUEUE, READS = '', False" + _SENDS_TO_A_READER)
+    assert unread > 0.5 > sending
+    assert unsent_bytes == queued_bytes == 0
+
+
+def test_what_waits_for_the_network_is_unknown_without_the_targets_end() -> None:
+    reading = run_in_namespace(
+        """
+probe = TcpProbe()
+probe.watch(None, 9001)
+probe.read()
+report(fields(probe.read(1.0)) | {"target": None})
+"""
+    )
+    assert reading["sending_sockets"] is reading["unsent_bytes"] is None
+    assert reading["queued_bytes"] == 0

@@ -68,6 +68,11 @@ def test_tcp_problems_of_the_service_and_its_users_have_a_warning() -> None:
     assert not of_host.warned
 
 
+def test_bytes_that_wait_for_the_network_stand_beside_the_services_tcp() -> None:
+    [row] = _tcp_rows(with_last(Timeline(session()), tcp=TcpReading(unsent_bytes=1 << 19, queued_bytes=1 << 19)))
+    assert (row.label, row.details) == ("tcp", ("1 MiB wait to be sent",))
+
+
 def _tcp_rows(timeline: Timeline) -> list[Row]:
     assert timeline.last is not None
     return list(tcp_rows(timeline.last, Palette()))

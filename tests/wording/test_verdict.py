@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -101,6 +103,24 @@ def test_a_rate_limiter_that_refuses_is_the_only_limit_that_is_named() -> None:
 def test_a_rate_limiter_that_delays_has_the_rate_that_it_allows() -> None:
     sentence = sentence_with(mark("rate_limit", how="delays", output_rps=100.02))
     assert ": a rate limiter delays requests to 100/s" in sentence
+
+
+def test_a_link_that_is_the_limit_has_its_rate() -> None:
+    sentence = sentence_with(mark("network_bandwidth_saturated", bytes_per_s=2_505_000.0))
+    assert ": the network link is the limit (20 Mbit/s)" in sentence
+
+
+@pytest.mark.parametrize(
+    ("limit", "known", "expected"),
+    [
+        ("lock_or_pool_limit", {}, "a lock or a pool inside or in front of the service is the limit"),
+        ("lock_or_pool_limit", {"competing": ["rate_limit"]},
+         "a lock, a pool or a rate limiter inside or in front of the service is the limit"),
+        ("rate_limit", {"how": "delays", "output_rps": 46.2}, "a rate limiter or a network link delays requests to 46.2/s"),
+    ],
+)  # fmt: skip
+def test_where_a_link_may_be_the_limit_the_place_is_left_open(limit: str, known: dict[str, Any], expected: str) -> None:
+    assert f": {expected}" in sentence_with(mark(limit, **known, unavailable=["tcp.sending_sockets"]))
 
 
 def test_a_limit_that_may_be_a_rate_limiter_names_the_alternatives() -> None:

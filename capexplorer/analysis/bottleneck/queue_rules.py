@@ -85,7 +85,8 @@ def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     if disk_busy is not None and disk_busy > DISK_LOW:
         return None
     readings: Readings = {**idleness(level), **({} if little is None else {"little_ratio": little})}
-    return Found("lock_or_pool_limit", readings, level.missing("target.listen_queue", "host.disk_busy_ratio"))
+    unread = level.missing("target.listen_queue", "host.disk_busy_ratio")
+    return Found("lock_or_pool_limit", readings, (*unread, *(() if level.is_loopback else level.missing("tcp.sending_sockets"))))
 
 
 def accounts_for_users(level: MeasuredLevel) -> bool:

@@ -308,6 +308,8 @@ def tcp_rows(sample: Sample, palette: Palette) -> Iterator[Row]:
     tcp = sample.tcp or TcpReading()
     counters = {**_of_service(tcp.target or TargetTcpReading()), "users' failed connects": _failed_connects(sample)}
     own = _grown(counters)
+    if waiting := (tcp.unsent_bytes or 0) + (tcp.queued_bytes or 0):
+        own = (*own, f"{quantities.size(waiting)} wait to be sent")
     if own:
         yield Row("tcp", "", "", "", own, palette.warning, warned=True)
     of_host = _grown({words: tcp.grown(name) for name, words in _HOST_TCP.items()})

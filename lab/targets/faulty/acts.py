@@ -38,6 +38,11 @@ def slow(request: Request, sleep_ms: int) -> bool:
     return reply(request)
 
 
+def large(request: Request, size: int) -> bool:
+    time.sleep(WORK_S)
+    return reply(request, body="x" * size)
+
+
 def sticky(request: Request) -> bool:
     """The connection is kept open whatever the client requests: the client closes first and has the TIME_WAIT."""
     time.sleep(WORK_S)
@@ -256,6 +261,7 @@ def named(act: str, after: int, amount: int) -> Answer:
     acts: dict[str, Callable[[Request], bool]] = {
         "ok": ok,
         "slow": partial(slow, sleep_ms=amount),
+        "large": partial(large, size=amount),
         "sticky": sticky,
         "close": close,
         "reset": reset,

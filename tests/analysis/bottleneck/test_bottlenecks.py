@@ -17,6 +17,9 @@ from .levels import FLAT, LINEAR, TWO_CORES, UNREAD_TARGET, bottleneck_marks, ov
 # -- a resource is a bottleneck where more users do not increase goodput
 
 
+SENDS = {"tcp.unsent_bytes": 0.0, "tcp.queued_bytes": 5e5, "tcp.queue_bytes_per_s": 2.5e6}
+"""Bytes that a link of 20 Mbit/s sends, and those that wait for it (measured)."""
+
 RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
     ("CPU: all its cores", {"target.cpu_ratio": 3.8, "host.cpu_ratio": 3.9, "target.busiest_thread_ratio": 0.95}, "server", FACTS,
      "target_cpu_saturated"),
@@ -62,6 +65,12 @@ RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
      "lock_or_pool_limit"),
     ("a disk", {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}, "server", FACTS,
      "disk_saturated"),
+    ("a link behind which replies wait", {**SENDS, "tcp.sending_sockets": 31.0, "target.cpu_ratio": 0.02}, "server", FACTS,
+     "network_bandwidth_saturated"),
+    ("a pool, whose replies the client acknowledges late", {"tcp.sending_sockets": 12.0, "tcp.unsent_bytes": 0.0,
+     "tcp.queued_bytes": 0.0, "target.cpu_ratio": 0.02}, "server", FACTS, "lock_or_pool_limit"),
+    ("a pool, and few replies are on their way", {**SENDS, "tcp.sending_sockets": 0.3, "target.cpu_ratio": 0.02}, "server", FACTS,
+     "lock_or_pool_limit"),
 ]  # fmt: skip
 
 
@@ -137,6 +146,15 @@ def test_a_full_link_is_named_but_not_on_loopback(url: str, sent: float, expecte
     gigabit = msgspec.structs.replace(FACTS, link_bytes_per_s=125e6)
     loads = overloaded({"host.sent_bytes_per_s": sent, "host.received_bytes_per_s": 1e6}, unread=UNREAD_TARGET)
     assert states_by_id(bottleneck_marks(*loads, host=gigabit, url=url)) == expected
+
+
+def test_a_pool_is_less_sure_where_a_link_may_be_the_limit() -> None:
+    """Over a network, where the sockets of the service's end were not read."""
+    idle = overloaded({"target.cpu_ratio": 0.02})
+    [here, there] = (bottleneck_marks(*idle, url=url)["lock_or_pool_limit"] for url in ("http://127.0.0.1:1", "http://10.0.0.7"))
+    unavailable = [mark.finding.figures().get("unavailable", []) for mark in (here, there)]
+    assert unavailable == [[], ["tcp.sending_sockets"]]
+    assert (here.confidence, there.confidence) == ("high", "medium")
 
 
 def test_an_old_log_without_readings_gives_no_bottleneck() -> None:
