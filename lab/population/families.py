@@ -22,9 +22,10 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.session.importers import imported
 from lab.simulation import exact
 from lab.simulation.ladders import KINDS, Kind, random_system, rungs
+from lab.simulation.ladders import Truth as LadderTruth
 from lab.simulation.moving import MOVING_KINDS, WORLDS, World, changed
 from lab.simulation.open_queue import OpenRun
-from lab.simulation.queues import System, run
+from lab.simulation.queues import CV2, System, run
 from lab.simulation.ramps import history
 from lab.simulation.virtual import VirtualRates, VirtualRun
 
@@ -60,8 +61,10 @@ class Family:
 
     @property
     def docstring(self) -> str:
-        simulate = self.simulate
-        return (simulate.func if isinstance(simulate, partial) else simulate).__doc__ or ""
+        """Of its function, and of the functions that this is given."""
+        found = self.simulate
+        given = (found.func, *filter(callable, found.args)) if isinstance(found, partial) else (found,)
+        return " ".join(" ".join(each.__doc__.split()) for each in given if each.__doc__)
 
 
 def ended(truth: Truth, session: VirtualRun | VirtualRates) -> Session:
@@ -74,18 +77,32 @@ def ended(truth: Truth, session: VirtualRun | VirtualRates) -> Session:
 STILL: tuple[Statement, ...] = (*ALWAYS_WRONG, *BY_ITSELF, "did_not_recover", "others")
 
 
+def random_service(kind: AnyKind, rng: Random) -> tuple[System, LadderTruth]:
+    """A random system, with the exact capacity of one whose ports limit it."""
+    system, true = random_system(kind, rng)
+    if system.ports is None:
+        return system, true
+    spread = CV2[system.service_spread]
+    rate = exact.held_rps(system.ports, system.time_wait_s, system.servers, system.service_s, spread)
+    return system, LadderTruth(rate * (system.service_s + system.think_s), rate, "errors")
+
+
 def still_truth(system: System, knee_users: float | None, limit: str | None) -> Truth:
-    """Goodput of a server that follows the USL falls beyond the knee, and so it does where clients time out."""
+    """Goodput of a server that follows the USL falls beyond the knee, and so it does where clients time out. A generator that is
+    the limit hides the service: its knee may be stated, and need not be found."""
     generator: tuple[Statement, ...] = () if limit == "generator" else ("generator",)
     falls: tuple[Statement, ...] = () if system.usl is not None or system.timeout_s is not None else ("falls",)
     forbidden = (*STILL, *generator, *falls)
-    return Truth(exactly(knee_users), (limit,) if limit else (), forbidden, fails_below=limit == "errors")
+    knees = exactly(knee_users)
+    if limit == "generator":
+        knees = tuple(knee._replace(until_s=0.0) for knee in knees)
+    return Truth(knees, (limit,) if limit else (), forbidden, fails_below=limit == "errors")
 
 
 def ladder(kind: AnyKind, rng: Random) -> Session:
     """A random service in 5 to 12 levels of 6 to 30 s, up to between 0.4 and 2.5 N* (a linear one: 10 to 200 users); every third
     returns to the first level. N* is the crossing of the low-load line and the greatest goodput, by exact results."""
-    system, true = random_system(kind, rng)
+    system, true = random_service(kind, rng)
     top = float(rng.uniform(0.4, 2.5)) * true.knee_users if true.knee_users is not None else float(rng.uniform(10, 200))
     climb = rungs(top, int(rng.integers(5, 13)))
     users = [*climb, climb[0]] if rng.random() < 1 / 3 else climb
@@ -96,7 +113,7 @@ def ladder(kind: AnyKind, rng: Random) -> Session:
 
 def autopilot(kind: AnyKind, rng: Random) -> Session:
     """A random service that the autopilot explores from one user on, to its end."""
-    system, true = random_system(kind, rng)
+    system, true = random_service(kind, rng)
     session = VirtualRun(run(system, rng), max_users=MOST_USERS_LINEAR if kind == "linear" else 2_000)
     session.explore(EXPLORED_S)
     return ended(still_truth(system, true.knee_users, true.limit), session)
@@ -104,7 +121,7 @@ def autopilot(kind: AnyKind, rng: Random) -> Session:
 
 def ramp(kind: Kind, rng: Random) -> Session:
     """A random service in an imported ramp of 20 to 240 s to 1.3 to 3 N*, of which half hold the load for 20 or 60 s."""
-    system, true = random_system(kind, rng)
+    system, true = random_service(kind, rng)
     assert true.knee_users is not None
     top, ramp_s = float(rng.uniform(1.3, 3.0)), round(float(np.exp(rng.uniform(np.log(20), np.log(240)))))
     with tempfile.TemporaryDirectory() as folder:
@@ -241,19 +258,18 @@ def moving_rates(world: World, rng: Random) -> Session:
     return ended(truth, session)
 
 
+# -- all that is above ---------------------------------------------------------------------------------------------------------
+
 STILL_KINDS: tuple[AnyKind, ...] = (*KINDS, "linear")
 RAMP_KINDS: tuple[Kind, ...] = ("queue", "usl", "shedding", "timeouts")
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        *(Family(f"ladder-{kind}", partial(ladder, kind)) for kind in STILL_KINDS),
-        *(Family(f"autopilot-{kind}", partial(autopilot, kind), closed_loop=True) for kind in STILL_KINDS),
-        *(Family(f"ramp-{kind}", partial(ramp, kind)) for kind in RAMP_KINDS),
-        *(Family(f"rates-{kind}", partial(rates, kind)) for kind in RATE_KINDS),
-        *(Family(f"rate-autopilot-{kind}", partial(rate_autopilot, kind), closed_loop=True) for kind in RATE_KINDS),
-        *(Family(f"rate-ramp-{kind}", partial(rate_ramp, kind)) for kind in RATE_KINDS),
-        *(Family(f"moving-{world}", partial(moving, world)) for world in WORLDS[1:]),
-        *(Family(f"moving-rates-{world}", partial(moving_rates, world)) for world in WORLDS[1:]),
-    )
-}
+QUEUES = (
+    *(Family(f"ladder-{kind}", partial(ladder, kind)) for kind in STILL_KINDS),
+    *(Family(f"autopilot-{kind}", partial(autopilot, kind), closed_loop=True) for kind in STILL_KINDS),
+    *(Family(f"ramp-{kind}", partial(ramp, kind)) for kind in RAMP_KINDS),
+    *(Family(f"rates-{kind}", partial(rates, kind)) for kind in RATE_KINDS),
+    *(Family(f"rate-autopilot-{kind}", partial(rate_autopilot, kind), closed_loop=True) for kind in RATE_KINDS),
+    *(Family(f"rate-ramp-{kind}", partial(rate_ramp, kind)) for kind in RATE_KINDS),
+    *(Family(f"moving-{world}", partial(moving, world)) for world in WORLDS[1:]),
+    *(Family(f"moving-rates-{world}", partial(moving_rates, world)) for world in WORLDS[1:]),
+)

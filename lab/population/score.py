@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import zlib
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,13 @@ from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import decode, encode
 
-from .families import FAMILIES, Session
+from .beside import BESIDE
+from .families import QUEUES, Family, Session
+from .limited import LIMITED
 from .stated import Line, line
 from .truth import Truth
+
+FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE)}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def commit() -> str:
 
 def listed() -> str:
     """Each family with what is true of it."""
-    return "\n".join(f"{name}: {' '.join(inspect.cleandoc(each.docstring).split())}" for name, each in FAMILIES.items())
+    return "\n".join(f"{name}: {each.docstring}" for name, each in FAMILIES.items())
 
 
 # -- logs ----------------------------------------------------------------------------------------------------------------------

@@ -156,13 +156,12 @@ def statements(summary: dict[str, Any], truth: Truth, stated: dict[str, Any]) ->
         yield "generator"
     if any(level["held"] for level in summary["levels"]):
         yield "others"
-    load, kind = stated.get("load"), stated.get("kind")
-    if load is not None and truth.knees:
-        if kind in ("no_knee", "keeps_up") and load > BEYOND * max(knee.high for knee in truth.knees):
-            yield "not_saturated_beyond"
-        below = kind == "at_or_below" and (stated.get("high") or load) * BEYOND < min(knee.low for knee in truth.knees)
-        if below and not truth.fails_below:
-            yield "bound_below"
+    load, kind = stated.get("load") or 0.0, stated.get("kind")
+    if kind in ("no_knee", "keeps_up") and load > BEYOND * truth.most_served:
+        yield "not_saturated_beyond"
+    least = min((knee.low for knee in truth.knees), default=0.0)
+    if kind == "at_or_below" and not truth.fails_below and BEYOND * (stated.get("high") or load) < least:
+        yield "bound_below"
 
 
 def times(timeline: Timeline, truth: Truth) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -68,6 +69,13 @@ class Truth:
     at_rates: bool = False
     fails_below: bool = False
     """Whether requests fail at loads below the knee, too, so that a bound below it is not wrong."""
+    served_to: float | None = None
+    """Load from which on not all is served although there is no knee or capacity; None: the greatest knee."""
+
+    @property
+    def most_served(self) -> float:
+        """Load beyond which "not saturated" is wrong."""
+        return max((knee.high for knee in self.knees), default=math.inf) if self.served_to is None else self.served_to
 
     def error(self, value: float) -> float | None:
         """Relative distance from the nearest knee; None: there is none."""

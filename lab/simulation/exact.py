@@ -54,6 +54,25 @@ def knee(think_s: float, count: int, service_s: float) -> float:
     return count / service_s * (service_s + think_s)
 
 
+def wait_s(load: float, count: int, service_s: float, cv2: float = 1.0) -> float:
+    """Mean wait in an open queue of `count` servers at a share `load` of their capacity: Erlang C, times (1 + cv2) / 2 for the
+    squared coefficient of variation of service times (exact for one server, Pollaczek & Khinchine; else Allen & Cunneen)."""
+    offered = load * count
+    term = offered**count / math.factorial(count) / (1 - load)
+    waits = term / (sum(offered**n / math.factorial(n) for n in range(count)) + term)
+    return waits * service_s / (count * (1 - load)) * (1 + cv2) / 2
+
+
+def held_rps(slots: int, held_s: float, count: int, service_s: float, cv2: float) -> float:
+    """Goodput of a saturated service whose requests hold one of `slots` while they run and for `held_s` after that."""
+    low, high = 0.0, 0.999 * count / service_s
+    for _ in range(60):
+        rate = (low + high) / 2
+        response_s = service_s + wait_s(rate * service_s / count, count, service_s, cv2)
+        low, high = (rate, high) if rate * (held_s + response_s) < slots else (low, rate)
+    return low
+
+
 def limited_goodput(offered_per_s: float, rate: Rate, most: int) -> float:
     """Goodput of an open queue that refuses arrivals while `most` are present (M/M/c/K; without a queue: Erlang's loss)."""
     log_p = np.zeros(most + 1)

@@ -16,7 +16,8 @@ import numpy as np
 from capexplorer.analysis.knee.rate_level import RateLevel
 from capexplorer.model.slice import batch_error
 
-from .queues import FAILED_FAST_S, Speed, Stream, System
+from . import exact
+from .queues import CV2, FAILED_FAST_S, Bucket, Speed, Stream, System
 
 Arrivals = Literal["poisson", "even"]
 
@@ -63,6 +64,7 @@ class OpenRun:
         self._under_way: list[Iteration] = []
         self._service = Stream(rng, system.service_s, system.service_spread)
         self._speed = Speed(rng, system.noise, 1.0)
+        self._bucket = Bucket(*system.limiter) if system.limiter is not None else None
 
     @property
     def in_flight(self) -> int:
@@ -123,6 +125,8 @@ class OpenRun:
         system, done, trouble = self.system, self._done, self.system.trouble
         if fails_after_s := trouble.fails_after_s(started_s, self._rng):
             return started_s + fails_after_s, False
+        if self._bucket is not None and not self._bucket.takes(started_s):
+            return started_s + FAILED_FAST_S, False
         while done and done[0] <= started_s:
             heappop(done)
         if system.queue_limit is not None and len(done) >= system.queue_limit:
@@ -196,15 +200,5 @@ def mean_wait_s(ended: Sequence[Iteration], service_s: float) -> float:
 
 
 def theory_wait_s(load: float, system: System) -> float:
-    """Mean waiting time in the queue at a share `load` of the capacity: by Erlang C for exponential service times, half of it for
-    constant service times of one server (Pollaczek & Khinchine).
-    """
-    servers, service_s = system.servers, system.service_s
-    offered = load * servers
-    term = offered**servers / math.factorial(servers) / (1 - load)
-    waits = term / (sum(offered**n / math.factorial(n) for n in range(servers)) + term)
-    mean_s = waits * service_s / (servers * (1 - load))
-    if system.service_spread == "constant":
-        assert servers == 1
-        return mean_s / 2
-    return mean_s
+    """Mean waiting time in the queue at a share `load` of the capacity."""
+    return exact.wait_s(load, system.servers, system.service_s, CV2[system.service_spread])

@@ -23,6 +23,9 @@ FAILED_FAST_S = 0.001
 LOGNORMAL_CV = 1.2
 """Coefficient of variation of lognormal times."""
 
+CV2: dict[Spread, float] = {"constant": 0.0, "uniform": 1 / 12, "exponential": 1.0, "lognormal": LOGNORMAL_CV**2}
+"""Squared coefficients of variation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -79,8 +82,12 @@ class System:
     time_wait_s: float = 0.0
     generator_s: float = 0.0
     """CPU that the generator, a single process, uses for each request before it starts to measure its latency."""
+    limiter: tuple[float, float] | None = None
+    """(requests a second, burst) of a token bucket, which refuses at once what finds no token."""
     linear: bool = False
     """As many servers as users."""
+    threads: int = 0
+    """Number of threads over which the work of all servers moves, on any core; 0: each server is one thread."""
     usl: tuple[float, float] | None = None
     """(sigma, kappa): one server whose speed depends on the number of requests; service and think times are then exponential."""
     trouble: Trouble = Trouble()
@@ -112,6 +119,22 @@ class Stream:
         if not self._left:
             self._left = draws(self._rng, self._mean_s, self._spread, self.BLOCK).tolist()
         return self._left
+
+
+class Bucket:
+    """The tokens of a limiter: full at first, filled at a constant rate up to its burst."""
+
+    def __init__(self, per_s: float, burst: float) -> None:
+        self._per_s, self._burst, self._tokens, self._at_s = per_s, burst, burst, 0.0
+
+    def takes(self, at_s: float) -> bool:
+        """Whether there is a token then, which is taken. Times do not decrease."""
+        self._tokens = min(self._burst, self._tokens + (at_s - self._at_s) * self._per_s)
+        self._at_s = at_s
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
 
 
 class Speed:
@@ -162,6 +185,7 @@ class Run:
         self._service = Stream(rng, system.service_s, system.service_spread)
         self._think = Stream(rng, system.think_s, system.think_spread)
         self._speed = Speed(rng, system.noise)
+        self._bucket = Bucket(*system.limiter) if system.limiter is not None else None
         self._busy_s: dict[int, float] = {}
 
     def busy_s(self, second: int) -> float:
@@ -226,6 +250,8 @@ class Run:
         system, trouble = self.system, self.system.trouble
         if fails_after_s := trouble.fails_after_s(sent_s, self._rng):
             return sent_s + fails_after_s, False
+        if self._bucket is not None and not self._bucket.takes(sent_s):
+            return sent_s + FAILED_FAST_S, False
         if (system.queue_limit is not None or system.ports is not None) and self._is_full(sent_s):
             return sent_s + FAILED_FAST_S, False
         taken_s = service.pop() / (self._speed.at(sent_s) * trouble.speed_at(sent_s))

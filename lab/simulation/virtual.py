@@ -86,10 +86,10 @@ def readings(system: System, at_s: float, busy_s: float, sent: int, rng: np.rand
     target = TargetReading(
         pid=1,
         processes=1,
-        threads=system.servers,
+        threads=system.threads or system.servers,
         cpu_ratio=target_cpu,
-        cpus_allowed=system.servers,
-        busiest_thread_ratio=target_cpu / system.servers,
+        cpus_allowed=cores if system.threads else system.servers,
+        busiest_thread_ratio=target_cpu / (system.threads or system.servers),
         run_delay_ratio=target_cpu * delay,
     )
     return {
@@ -104,6 +104,7 @@ def readings(system: System, at_s: float, busy_s: float, sent: int, rng: np.rand
 
 REFUSED = FailureSignature(types=("HTTPError",), status=503)
 FAULTY = FailureSignature(types=("HTTPError",), status=502)
+LIMITED = FailureSignature(types=("HTTPError",), status=429)
 TIMED_OUT = FailureSignature(types=("ReadTimeout",))
 
 Amount = TypeVar("Amount", int, float)
@@ -236,6 +237,8 @@ class VirtualSession(ABC, Generic[Amount]):
         trouble = self.system.trouble
         if trouble.now(sent_s) and (trouble.stalled_s or trouble.failing):
             return TIMED_OUT if trouble.stalled_s else FAULTY
+        if self.system.limiter is not None:
+            return LIMITED
         return TIMED_OUT if self.system.timeout_s is not None else REFUSED
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from lab.population import figures, score
 from lab.population.__main__ import main, parsed
-from lab.population.families import FAMILIES, rate_truth
+from lab.population.families import rate_truth
+from lab.population.score import FAMILIES
 from lab.population.stated import Line, line
 from lab.population.truth import Knee, RunLevel, Truth
 from lab.simulation import exact

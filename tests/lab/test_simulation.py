@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lab.population.families import random_service
 from lab.simulation.exact import knee, mva, servers, throughput_rps, usl
 from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder
 from lab.simulation.queues import Spread, System, run
@@ -54,6 +55,25 @@ def test_each_kind_reaches_its_capacity_and_no_more(kind: Kind) -> None:
         assert climbed.truth.capacity_rps is not None
         greatest = max(float(level.goodput.mean()) for level in climbed.levels)
         assert greatest == pytest.approx(climbed.truth.capacity_rps, rel=0.2)
+
+
+@pytest.mark.parametrize("seed", [200_003, 200_006])
+def test_the_capacity_of_limited_ports_is_the_simulated_goodput_of_twice_the_users(seed: int) -> None:
+    system, true = random_service("ports", np.random.default_rng(seed))
+    assert true.capacity_rps is not None and true.knee_users is not None
+    running = run(system, np.random.default_rng(1))
+    running.to(round(2 * true.knee_users))
+    running.until(400.0)
+    succeeded = [ended for ended, ok in zip(running.ended_s, running.ok, strict=True) if ok and 40 < ended <= 400]
+    assert len(succeeded) / 360 == pytest.approx(true.capacity_rps, rel=0.03)
+
+
+def test_a_limiter_serves_its_rate_and_no_more() -> None:
+    limited = System(service_s=0.01, think_s=0.5, limiter=(30.0, 15.0))
+    running = run(limited, np.random.default_rng(1))
+    running.to(60)
+    running.until(100.0)
+    assert sum(running.ok) == pytest.approx(30.0 * 100 + 15, abs=2)
 
 
 def test_a_linear_system_never_saturates() -> None:
