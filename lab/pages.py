@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lab.bench import clients, simulated_rates
+from lab.bench import clients
+from lab.population import score
 from lab.trial import Trial, latest
 from lab.trials.experiments.trial import Experiments, five_page, knees_page
 from lab.trials.faults.trial import Faults
@@ -29,6 +30,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/faults.md": lambda: _of(Faults()),
     "docs/moving.md": lambda: _of(Moving()),
     "docs/parts.md": lambda: _of(Parts()),
-    "docs/rate-worlds.md": lambda: simulated_rates.page_of(json.loads(simulated_rates.DATA.read_text())),
+    "docs/population.md": score.page,
     "docs/services.md": lambda: _of(Services()),
 }

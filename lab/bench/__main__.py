@@ -1,8 +1,8 @@
 """`make bench`: all benchmarks, or `python -m lab.bench NAME...`.
 
-`python -m lab.bench moving --still 0` passes options to a benchmark: the parameters of its function. `python -m lab.bench --save
-before.json look paint` saves what two benchmarks print, with the commit and the load of the machine; `python -m lab.bench compare
-before.json after.json` shows the figures of two such files side by side.
+`python -m lab.bench leaks --services 20` passes options to a benchmark: the parameters of its function. `python -m lab.bench
+--save before.json look paint` saves what two benchmarks print, with the commit and the load of the machine; `python -m lab.bench
+compare before.json after.json` shows the figures of two such files side by side.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ MODULES = {
     "rates": "rate rate_queues rate_p99",
     "clients": "clients",
     "workers": "worker_scaling many_workers",
-    "knees": "autopilot knees ramps moving neighbours leaks",
-    "simulated_rates": "rate_capacity rate_worlds",
+    "leaks": "leaks",
 }
 """Modules with the names of their benchmarks, which are functions."""
 

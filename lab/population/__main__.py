@@ -45,6 +45,9 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     score.add_argument("--unseen", action="store_true", help="use seeds that nobody may look at before the end")
     report = commands.add_parser("report", help="figures by family")
     report.add_argument("file", type=Path)
+    keep = commands.add_parser("keep", help="copy a score to lab/results, of which `make pages` makes docs/population.md")
+    keep.add_argument("file", type=Path)
+    keep.add_argument("name", choices=("population", "population-before"))
     compare = commands.add_parser("compare", help="two scores of the same seeds")
     compare.add_argument("old", type=Path)
     compare.add_argument("new", type=Path)
@@ -74,6 +77,8 @@ def main(argv: Sequence[str]) -> int:
             print(figures.report(score.read(options.save)))
         case "report":
             print(figures.report(score.read(options.file)))
+        case "keep":
+            print(score.keep(options.file, options.name))
         case "compare":
             print(figures.compare(score.read(options.old), score.read(options.new)))
     return 0

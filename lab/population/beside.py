@@ -27,7 +27,7 @@ from .families import (
     users_at_knee,
 )
 from .limited import QUIET, served_per_s
-from .truth import ALWAYS_WRONG, Knee, Statement, Truth
+from .truth import ALWAYS_WRONG, FOREVER_S, Knee, Statement, Truth
 
 Random = np.random.Generator
 
@@ -85,6 +85,19 @@ def rate_hog(explores: bool, rng: Random) -> Session:
     return ended(hog_truth(system, served_per_s(system), at_rates=True), session)
 
 
+def beside(rng: Random) -> Session:
+    """One computing slot in 5 to 10 levels of 10 to 20 s, up to 0.5 to 2.5 N*, beside processes that compute during all of them
+    or from some time on. It has the knee of its own alone, which no later level shows."""
+    system, _ = random_system("queue", rng)
+    level_s, climb = int(rng.choice([10, 15, 20])), int(rng.integers(5, 11))
+    at_s = float(rng.choice([0.0, rng.uniform(0.0, 0.8)])) * level_s * climb
+    system = busy(system, at_s, FOREVER_S, rng)
+    knee = users_at_knee(system, 1.0)
+    session = VirtualRun(run(system, rng))
+    session.climb(rungs(float(rng.uniform(0.5, 2.5)) * knee, climb), level_s)
+    return ended(hog_truth(system, knee, at_rates=False), session)
+
+
 # -- services that change while the autopilot explores them --------------------------------------------------------------------
 
 CHANGES_WITHIN_S = 160.0
@@ -129,6 +142,7 @@ def _families() -> Iterator[Family]:
         yield Family(f"{users}-hog", partial(hog, explores), explores)
         yield Family(f"{rates}-hog", partial(rate_hog, explores), explores)
         yield Family(f"{rates}-deploy", partial(deploy, explores), explores)
+    yield Family("ladder-beside", beside)
     yield Family("autopilot-moving", moving_autopilot, closed_loop=True)
 
 

@@ -24,7 +24,7 @@ from lab.simulation import exact
 from lab.simulation.ladders import KINDS, Kind, random_system, rungs
 from lab.simulation.ladders import Truth as LadderTruth
 from lab.simulation.moving import MOVING_KINDS, WORLDS, World, changed
-from lab.simulation.open_queue import OpenRun
+from lab.simulation.open_queue import POOL_MOST, OpenRun
 from lab.simulation.queues import CV2, System, run
 from lab.simulation.ramps import history
 from lab.simulation.virtual import VirtualRates, VirtualRun
@@ -37,6 +37,7 @@ AnyKind = Kind | Literal["linear"]
 EXPLORED_S = 900
 LEVELS_S = (6, 8, 10, 12, 15, 20, 30)
 MOST_USERS_LINEAR = 400
+MOST_USERS_AT_RATES = 200
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,9 @@ def rate_rungs(top: float, count: int) -> list[float]:
 
 
 def rate_autopilot(kind: AnyKind, rng: Random) -> Session:
-    """A random service that the autopilot explores by rates."""
+    """A random service that the autopilot explores by rates; a linear one with at most 200 users."""
     system, _ = random_system(kind, rng)
-    session = VirtualRates(OpenRun(system, rng))
+    session = VirtualRates(OpenRun(system, rng, max_users=MOST_USERS_AT_RATES if kind == "linear" else POOL_MOST))
     session.explore(EXPLORED_S)
     most = max((level.load.per_s or 0.0 for level in session.timeline.levels), default=0.0)
     return ended(rate_truth(system, most), session)

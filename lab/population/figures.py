@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
-from lab.kit.tables import table
+from lab.kit.tables import filled, table
 
-from .stated import Line
+from .stated import Header, Line
 
 CONFIDENCES = ("high", "medium", "low")
 
@@ -22,11 +23,8 @@ def report(lines: Sequence[Line]) -> str:
     )  # fmt: skip
     groups = by_family(lines)
     rows = [(name, *cells(of_it)) for name, of_it in [*groups.items(), ("all", lines)]]
-    said: dict[str, int] = {}
-    for each in lines:
-        for what in each.wrongly_said:
-            said[what] = said.get(what, 0) + 1
-    found = ", ".join(f"{what} {count}" for what, count in sorted(said.items(), key=lambda each: -each[1])) or "none"
+    said = Counter(what for each in lines for what in each.wrongly_said)
+    found = ", ".join(f"{what} {count}" for what, count in said.most_common()) or "none"
     return "\n\n".join((table(head, rows, "lr"), confidences(lines), f"Forbidden statements: {found}.", false_ones(lines)))
 
 
@@ -71,7 +69,7 @@ def confidences(lines: Sequence[Line]) -> str:
 
 def false_ones(lines: Sequence[Line]) -> str:
     """Each session with a false knee or a forbidden statement."""
-    return "\n".join(map(_in_words, (each for each in lines if each.is_false or each.wrongly_said)))
+    return "\n".join(map(_in_words, (each for each in lines if each.is_wrong)))
 
 
 def _in_words(line: Line) -> str:
@@ -92,6 +90,74 @@ def percent(hits: Iterable[bool | None]) -> str:
 def middle(values: Iterable[float | None], form: str) -> str:
     known = [each for each in values if each is not None]
     return f"{median(known):{form}}" if known else "–"
+
+
+# -- the page ------------------------------------------------------------------------------------------------------------------
+
+WORST = 14
+"""Number of families that the page names."""
+
+
+def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[Line]] | None) -> str:
+    """docs/population.md. `before`: an earlier commit's score of the same seeds."""
+    ways: dict[str, list[Line]] = {}
+    for each in lines:
+        way = each.family[: len(each.family) - len(each.family.removeprefix("rate-").partition("-")[2]) - 1]
+        ways.setdefault("moving-rates" if each.family.startswith("moving-rates-") else way, []).append(each)
+    families = by_family(lines)
+    worst = sorted(families.items(), key=lambda each: badness(each[1]), reverse=True)[:WORST]
+    head = ("family", "sessions", "false", "found of due", "wrong words")
+    rows = [(name, len(of_it), sum(each.is_false for each in of_it), *_missed(of_it)) for name, of_it in worst]
+    compared_table = ""
+    if before is not None:
+        both = table(FIGURES, [row[1:] for row in compared_rows(before[1], lines) if row[0] == "all"], "lr")
+        compared_table = f"\nThe same seeds with commit {before[0].commit}:\n\n{both}\n"
+    return filled(
+        "population",
+        sessions=f"{len(lines):,}",
+        families=len(families),
+        commit=header.commit,
+        seeds=f"{header.seeds[0]:,} to {header.seeds[1] - 1:,}",
+        ways=table(WAYS, [(name, *short_cells(of_it)) for name, of_it in [*ways.items(), ("all", lines)]], "lr"),
+        confidences=confidences(lines),
+        worst=table(head, rows, "lr"),
+        compared=compared_table,
+    )
+
+
+WAYS = (
+    "explored",
+    "sessions",
+    "false",
+    "found of due",
+    "10%",
+    "error",
+    "held",
+    "width",
+    "limit",
+    "wrong words",
+    "first",
+    "verified",
+)
+
+
+def short_cells(lines: Sequence[Line]) -> tuple[str, ...]:
+    sessions, false, _, found, ten, _, _, error, held, width, limit, words, _, _, first, _, verified, _ = cells(lines)
+    return sessions, false, found, ten, error, held, width, limit, words, first, verified
+
+
+def badness(lines: Sequence[Line]) -> float:
+    """Share of sessions with a false knee or wrong words, and a tenth of the share of knees that are due and not found."""
+    due = [each for each in lines if each.due]
+    missed = sum(not each.is_found for each in due) / len(due) if due else 0.0
+    return sum(each.is_wrong for each in lines) / len(lines) + missed / 10
+
+
+def _missed(lines: Sequence[Line]) -> tuple[str, str]:
+    due = [each for each in lines if each.due]
+    words = Counter(what for each in lines for what in each.wrongly_said)
+    listed = ", ".join(f"{what.replace('_', ' ')} {count}" for what, count in words.most_common())
+    return f"{sum(each.is_found and not each.is_false for each in due)} of {len(due)}", listed or "–"
 
 
 # -- two scores ----------------------------------------------------------------------------------------------------------------
@@ -122,21 +188,34 @@ Pair = tuple[Line, Line]
 
 def compare(old: Sequence[Line], new: Sequence[Line]) -> str:
     """Figures of the sessions that are in both: what each gained and lost, and how likely by chance."""
-    before = {(each.family, each.seed): each for each in old}
-    pairs = [(before[each.family, each.seed], each) for each in new if (each.family, each.seed) in before]
+    pairs = pairs_of(old, new)
     changed = [(was, now) for was, now in pairs if stated(was) != stated(now)]
-    families = dict.fromkeys(each.family for _, each in pairs)
     parts = [f"{len(pairs)} sessions of both, {len(changed)} changed; {len(old)} old and {len(new)} new ones."]
-    groups = {"all": pairs} | {name: [pair for pair in pairs if pair[1].family == name] for name in families}
-    rows = [(name, *row) for name, of_it in groups.items() for row in compared(of_it)]
-    head = ("family", "figure", "sessions", "old", "new", "only new", "only old", "p")
-    parts.append(table(head, [row for row in rows if row[0] == "all" or row[5] or row[6]], "llr"))
+    rows = compared_rows(old, new)
+    parts.append(table(("family", *FIGURES), [row for row in rows if row[0] == "all" or row[5] or row[6]], "llr"))
     parts.append(
         "\n".join(
             f"- {now.family} {now.seed}, true {truth(now)}\n  - {was.sentence}\n  - {now.sentence}" for was, now in worse(changed)
         )
     )
     return "\n\n".join(each for each in parts if each)
+
+
+FIGURES = ("figure", "sessions", "old", "new", "only new", "only old", "p")
+
+
+def pairs_of(old: Sequence[Line], new: Sequence[Line]) -> list[Pair]:
+    before = {(each.family, each.seed): each for each in old}
+    return [(before[each.family, each.seed], each) for each in new if (each.family, each.seed) in before]
+
+
+def compared_rows(old: Sequence[Line], new: Sequence[Line]) -> list[tuple[object, ...]]:
+    """`compared` of all sessions, then of each family, whose name comes first."""
+    pairs = pairs_of(old, new)
+    groups = {"all": pairs}
+    for pair in pairs:
+        groups.setdefault(pair[1].family, []).append(pair)
+    return [(name, *row) for name, of_it in groups.items() for row in compared(of_it)]
 
 
 def compared(pairs: Sequence[Pair]) -> Iterable[tuple[str, int, str, str, int, int, str]]:

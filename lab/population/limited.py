@@ -53,6 +53,15 @@ def offered(running: OpenRun, truth: Truth, top_per_s: float, explores: bool, rn
     return ended(truth, session)
 
 
+def steady(rng: Random) -> Session:
+    """A random queue at one rate, 0.2 to 0.95 of its capacity, for 40 to 240 s: nothing changes but the length of its queue."""
+    system, _ = random_system("queue", rng)
+    per_s = served_per_s(system)
+    session = VirtualRates(OpenRun(system, rng))
+    session.climb([round(float(rng.uniform(0.2, 0.95)) * per_s, 1)], int(rng.integers(40, 240)))
+    return ended(Truth(exactly(per_s), ("queue_growth",), QUIET, at_rates=True), session)
+
+
 # -- services ------------------------------------------------------------------------------------------------------------------
 
 
@@ -121,6 +130,7 @@ def two_endpoints(explores: bool, rng: Random) -> Session:
 
 
 def _families() -> Iterator[Family]:
+    yield Family("rates-steady", steady)
     for explores in (False, True):
         users, rates = ("autopilot", "rate-autopilot") if explores else ("ladder", "rates")
         for make in (equal, few):

@@ -16,11 +16,13 @@ from capexplorer.analysis.reanalysis import detect
 from capexplorer.model.events import Event, Mark, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import decode, encode
+from lab.kit.record import RESULTS
 
+from . import figures
 from .beside import BESIDE
 from .families import QUEUES, Family, Session
 from .limited import LIMITED
-from .stated import Line, line
+from .stated import Header, Line, line
 from .truth import Truth
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE)}
@@ -68,7 +70,7 @@ def save(file: Path, wanted: Wanted, processes: int) -> None:
     if wanted.logs is not None:
         wanted.logs.mkdir(parents=True, exist_ok=True)
     with file.open("wb") as out, Pool(processes) as pool:
-        out.write(msgspec.json.encode({"commit": commit(), "seeds": [wanted.seeds.start, wanted.seeds.stop]}) + b"\n")
+        out.write(msgspec.json.encode(Header(commit=commit(), seeds=(wanted.seeds.start, wanted.seeds.stop))) + b"\n")
         for found in pool.imap(wanted.scored, wanted.cases, chunksize=4):
             if found is not None:
                 out.write(msgspec.json.encode(found) + b"\n")
@@ -77,6 +79,27 @@ def save(file: Path, wanted: Wanted, processes: int) -> None:
 
 def read(file: Path) -> list[Line]:
     return [msgspec.json.decode(each, type=Line) for each in file.read_bytes().splitlines()[1:]]
+
+
+def page() -> str:
+    """docs/population.md, from the kept score, and from that of an earlier commit if there is one."""
+    new, old = (RESULTS / f"{name}.jsonl" for name in ("population", "population-before"))
+    return figures.page(header(new), read(new), (header(old), read(old)) if old.exists() else None)
+
+
+def header(file: Path) -> Header:
+    return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Header)
+
+
+def keep(file: Path, name: str) -> Path:
+    """Copy a score to the results, with the sentences of the wrong sessions alone and, of forbidden statements, those that were
+    said; returns its path."""
+    kept = (
+        msgspec.structs.replace(each, forbidden=each.wrongly_said, sentence=each.sentence * each.is_wrong) for each in read(file)
+    )
+    path = RESULTS / f"{name}.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in map(msgspec.json.encode, (header(file), *kept))))
+    return path
 
 
 def commit() -> str:

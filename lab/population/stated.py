@@ -19,6 +19,15 @@ BEYOND = 1.1
 """Multiple of the largest knee beyond which "not saturated" is wrong; of the least one, its inverse, for "at or below"."""
 
 
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a file of scores."""
+
+    commit: str
+    """That of the product which was scored."""
+    seeds: tuple[int, int]
+    """The first one, and the one after the last."""
+
+
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One session. Loads are users, or iterations a second at rates; times are seconds of the session."""
 
@@ -82,6 +91,10 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def has_right_limit(self) -> bool | None:
         return self.limit in self.limits if self.is_found and self.limits else None
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.is_false or bool(self.wrongly_said)
 
     @property
     def wrongly_said(self) -> tuple[str, ...]:

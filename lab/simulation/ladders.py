@@ -1,8 +1,4 @@
-"""Ladders: random systems of known knee under more and more users, level by level, as the detector gets them, with the truth.
-
-Seeds: thresholds were tuned on 0-299 and checked once on 100,000-100,099, 300,000-300,099 and 310,000-310,049; benchmarks and
-reports use 500,000 and up; `make test` uses 200,000 and up.
-"""
+"""Ladders: random systems of known knee under more and more users, level by level, as the detector gets them, with the truth."""
 
 from __future__ import annotations
 

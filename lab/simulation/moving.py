@@ -3,8 +3,7 @@
 Whole sessions are simulated, second by second (`virtual`): load and readings come from the simulator; levels, splits and
 marks are made by the product. Each session has the truth with it: every N* that the service had during the session.
 
-Seeds: rules were tuned on 0-599 and 10,000-13,399; benchmarks and reports use 743,000 and up (unused from 749,000
-on); `make test` uses 250,000 and up.
+Tests and `make net` use them; what judges a change of the analysis is the population (lab/population).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import RateCapacity, RateVerdict
+from capexplorer.model.verdicts import RateVerdict
 
 from .ladders import Kind, random_system, rungs
 from .open_queue import OpenRun
@@ -33,10 +32,6 @@ STILL_KINDS: tuple[Kind, ...] = (*MOVING_KINDS, "usl")
 
 GIVE_UP_S = 5.0
 """Timeout of clients while the service stalls."""
-
-
-NEAR = 0.15
-"""A capacity is false if its relative error is larger than this for each capacity that the service had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +55,6 @@ class Moving:
         """The verdict on rates at the end of the session."""
         found = self.timeline.verdict
         return found.rates if found is not None else None
-
-    @property
-    def false(self) -> RateCapacity | None:
-        """The final capacity if the service never had it, or the final bound if it contradicts all capacities that the service
-        had; None: it is right.
-
-        With a short queue or a client timeout requests fail below the capacity, too, so that values below it are not false there.
-        """
-        found = self.verdict.capacity if self.verdict is not None else None
-        if found is None:
-            return None
-        least, most = min(self.truths), max(self.truths)
-        if self.system.queue_limit is not None or self.system.timeout_s is not None:
-            least = 0.0
-        match found.kind:
-            case "capacity":
-                is_false = (
-                    found.per_s < (1 - NEAR) * least
-                    or found.per_s > (1 + NEAR) * most
-                    or (bool(least) and all(abs(found.per_s / true - 1) > NEAR for true in self.truths))
-                )
-            case "at_or_below":
-                is_false = (found.high_per_s or 0.0) * (1 + NEAR) < least
-            case "departs":
-                is_false = found.per_s < (1 - NEAR) * least
-            case "keeps_up":
-                is_false = found.per_s > (1 + NEAR) * most
-        return found if is_false else None
 
 
 def moving_ladder(world: World, seed: int) -> Moving:
@@ -141,7 +108,6 @@ def knee_marks(timeline: Timeline) -> list[Mark]:
 
 
 # -- offered rates -------------------------------------------------------------------------------------------------------------
-# Seeds: rules were developed on 0-399; reports use 730,000 and up; `make test` uses 250,000 and up.
 
 
 def moving_rates(world: World, seed: int) -> Moving:

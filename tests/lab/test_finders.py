@@ -1,11 +1,10 @@
-"""The benchmark of knee finders: its services, and when a knee is false; and the detector beside neighbours."""
+"""The benchmark of knee finders: its services, and when a knee is false."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 
-from lab.bench.knees import counts
 from lab.trials.knees.exploration import Exploration, autopilot, explored
 from lab.trials.knees.finders import MAX_USERS, POLICIES, Steps, Window
 from lab.trials.knees.page import Totals
@@ -66,19 +65,3 @@ def test_a_ladder_of_the_corpus_has_every_second_of_every_level() -> None:
     moving = ladder(service("queue, capacity halves"))
     assert len(moving["levels"]) == len(RUNGS) and len(moving["knees"]) == 2
     assert all(len(level[column]) == LEVEL_S for level in moving["levels"] for column in ("goodput", "failures", "mean_ms"))
-
-
-SEEDS = range(200_000, 200_060)
-
-
-def test_with_the_check_for_neighbours_no_knee_is_marked_below_that_of_the_service() -> None:
-    assert counts(SEEDS, 0.6, 1.0, checks=False)["wrong"] > 5, (
-        "without the check, other processes must cause wrong knees, or the next assertion tests nothing"
-    )
-    assert counts(SEEDS, 0.6, 1.0, checks=True)["wrong"] == 0
-
-
-def test_on_a_quiet_machine_the_check_of_neighbours_changes_nothing() -> None:
-    checked, unchecked = (counts(SEEDS, 2.5, 0.0, checks=checks) for checks in (True, False))
-    assert checked == unchecked
-    assert checked["wrong"] == 0 and checked["right"] > 30

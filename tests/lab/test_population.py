@@ -12,7 +12,7 @@ from lab.population import figures, score
 from lab.population.__main__ import main, parsed
 from lab.population.families import rate_truth
 from lab.population.score import FAMILIES
-from lab.population.stated import Line, line
+from lab.population.stated import Header, Line, line
 from lab.population.truth import Knee, RunLevel, Truth
 from lab.simulation import exact
 from lab.simulation.queues import System
@@ -115,6 +115,22 @@ def test_a_score_is_written_and_compared_with_itself(tmp_path: Path, capsys: pyt
     assert [(each.family, each.seed) for each in score.read(file)] == [("ladder-queue", seed) for seed in range(3)]
     assert main(["compare", str(file), str(file)]) == 0
     assert "3 sessions of both, 0 changed" in capsys.readouterr().out
+
+
+def test_a_kept_score_has_the_sentences_of_wrong_sessions_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score, "RESULTS", tmp_path)
+    told = changed(sentence="Knee at 42 users.", forbidden=("falls",))
+    wrong = changed(seed=2, said=("falls",), forbidden=("falls", "fault"), sentence="It falls.")
+    file = tmp_path / "score"
+    head = Header(commit="abc", seeds=(1, 3))
+    file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in (head, told, wrong)))
+    score.keep(file, "population")
+    assert [(each.sentence, each.wrongly_said) for each in score.read(tmp_path / "population.jsonl")] == [
+        ("", ()),
+        ("It falls.", ("falls",)),
+    ]
+    score.keep(file, "population-before")
+    assert "| false knee | 2 | 0 | 0 |" in score.page()
 
 
 def test_wrong_statements_are_those_that_the_truth_forbids() -> None:

@@ -8,6 +8,7 @@ import pytest
 from lab.population.families import random_service
 from lab.simulation.exact import knee, mva, servers, throughput_rps, usl
 from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder
+from lab.simulation.open_queue import OpenRun, mean_wait_s, theory_wait_s
 from lab.simulation.queues import Spread, System, run
 
 LONG_S = 2_000.0
@@ -74,6 +75,15 @@ def test_a_limiter_serves_its_rate_and_no_more() -> None:
     running.to(60)
     running.until(100.0)
     assert sum(running.ok) == pytest.approx(30.0 * 100 + 15, abs=2)
+
+
+@pytest.mark.parametrize(("servers", "spread"), [(1, "exponential"), (1, "constant"), (4, "exponential")])
+def test_arrivals_wait_as_long_as_theory_says(servers: int, spread: Spread) -> None:
+    system = System(servers * 0.01, 0.0, servers, service_spread=spread)
+    queue = OpenRun(system, np.random.default_rng(1))
+    queue.offer(70.0)
+    queue.until(100.0)
+    assert mean_wait_s(queue.until(3_000.0), system.service_s) == pytest.approx(theory_wait_s(0.7, system), rel=0.1)
 
 
 def test_a_linear_system_never_saturates() -> None:

@@ -1,7 +1,4 @@
-"""Whole explorations of simulated systems whose knee is known. `python -m lab.bench autopilot` has 240 of them.
-
-Seeds 250,000 and up: the policy was tuned on others (lab/bench/knees.py).
-"""
+"""Whole explorations of simulated systems whose knee is known; lab/population has many more."""
 
 from __future__ import annotations
 
