@@ -82,6 +82,16 @@ def limited_goodput(offered_per_s: float, rate: Rate, most: int) -> float:
     return offered_per_s * float(1 - probabilities[-1] / probabilities.sum())
 
 
+def closed_loss_rps(users: int, think_s: float, count: int, service_s: float) -> float:
+    """Goodput of users who think, find one of `count` servers or are refused at once, and think again (Engset): only the means of
+    service and think times matter, unless both are constant."""
+    busy = np.arange(min(count, users) + 1)
+    ways = [math.lgamma(users + 1) - math.lgamma(n + 1) - math.lgamma(users - n + 1) for n in busy]
+    log_p = np.array(ways) + busy * math.log(service_s / think_s)
+    probabilities = np.exp(log_p - log_p.max())
+    return float(probabilities @ busy / probabilities.sum()) / service_s
+
+
 def timely_goodput(count: int, service_s: float, timeout_s: float) -> float:
     """The greatest goodput of M/M/c over all offered rates, if only requests that end within `timeout_s` are successes."""
     per_s = np.linspace(0.02, 0.999, 200) * count / service_s

@@ -6,11 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from lab.population import figures, score
 from lab.population.__main__ import main, parsed
 from lab.population.families import rate_truth
+from lab.population.limited import TwoEndpoints
 from lab.population.score import FAMILIES
 from lab.population.stated import Header, Line, line
 from lab.population.truth import Knee, RunLevel, Truth
@@ -52,6 +54,15 @@ def test_the_greatest_timely_goodput_of_one_server_is_that_of_its_exponential_so
     # of M/M/1 the sojourn is exponential: goodput is r (1 - exp(-(100 - r) 0.1))
     most = max(rate * (1 - 2.718281828 ** (-(100 - rate) * 0.1)) for rate in range(1, 100))
     assert exact.timely_goodput(1, 0.01, 0.1) == pytest.approx(most, rel=0.01)
+
+
+def test_beyond_the_capacity_of_one_endpoint_the_other_ones_share_is_still_served() -> None:
+    system, share = System(0.02, 0.0), 0.5  # 50/s of one endpoint, so goodput leaves the offered rate at 100/s
+    both = TwoEndpoints(system, np.random.default_rng(1), share)
+    for per_s, goodput in ((80.0, 80.0), (160.0, 130.0)):
+        both.offer(per_s)
+        both.until(both.now_s + 20)
+        assert len(both.until(both.now_s + 150)) / 150 == pytest.approx(goodput, rel=0.03)
 
 
 LEVELS = (RunLevel(10, 0, 20, 15), RunLevel(20, 20, 40, 15), RunLevel(50, 40, 60, 15))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lab.population.families import random_service
-from lab.simulation.exact import knee, mva, servers, throughput_rps, usl
+from lab.simulation.exact import closed_loss_rps, knee, mva, servers, throughput_rps, usl
 from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder
 from lab.simulation.open_queue import OpenRun, mean_wait_s, theory_wait_s
 from lab.simulation.queues import Spread, System, run
@@ -34,6 +34,16 @@ def test_simulated_throughput_is_the_exact_one(count: int, share: float) -> None
     system = System(service_s=count * 0.02, think_s=1.0, servers=count)
     users = max(1, round(share * knee(1.0, count, count * 0.02)))
     assert simulated_rps(system, users) == pytest.approx(throughput_rps(users, 1.0, servers(count, count * 0.02)), rel=0.02)
+
+
+@pytest.mark.parametrize(("users", "spread"), [(6, "exponential"), (12, "uniform"), (30, "exponential")])
+def test_a_small_pool_that_refuses_serves_what_engset_says(users: int, spread: Spread) -> None:
+    system = System(0.1, 0.4, servers=4, service_spread=spread, queue_limit=4)
+    running = run(system, np.random.default_rng(1))
+    running.to(users)
+    running.until(LONG_S)
+    served = sum(ok and ended > LONG_S / 10 for ended, ok in zip(running.ended_s, running.ok, strict=True)) / (LONG_S * 0.9)
+    assert served == pytest.approx(closed_loss_rps(users, 0.4, 4, 0.1), rel=0.02)
 
 
 @pytest.mark.parametrize("users", [10, 40, 80])
