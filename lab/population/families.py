@@ -248,7 +248,7 @@ def moving_rates(world: World, rng: Random) -> Session:
     level_s, top = int(rng.choice([12, 15, 20, 30])), float(rng.uniform(0.5, 1.6)) * capacity
     climb = rate_rungs(top, int(rng.integers(5, 9)))
     loads = [*climb, climb[0]] if rng.random() < 0.5 else climb
-    still = rate_truth(system, top)
+    still = rate_truth(system, min(top, capacity))  # levels of higher rates may be those that the service failed in
     system = changed(system, world, level_s * len(loads), rng)
     share = still.knees[0].low / capacity  # of the capacity that is goodput, of one that refuses or times out
     knees = moving_knees(system, lambda speed: capacity * speed)
