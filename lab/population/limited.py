@@ -88,6 +88,13 @@ def few(rng: Random) -> System:
     return replace(system, servers=servers, service_s=servers / capacity, think_s=(knee - servers) / capacity)
 
 
+def bimodal(rng: Random) -> System:
+    """A tenth of the requests take ten times as long as the others, and users think for exponential times: latency varies much,
+    and a level's mean depends on few slow requests."""
+    system, _ = random_system("queue", rng)
+    return replace(system, service_spread="bimodal", think_spread="exponential")
+
+
 def limiter(rng: Random) -> System:
     """A token bucket in front of a service with room refuses with 429 beyond its rate, a quarter to 0.7 of what the servers do;
     its burst is one to two seconds. Users who are refused think and come again: the capacity is the rate, N* the users whose
@@ -133,7 +140,7 @@ def _families() -> Iterator[Family]:
     yield Family("rates-steady", steady)
     for explores in (False, True):
         users, rates = ("autopilot", "rate-autopilot") if explores else ("ladder", "rates")
-        for make in (equal, few):
+        for make in (equal, few, bimodal):
             yield Family(f"{users}-{make.__name__}", partial(by_users, make, "queueing", served_users, explores), explores)
             yield Family(f"{rates}-{make.__name__}", partial(by_rate, make, "queue_growth", served_per_s, explores), explores)
         yield Family(f"{users}-limiter", partial(by_users, limiter, "errors", limited_users, explores), explores)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Spread = Literal["constant", "uniform", "exponential", "lognormal"]
+Spread = Literal["constant", "uniform", "exponential", "lognormal", "bimodal"]
 
 FAILED_FAST_S = 0.001
 """Response time of a request that fails at once."""
@@ -23,7 +23,16 @@ FAILED_FAST_S = 0.001
 LOGNORMAL_CV = 1.2
 """Coefficient of variation of lognormal times."""
 
-CV2: dict[Spread, float] = {"constant": 0.0, "uniform": 1 / 12, "exponential": 1.0, "lognormal": LOGNORMAL_CV**2}
+SLOW_SHARE, SLOW_TIMES = 0.1, 10.0
+"""Of bimodal times: the share of slow ones, and how many times as long as the others they are."""
+
+CV2: dict[Spread, float] = {
+    "constant": 0.0,
+    "uniform": 1 / 12,
+    "exponential": 1.0,
+    "lognormal": LOGNORMAL_CV**2,
+    "bimodal": SLOW_SHARE * (1 - SLOW_SHARE) * ((SLOW_TIMES - 1) / (1 + SLOW_SHARE * (SLOW_TIMES - 1))) ** 2,
+}
 """Squared coefficients of variation."""
 
 
@@ -101,6 +110,9 @@ def draws(rng: np.random.Generator, mean_s: float, spread: Spread, count: int) -
         return rng.uniform(0.5 * mean_s, 1.5 * mean_s, count)
     if spread == "exponential":
         return rng.exponential(mean_s, count)
+    if spread == "bimodal":
+        fast_s = mean_s / (1 + SLOW_SHARE * (SLOW_TIMES - 1))
+        return np.where(rng.random(count) < SLOW_SHARE, SLOW_TIMES * fast_s, fast_s)
     sigma2 = np.log(1 + LOGNORMAL_CV**2)
     return rng.lognormal(np.log(mean_s) - sigma2 / 2, np.sqrt(sigma2), count)
 

@@ -9,7 +9,7 @@ from lab.population.families import random_service
 from lab.simulation.exact import closed_loss_rps, knee, mva, servers, throughput_rps, usl
 from lab.simulation.ladders import KINDS, Kind, ladder, linear_ladder
 from lab.simulation.open_queue import OpenRun, mean_wait_s, theory_wait_s
-from lab.simulation.queues import Spread, System, run
+from lab.simulation.queues import CV2, Spread, System, draws, run
 
 LONG_S = 2_000.0
 
@@ -77,6 +77,13 @@ def test_the_capacity_of_limited_ports_is_the_simulated_goodput_of_twice_the_use
     running.until(400.0)
     succeeded = [ended for ended, ok in zip(running.ended_s, running.ok, strict=True) if ok and 40 < ended <= 400]
     assert len(succeeded) / 360 == pytest.approx(true.capacity_rps, rel=0.03)
+
+
+@pytest.mark.parametrize("spread", CV2)
+def test_random_times_have_their_mean_and_their_variation(spread: Spread) -> None:
+    times = draws(np.random.default_rng(1), 0.2, spread, 400_000)
+    assert times.mean() == pytest.approx(0.2, rel=0.01)
+    assert times.var() / times.mean() ** 2 == pytest.approx(CV2[spread], rel=0.05)
 
 
 def test_a_limiter_serves_its_rate_and_no_more() -> None:
