@@ -108,16 +108,21 @@ def frozen(corpus: str, number: int) -> Frozen:
         knee = judge(found.levels).knee
         stated = {} if knee is None else {"knee": rounded(msgspec.to_builtins(knee))}
         return Frozen(case=case, verdict="none" if knee is None else knee.kind, stated=stated)
-    summary = json_report.render(summarise(found.timeline))
+    return of_timeline(case, found.timeline, found.events)
+
+
+def of_timeline(case: str, timeline: Timeline, events: Sequence[Event] = ()) -> Frozen:
+    """`events`: the log; empty: it was read from a file."""
+    summary = json_report.render(summarise(timeline))
     whole: dict[str, Any] = msgspec.json.decode(summary)
-    current = (each for each in found.timeline.marks.values() if isinstance(each, Mark) and each.state != "retracted")
+    current = (each for each in timeline.marks.values() if isinstance(each, Mark) and each.state != "retracted")
     return Frozen(
         case=case,
         verdict=whole["verdict"] or "",
         stated={key: rounded(without_evidence(whole[key])) for key in STATED if whole.get(key)},
         marks=dict(sorted(Counter(each.kind for each in current).items())),
         summary=digest([summary]),
-        log=digest(map(encode, found.events)) if found.events else "",
+        log=digest(map(encode, events)) if events else "",
     )
 
 
