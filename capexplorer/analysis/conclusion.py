@@ -52,10 +52,6 @@ from .epoch_view import EpochView, epochs, last_s, most_users, since_s
 #
 # None: nothing of that kind was found.
 
-RAMP_TOP = 0.9
-"""Share of a ramp's last rate up to which its bins must describe the service, else the rate is named as one that is left out. The
-last of 24 bins is at 0.98 of it, and its count of arrivals varies by 4%."""
-
 
 def service_limited(view: EpochView) -> ServiceLimited | None:
     """What limits the service: the first two bottlenecks, with the greatest users and rate at which they were found."""
@@ -213,7 +209,7 @@ def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
 
     None if they used it only in a few seconds and no level is left out: then their mark, with its time, is enough.
     """
-    left_out = [*view.left_out(), *(level for level in view.disturbed() if _ends_early(view, level))]
+    left_out = view.left_out()
     levels = left_out or [level for level in view.disturbed() if _most_disturbed(level)[0] >= OTHERS_LEAST]
     if not levels:
         return None
@@ -228,13 +224,6 @@ def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
     """(cores that other processes used, figures) of the bin of a ramp in which they used most, or of the level."""
     parts = [part.figures for part in level.bins] or [level.figures]
     return max(((others_cpu(figures) or 0.0, figures) for figures in parts), key=lambda found: found[0])
-
-
-def _ends_early(view: EpochView, level: Level) -> bool:
-    """Whether the bins of a ramp that describe the service end well below its last rate."""
-    verdicts = view.rates.levels if view.rates is not None and level.opened.ramp else ()
-    used = next((each for each in verdicts if each.level == level.opened.index), None)
-    return used is not None and (used.why not in (None, "recovery") or used.offered_per_s < RAMP_TOP * (level.load.per_s or 0.0))
 
 
 def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegradation, ...]:
