@@ -20,6 +20,20 @@ Series = NDArray[np.float64]
 CORRELATION_MOST = 0.9
 """Greatest lag-1 correlation of residuals that is assumed: near 1 the standard error would be infinite."""
 
+# -- shares that rules of many kinds compare with
+
+NOTABLE = 0.05
+"""A share that is worth notice: of requests that fail, of time that a quota, the hypervisor or a disk takes."""
+
+RELEVANT = 0.25
+"""A share that matters for the rest: of requests that wait, of CPU time that a service waited for a core."""
+
+MOSTLY = 0.5
+"""At least so much is most of it; a resource that is used less is idle."""
+
+FULL = 0.9
+"""Share of a limit from which a resource is used up: readings are means over seconds, and fall between bursts."""
+
 # -- values of which some are not known
 
 

@@ -17,15 +17,10 @@ from ...model.verdicts import KneeVerdict
 from ..knee.detector import is_surely_less
 from ..knee.limit import PAST_KNEE_SHARE
 from ..ladder import LadderLevel, expected_on
+from ..statistics import MOSTLY, RELEVANT
 
 USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""
-
-GROWTH_SHARE = 0.25
-"""A level is flat if the relative growth of goodput is less than this share of that of users: 5% of goodput for 20% of users."""
-
-GROWTH_SURELY = 0.5
-"""The upper bound of the same growth must be less than this share, as for the slope at a knee (docs/knee.md, section 5)."""
 
 LATENCY_MORE = 1.1
 """Least ratio of latencies at which latency rose. With flat goodput, 20% more users make the whole cycle 20% longer."""
@@ -42,7 +37,7 @@ class Gate(msgspec.Struct, frozen=True):
     latency_growth_ratio: float | None
     """The same of mean latency; beyond the knee, since the level with the fewest users."""
     flat: bool
-    """Whether goodput hardly grew, by the estimate (GROWTH_SHARE) and by the upper bound (GROWTH_SURELY)."""
+    """Whether goodput hardly grew, by the estimate (RELEVANT) and by the upper bound (MOSTLY)."""
     slower: bool
     """Whether latency significantly rose."""
     beyond_knee: bool
@@ -62,7 +57,7 @@ class Gate(msgspec.Struct, frozen=True):
     def grows(self) -> bool:
         """Whether goodput grew, relatively, by at least half as much as users."""
         growth, before = self.goodput_growth_ratio, self.users_before
-        share = growth is not None and before is not None and growth >= GROWTH_SURELY * (self.users / before - 1)
+        share = growth is not None and before is not None and growth >= MOSTLY * (self.users / before - 1)
         return share and not self.stalls
 
 
@@ -116,7 +111,7 @@ def _is_flat(level: LadderLevel, before: LadderLevel, growth: float) -> bool:
     )
     if level.goodput_rps <= 0:
         error = 0.0
-    return growth < GROWTH_SHARE * more_users and growth + ONE_SIDED_95 * error < GROWTH_SURELY * more_users
+    return growth < RELEVANT * more_users and growth + ONE_SIDED_95 * error < MOSTLY * more_users
 
 
 def _is_slower(level: LadderLevel, before: LadderLevel) -> bool:

@@ -18,18 +18,16 @@ from ...model.load import Users
 from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
+from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from . import queue_rules, rate_limit, resource_rules, watched_parts
 from .gate import NO_GATE, Gate, gate_of
-from .measured_level import FAILURES_MOST, FindingKey, Found, MeasuredLevel
+from .measured_level import FindingKey, Found, MeasuredLevel
 from .queue_rules import Backlog, counts_work, queue_growth
 from .rate_limit import ReplyRate
 from .resource_rules import Rule
 from .watched_parts import WatchedParts
 
 # -- The finding that no resource is near its limit, with the resource that is used most.
-
-BUSY_MOST = 0.90
-"""A level is not saturated if no resource is used above this share of its limit."""
 
 BUSIEST_REQUESTS_LEAST = 30
 SECONDS_LEAST = 3.0
@@ -43,13 +41,13 @@ def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLeve
         gate.stalls
         or level.figures.requests < BUSIEST_REQUESTS_LEAST
         or level.figures.settled_seconds < SECONDS_LEAST
-        or level.failure_ratio > FAILURES_MOST
+        or level.failure_ratio > NOTABLE
         or not (level.target_is_here or parts)
         or level.rates.goodput_rps <= 0
     ):
         return None
     found = max((ratio for each in (level, *parts) for ratio in _ratios(each)), key=lambda each: each[1], default=None)
-    if found is None or found[1] > BUSY_MOST:
+    if found is None or found[1] > FULL:
         return None
     name, ratio = found
     return Found("not_saturated", {"busiest": f"{name} {ratio:.2f}"})
@@ -77,12 +75,6 @@ def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
 # A proxy with open requests waits for the part behind it. A database that works on few of them is not what they wait for. The one
 # part between both holds the others: in a lock or a pool of its own, or waiting for a party that is not watched.
 
-MAJORITY = 0.5
-"""A part holds most of the requests if it holds at least this share of those inside the service."""
-
-HELD_REQUESTS_LEAST = 2.0
-"""Least mean number of requests inside: one that waits for another is no queue."""
-
 IN_PROXY, IN_DATABASE = "server.writing", "server.active"
 """Requests that nginx has open, and sessions that a database works for."""
 
@@ -96,7 +88,7 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
     inside = level.requests_inside
     if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party"):
         return found
-    if inside is None or inside < HELD_REQUESTS_LEAST:
+    if inside is None or inside < queue_rules.QUEUED_LEAST:
         return found
     if _has_most(parts.levels, IN_DATABASE, inside):
         return found if found.id == "unwatched_party" else None
@@ -115,11 +107,11 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
 
 
 def _has_most(levels: Sequence[MeasuredLevel], name: str, inside: float) -> bool:
-    return sum(level.read(name) or 0.0 for level in levels) >= MAJORITY * inside
+    return sum(level.read(name) or 0.0 for level in levels) >= MOSTLY * inside
 
 
 def _has_connections_of_waiting_requests(holder: MeasuredLevel, inside: float, levels: Sequence[MeasuredLevel]) -> bool:
-    """Whether `holder` has opened at least MAJORITY as many files, since the level with the fewest users, as there are additional
+    """Whether `holder` has opened at least MOSTLY as many files, since the level with the fewest users, as there are additional
     requests inside.
 
     A proxy that delays requests by a rate limit counts them as open too, but does not pass them on.
@@ -130,9 +122,9 @@ def _has_connections_of_waiting_requests(holder: MeasuredLevel, inside: float, l
         replace(low_load, part=holder.part).read("target.fds"),
         low_load.requests_inside,
     )
-    if fds_now is None or fds_before is None or inside_before is None or inside - inside_before < HELD_REQUESTS_LEAST:
+    if fds_now is None or fds_before is None or inside_before is None or inside - inside_before < queue_rules.QUEUED_LEAST:
         return False
-    return fds_now - fds_before >= MAJORITY * (inside - inside_before)
+    return fds_now - fds_before >= MOSTLY * (inside - inside_before)
 
 
 def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
@@ -150,17 +142,8 @@ def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
 WAIT_LEAST = 3.0
 """Least ratio of the mean pause between two requests to the mean response time."""
 
-LITTLE_WITHIN = 0.05
-"""Greatest relative difference between X and N / (R + Z)."""
-
 WAITS_REQUESTS_LEAST = 100
 """With fewer requests X and Z are too noisy: with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
-
-FLAT_GROWTH = 0.25
-"""R is flat if since the level with the fewest users it grew by at most this share."""
-
-FLAT_OF_CYCLE = 0.05
-"""R is flat as well if it grew by at most this share of the cycle: 1 ms more does not matter to users that wait for a second."""
 
 
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
@@ -176,12 +159,12 @@ def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel]
     readings: Readings = {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput}
     if level.pacing_s is not None:
         paced_rps = level.users / level.pacing_s * (figures.requests_per_task or 1.0)
-        is_paced = abs(throughput / paced_rps - 1) <= LITTLE_WITHIN and not gate.flat and level.failure_ratio <= FAILURES_MOST
+        is_paced = abs(throughput / paced_rps - 1) <= NOTABLE and not gate.flat and level.failure_ratio <= NOTABLE
         return (
             Found("think_time_limited", {**readings, "pacing_s": level.pacing_s, "expected_rps": paced_rps}) if is_paced else None
         )
-    waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= LITTLE_WITHIN
-    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > FAILURES_MOST or not _is_flat(level, levels):
+    waits = wait_s >= WAIT_LEAST * response_ms / 1000 and abs(1 / little - 1) <= NOTABLE
+    if not waits or gate.flat or _bent(level, knee) or level.failure_ratio > NOTABLE or not _is_flat(level, levels):
         return None
     return Found("think_time_limited", {**readings, "expected_rps": throughput * little})
 
@@ -197,21 +180,13 @@ def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     if now_ms is None or then_ms is None:
         return False
     cycle_ms = now_ms + 1000 * (level.figures.pause_s or 0.0)
-    return now_ms - then_ms <= max(FLAT_GROWTH * then_ms, FLAT_OF_CYCLE * cycle_ms)
+    return now_ms - then_ms <= max(RELEVANT * then_ms, NOTABLE * cycle_ms)
 
 
 # -- Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
 
-SESSIONS_LEAST = 0.5
-"""Requests wait in a server if its active sessions are at least this share of the requests inside the whole service (Little's
-law)."""
-
 INSIDE_LEAST = 4.0
 """Least mean number of requests inside, for most of them to wait for one party: of fewer, each part may work on one."""
-
-QUEUE_SEEN_LEAST = 0.25
-"""Requests may wait in a part if the mean number of connections in its accept queue is at least this, as if one was there in a
-quarter of the seconds. From `queue_rules.QUEUE_LEAST` on they do; in between nothing is reported."""
 
 
 def _idle_names(parts: WatchedParts) -> tuple[str, ...] | None:
@@ -221,7 +196,7 @@ def _idle_names(parts: WatchedParts) -> tuple[str, ...] | None:
 
 def _is_idle(level: MeasuredLevel) -> bool:
     disk = level.read("host.disk_busy_ratio")
-    if level.withheld is not None or (disk is not None and disk > queue_rules.DISK_LOW):
+    if level.withheld is not None or (disk is not None and disk > MOSTLY):
         return False
     return queue_rules.is_idle(level) if level.target_is_read else queue_rules.is_idle_machine(level)
 
@@ -240,7 +215,7 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
         return None
     if level.requests_inside is None or level.requests_inside < INSIDE_LEAST:
         return None
-    if any((part.read("target.listen_queue") or 0.0) >= QUEUE_SEEN_LEAST for part in parts.levels):
+    if any((part.read("target.listen_queue") or 0.0) >= RELEVANT for part in parts.levels):
         return None
     inside = ", ".join(part.part or "" for part in parts.with_use if not _counts_few_sessions(part))
     readings: Readings = {"idle_parts": ", ".join(idle), **({"may_wait_in": inside} if inside else {})}
@@ -250,7 +225,7 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
 def _counts_few_sessions(level: MeasuredLevel) -> bool:
     """Whether a server's own counts show that most requests wait elsewhere: a request in a database has an active session."""
     active, inside = level.read("server.active"), level.requests_inside
-    return active is not None and inside is not None and active < SESSIONS_LEAST * inside
+    return active is not None and inside is not None and active < MOSTLY * inside
 
 
 def with_idle_parts(found: Found, parts: WatchedParts) -> Found | None:

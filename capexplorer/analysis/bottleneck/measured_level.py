@@ -25,9 +25,6 @@ from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
 from ..ladder import LadderLevel, requests_inside
 
-FAILURES_MOST = 0.05
-"""Response times are interpreted only if at most this share of requests fails: fast failures hide waiting."""
-
 
 class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
     """A settled level, a part of a level that changed inside, or a bin of a ramp."""

@@ -11,53 +11,24 @@ import msgspec
 import numpy as np
 
 from ...model.findings import Readings
+from ...model.intervals import ONE_SIDED_95
 from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import LITTLE_MOST, little_ratio
 from ..epoch.epoch import work_is_metric
+from ..ladder import SHORT_S
+from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from . import resource_rules
 from .gate import Gate
-from .measured_level import FAILURES_MOST, Found, MeasuredLevel
-from .resource_rules import CORES_LEFT, DELAYED_SHARE_LEAST, Rule
-
-CPU_LOW = 0.50
-"""A service is idle if it uses less than this share of the cores it may use; one thread, or a Python process, less than this
-share of one core. Between this and saturation the reason is open: a GIL-bound service on a crowded machine used 0.66 cores
-(measured)."""
+from .measured_level import Found, MeasuredLevel
+from .resource_rules import CORES_LEFT, Rule
 
 DELAYED_MOST = 0.10
 """A service is not idle if at least this share of the requests inside waits for a core, or a quota throttles it for this share of
 time."""
 
-STARVED_LEAST = 0.25
-"""On a full machine requests may queue only for CPU if the service's threads ran on or waited for so many cores, and a relevant
-part of that was waiting. nginx among busy processes used 0.14 cores, waited for 0.48, and had 12 connections in its accept
-queue; a GIL-bound service used 0.31 and waited for 0.17 (measured)."""
-
-DISK_LOW = 0.70
-"""Requests do not wait for a disk that is busy for at most this share of time."""
-
 QUEUE_LEAST = 1.0
 """Least mean number of connections in the accept queue of a service without free workers: workers that keep up leave it empty."""
-
-QUEUE_SHARE_LEAST = 0.25
-"""Requests wait for workers if at least this share of the requests inside waits to be accepted: measured were 0.8 with four
-workers, 0.05 for a proxy that answers most requests with errors, 0.16 for a service whose threads wait for a core."""
-
-BACKLOG_FULL = 0.9
-"""All places of an accept queue are taken if its mean is at least this share of the backlog: further connections are refused or
-retried, so that few of the requests inside wait in the queue itself (measured: 3 of 20, with a backlog of 2)."""
-
-FDS_NEAR = 0.95
-"""Connections wait for descriptors, not for workers, from this share of the descriptor limit on (`fd_exhaustion_target`)."""
-
-FDS_FAR = 0.80
-"""Up to this share of the limit they do not: nginx that was out of descriptors had 36 of 40 open whenever it was read (measured).
-"""
-
-GENERATOR_LOW = 0.85
-"""These rules find nothing if the load thread runs or waits for a core for at least this share of time: with a nearly saturated
-generator, too, latency rises while the service is idle (nginx at 11,000/s: load thread 0.96-0.99, service 0.25 cores)."""
 
 
 def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
@@ -69,8 +40,8 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     if queue is None or queue < QUEUE_LEAST or not gate.stalls or not is_idle(level) or _may_lack_descriptors(level):
         return None
     backlog = level.read("target.listen_backlog")
-    is_full = bool(backlog) and queue >= BACKLOG_FULL * (backlog or 0.0)
-    if not is_full and level.requests_inside is not None and queue < QUEUE_SHARE_LEAST * level.requests_inside:
+    is_full = bool(backlog) and queue >= FULL * (backlog or 0.0)
+    if not is_full and level.requests_inside is not None and queue < RELEVANT * level.requests_inside:
         return None
     readings: Readings = {"listen_queue": queue, **({"listen_backlog": backlog or 0.0} if is_full else {}), **idleness(level)}
     return Found("worker_pool_exhausted", readings, level.missing("target.fds_limit"))
@@ -82,7 +53,7 @@ def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or (queue is not None and queue >= QUEUE_LEAST):
         return None
     disk_busy = level.read("host.disk_busy_ratio")
-    if disk_busy is not None and disk_busy > DISK_LOW:
+    if disk_busy is not None and disk_busy > MOSTLY:
         return None
     readings: Readings = {**idleness(level), **({} if little is None else {"little_ratio": little})}
     unread = level.missing("target.listen_queue", "host.disk_busy_ratio")
@@ -92,13 +63,13 @@ def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
 def accounts_for_users(level: MeasuredLevel) -> bool:
     """Whether the response times of a level may be interpreted: few requests fail, and Little's law holds."""
     little = little_ratio(level.figures)
-    return level.failure_ratio <= FAILURES_MOST and (little is None or 2 - LITTLE_MOST < little < LITTLE_MOST)
+    return level.failure_ratio <= NOTABLE and (little is None or 2 - LITTLE_MOST < little < LITTLE_MOST)
 
 
 def generator_has_spare_time(level: MeasuredLevel) -> bool:
     """Whether the load thread was measured, and neither ran nor waited for a core most of the time."""
     own = level.figures.generator_cpu_ratio
-    return own is not None and own + (level.figures.generator_run_delay_ratio or 0.0) < GENERATOR_LOW
+    return own is not None and own + (level.figures.generator_run_delay_ratio or 0.0) < FULL
 
 
 def is_idle(level: MeasuredLevel) -> bool:
@@ -109,16 +80,16 @@ def is_idle(level: MeasuredLevel) -> bool:
 def is_idle_machine(level: MeasuredLevel) -> bool:
     """Whether the machine of a part whose processes are not read was measured and used little CPU."""
     busy, cores = level.read("host.cpu_ratio"), level.host.cpus
-    return busy is not None and bool(cores) and busy < CPU_LOW * (cores or 0)
+    return busy is not None and bool(cores) and busy < MOSTLY * (cores or 0)
 
 
 def is_idle_while_refusing(level: MeasuredLevel) -> bool:
     """As `is_idle`, for a service that refuses requests at once: so few requests are inside that any wait for a core would be a
-    large share of their time, and is allowed up to STARVED_LEAST.
+    large share of their time, and is allowed up to RELEVANT.
     """
     if not generator_has_spare_time(level) or (level.read("target.throttled_ratio") or 0.0) >= DELAYED_MOST:
         return False
-    return _uses_little_cpu(level) and (level.read("target.run_delay_ratio") or 0.0) < STARVED_LEAST
+    return _uses_little_cpu(level) and (level.read("target.run_delay_ratio") or 0.0) < RELEVANT
 
 
 def _uses_little_cpu(level: MeasuredLevel) -> bool:
@@ -126,7 +97,7 @@ def _uses_little_cpu(level: MeasuredLevel) -> bool:
     cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")
     if cpu is None or allowed is None:
         return False
-    return cpu < CPU_LOW * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < CPU_LOW)
+    return cpu < MOSTLY * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < MOSTLY)
 
 
 def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
@@ -137,7 +108,7 @@ def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     if delay is None or inside is None:
         return idle is None or idle < CORES_LEFT
     cpu = level.read("target.cpu_ratio") or 0.0
-    starved = idle is not None and idle < CORES_LEFT and delay >= DELAYED_SHARE_LEAST * cpu and cpu + delay >= STARVED_LEAST
+    starved = idle is not None and idle < CORES_LEFT and delay >= RELEVANT * cpu and cpu + delay >= RELEVANT
     return starved or delay >= DELAYED_MOST * inside
 
 
@@ -152,36 +123,20 @@ def _may_lack_descriptors(level: MeasuredLevel) -> bool:
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
     if level.read(FDS_FULL_RATIO):
         return True
-    return used is not None and bool(limit) and used > FDS_FAR * (limit or 0.0)
+    return used is not None and bool(limit) and used >= MOSTLY * (limit or 0.0)
 
 
 # -- Rules for watched parts only: open files, connections and locks. For the target, its failures show the same as a cause.
 
-OPEN_FILES_LEAST = FDS_NEAR
-"""A process has no descriptor left from this share of its limit on."""
-
-FULL_SECONDS_LEAST = 0.2
-"""A limit is also reached if for at least this share of a level's seconds no descriptor or connection was left, or the server
-refused the connection of the reader, even if the mean is below the limit."""
-
-CONNECTIONS_LEAST = 0.95
-"""A server has no free connection from this share of its limit on: some are kept for administrators."""
-
-IN_USE_LEAST = 0.9
-"""Least share of the open connections that must be in use: those that a pool keeps idle limit nothing."""
-
-LOCK_WAITS_LEAST = 0.5
-"""A server waits for locks if at least this share of its active sessions does."""
-
-WAITING_SESSIONS_LEAST = 2.0
-"""Least number of sessions that wait for locks: one that waits for another is no queue."""
+QUEUED_LEAST = 2.0
+"""Least number of requests, or of sessions of a database, that wait: one that waits for another is no queue."""
 
 
 def open_files(level: MeasuredLevel) -> Found | None:
     """A process of the part has no descriptor left for another connection."""
     used, limit = level.read("target.fds_fullest"), level.read("target.fds_limit")
     full = level.read(FDS_FULL_RATIO) or 0.0
-    if used is None or not limit or (used < OPEN_FILES_LEAST * limit and full < FULL_SECONDS_LEAST):
+    if used is None or not limit or (used < FULL * limit and full < RELEVANT):
         return None
     return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit, **({"fds_full_ratio": full} if full else {})})
 
@@ -190,7 +145,7 @@ def connections(level: MeasuredLevel) -> Found | None:
     """A server, by its own counts, refuses connections, or has none left while hardly any is idle."""
     rejected = level.read("server.rejected_connections_per_s") or 0.0
     refused = level.read("server.refused_readings") or 0.0
-    if not rejected and refused < FULL_SECONDS_LEAST and not _has_no_connection_left(level):
+    if not rejected and refused < RELEVANT and not _has_no_connection_left(level):
         return None
     named = {
         "connections": level.read("server.connections"),
@@ -212,14 +167,14 @@ def _has_no_connection_left(level: MeasuredLevel) -> bool:
     idle, active = level.read("server.idle"), level.read("server.active") or 0.0
     with_reader = active + (level.read("server.idle_in_transaction") or 0.0) + 1
     in_use = with_reader if idle is None else used - idle
-    is_full = used >= CONNECTIONS_LEAST * limit or (level.read(CONNECTIONS_FULL_RATIO) or 0.0) >= FULL_SECONDS_LEAST
-    return is_full and in_use >= IN_USE_LEAST * used
+    is_full = used >= FULL * limit or (level.read(CONNECTIONS_FULL_RATIO) or 0.0) >= RELEVANT
+    return is_full and in_use >= FULL * used
 
 
 def lock_waits(level: MeasuredLevel) -> Found | None:
     """A server most of whose active sessions wait for locks, by its own counts."""
     waiting, active = level.read("server.lock_waits"), level.read("server.active")
-    if waiting is None or not active or waiting < max(WAITING_SESSIONS_LEAST, LOCK_WAITS_LEAST * active):
+    if waiting is None or not active or waiting < max(QUEUED_LEAST, MOSTLY * active):
         return None
     return Found("lock_waits", {"lock_waits_ratio": waiting / active, "active_sessions": active})
 
@@ -243,17 +198,8 @@ STEPS_ERRORS = 4.0
 """Least growth in standard errors of the sum of the steps. A reflected random walk, tested ten times a level, exceeds three in
 0.3% of levels."""
 
-STEPS_DOUBT = 2.0
-"""Growth in standard errors from which a growing queue is likely enough that no other finding excludes it."""
-
 GROWTH_LEAST = 10.0
 """Least growth over the level, in pieces of work."""
-
-SHARE_LEAST = 0.05
-"""Least growth a second, as a share of the work finished a second: one level cannot distinguish slower growth from a wave."""
-
-SECONDS_LEAST = 8
-"""Settled seconds with a reading, from which growth is computed."""
 
 WORK_METRICS = ("app.queued", "app.accepted")
 """Metrics of the target that count its work; without one of them its backlog is not known."""
@@ -274,13 +220,13 @@ class Backlog(msgspec.Struct, frozen=True):
     @property
     def grows(self) -> bool:
         """Whether it grows far beyond chance, and by a relevant amount."""
-        is_relevant = self.growth >= SHARE_LEAST * (self.finished_per_s or 0.0) * self.seconds
+        is_relevant = self.growth >= NOTABLE * (self.finished_per_s or 0.0) * self.seconds
         return is_relevant and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
 
     @property
     def may_grow(self) -> bool:
         """Whether growth is so likely that "no limit reached" must not be reported."""
-        return self.growth >= max(GROWTH_LEAST, STEPS_DOUBT * self.chance)
+        return self.growth >= max(GROWTH_LEAST, ONE_SIDED_95 * self.chance)
 
 
 def counts_work(level: MeasuredLevel) -> bool:
@@ -294,7 +240,7 @@ def backlog_of(timeline: Timeline, level: MeasuredLevel) -> Backlog | None:
     if column is None or level.level.opened.ramp or not counts_work(level):
         return None
     ticks = [tick for tick in level.seconds(timeline) if not math.isnan(column[tick])]
-    if len(ticks) < SECONDS_LEAST:
+    if len(ticks) < SHORT_S:
         return None
     steps = np.diff(np.array([column[tick] for tick in ticks]))
     times = timeline.columns["t_s"]

@@ -18,6 +18,8 @@ from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
+from ..knee.limit import FAILURES_MORE
+from ..knee.verdict_kinds import BASELINE_SHARE
 from ..statistics import chi_square
 from . import queue_rules
 from .gate import Gate
@@ -86,15 +88,9 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
 
 TOO_MANY_REQUESTS = 429
 
-REFUSED_LEAST = 0.02
-"""Least share of refused requests at which a limiter is at work."""
-
 FASTER_MOST = 0.8
 """A median response at low load below this share of 1 / capacity excludes a constant service time. Service times grow a little
 under load (a lock of 10 ms took 10.4)."""
-
-LOW_LOAD_SHARE = 0.8
-"""Levels up to this share of N* show the response at low load."""
 
 REQUESTS_LEAST = 100
 """Requests from which the median response of a level is used."""
@@ -108,12 +104,6 @@ SATURATED_SHARE = 1.3
 EQUAL_MOST = 0.01
 """Greatest relative difference between the rates of two levels at the limit; two standard errors if they are more."""
 
-ROUND = (1.0, 1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 8.0, 10.0)
-"""Rates that people configure, per second or per minute, up to a power of ten."""
-
-ROUND_MOST = 0.003
-"""Greatest relative distance to such a rate: by chance one rate in 16 is as near to one of them."""
-
 
 def refuses(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
@@ -122,7 +112,7 @@ def refuses(
     other reasons too, the rate of replies must be constant.
     """
     status = level.refused_status
-    if status is None or level.failure_ratio < REFUSED_LEAST or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
+    if status is None or level.failure_ratio < FAILURES_MORE or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
         return None
     found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio, **queue_rules.idleness(level)}
     if status == TOO_MANY_REQUESTS:
@@ -151,7 +141,7 @@ def delays_or_waits(
         "how": "delays", **_constancy(output), "low_load_p50_ms": fastest_ms, "p50_ms": latency.p50, "p95_ms": latency.p95,
         **queue_rules.idleness(level),
     }  # fmt: skip
-    return Found("rate_limit", found, waits.unavailable, () if _is_round(output) else ("lock_or_pool_limit",))
+    return Found("rate_limit", found, waits.unavailable, ("lock_or_pool_limit",))
 
 
 def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> bool:
@@ -171,7 +161,7 @@ def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> fl
     """The least median response of levels at low load, in ms; None without a knee or such levels."""
     if knee is None or knee.kind != "knee" or knee.users is None:
         return None
-    most = LOW_LOAD_SHARE * knee.users
+    most = BASELINE_SHARE * knee.users
     low = (each.figures for each in levels if each.users <= most and each.figures.requests >= REQUESTS_LEAST)
     return min((figures.latency_ms.p50 for figures in low if figures.latency_ms.p50 is not None), default=None)
 
@@ -183,15 +173,3 @@ def _is_faster(fastest_ms: float | None, output: ReplyRate) -> bool:
 
 def _constancy(output: ReplyRate) -> Readings:
     return {"output_rps": round(output.rate_rps, 3), "output_dispersion_high": round(output.dispersion_high, 4)}
-
-
-def _is_round(output: ReplyRate) -> bool:
-    """Whether the rate is near one that people configure, per second or per minute, and is known precisely enough."""
-    return 2 * output.error_rps <= EQUAL_MOST * output.rate_rps and any(
-        abs(_mantissa(rate) / round_ - 1) <= ROUND_MOST for rate in (output.rate_rps, output.rate_rps * 60) for round_ in ROUND
-    )
-
-
-def _mantissa(value: float) -> float:
-    """The decimal mantissa, from 1 to 10."""
-    return float(f"{value:.12e}".partition("e")[0])

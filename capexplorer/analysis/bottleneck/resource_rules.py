@@ -10,60 +10,25 @@ import math
 from collections.abc import Callable
 
 from ...model.findings import Readings
+from ..epoch.neighbours import SERIAL_LEAST
+from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from .measured_level import Found, MeasuredLevel
 
 Rule = Callable[[MeasuredLevel], Found | None]
 """A level -> what was found, or None."""
 
-BUSY_LEAST = 0.90
-"""Utilisation from which a resource is saturated: cores that may be used, the core of one thread, a disk's time, a link."""
-
-GIL_CORES = (0.85, 1.10)
-"""Range of cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
-
-GIL_THREAD_MOST = 0.60
-"""Greatest CPU use of one thread of such a process; above it that thread would be the bottleneck."""
-
-PINNED_LEAST = 0.85
-"""A service that may use fewer cores than the machine has is at its limit from this share of them on: with the rest it could do
-at most 18% more, whatever other processes do. Pinned to one core of a busy machine, PostgreSQL used 0.88 of it (measured)."""
+GIL_MOST = 1.10
+"""Most cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
 
 CORES_LEFT = 0.20
 """A service could have used more CPU if so many cores were idle. On two cores, one of them the generator's, few are idle."""
 
-HOST_IDLE_MOST = 0.05
-"""The host is full if at most this share of its cores is idle."""
-
-DELAYED_SHARE_LEAST = 0.25
-"""A service would have used more CPU if its threads waited for a core for at least this share of their CPU time."""
-
-DEMAND_OF_REQUESTS = 0.30
-"""Requests need cores if at least this share of those inside runs or waits for one. On two crowded cores it was 0.36 and more
-for a GIL-bound service, 0.01 for one that only waits for a lock (measured)."""
-
-DEMAND_OF_ONE = 0.90
-"""A serial service (one thread, a GIL) is saturated if it runs on or waits for at least so many cores."""
-
-SERIAL_LEAST = 0.80
-"""A service is serial if at least this share of its CPU time is in one thread."""
-
-THROTTLED_LEAST = 0.05
-"""Share of time throttled by a CPU quota above which it limits the service."""
-
-STEAL_LEAST = 0.05
-"""Share of the cores' time taken by the hypervisor above which it limits the service."""
+PAGES_LEAST_PER_S = 10.0
+"""Least pages a second that a service without enough memory reads back, from swap or by major faults: starts and deployments have
+a burst, healthy levels none."""
 
 MEMORY_PRESSURE_LEAST = 0.01
 """Share of time in which all tasks waited for memory (PSI) above which memory is saturated."""
-
-MAJOR_FAULTS_LEAST = 10.0
-"""Least major page faults a second of a service that lacks memory: starts and deployments have a burst, healthy levels none."""
-
-SWAPPED_IN_LEAST = 50.0
-"""Least pages a second that are read back from swap."""
-
-IO_PRESSURE_LEAST = 0.05
-"""Least share of time in which tasks waited for I/O (PSI)."""
 
 OWN_DISK_LEAST_BYTES = 10_000.0
 """Least bytes a second read and written by the target itself: a disk used by another job is not its bottleneck."""
@@ -75,7 +40,7 @@ DISK_LEFT_BYTES = 1 << 20
 def target_cpu(level: MeasuredLevel) -> Found | None:
     """The service uses all the cores that it may use."""
     cpu, allowed = level.read("target.cpu_ratio"), level.cores_allowed
-    if cpu is None or allowed is None or cpu < BUSY_LEAST * allowed:
+    if cpu is None or allowed is None or cpu < FULL * allowed:
         return None
     return Found("target_cpu_saturated", {"target_cpu_ratio": cpu, "cores_allowed": allowed})
 
@@ -86,8 +51,8 @@ def gil(level: MeasuredLevel) -> Found | None:
     busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
     if cpu is None or threads is None or busiest is None or idle is None or not level.is_one_python_process:
         return None
-    bound = GIL_CORES[0] <= cpu <= GIL_CORES[1] and threads >= 2 and busiest <= GIL_THREAD_MOST
-    another_core = (idle >= CORES_LEFT or cpu >= BUSY_LEAST) and (level.cores_allowed or 0.0) > GIL_CORES[1]
+    bound = FULL <= cpu <= GIL_MOST and threads >= 2 and busiest <= MOSTLY
+    another_core = (level.cores_allowed or 0.0) > GIL_MOST
     if not (bound and another_core):
         return None
     readings: Readings = {"target_cpu_ratio": cpu, "threads": threads, "busiest_thread_ratio": busiest, "cores_idle": idle}
@@ -97,7 +62,7 @@ def gil(level: MeasuredLevel) -> Found | None:
 def single_thread(level: MeasuredLevel) -> Found | None:
     """One thread is always busy, and does nearly all the work, or another core is idle."""
     busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
-    if busiest is None or busiest < BUSY_LEAST or cpu is None or allowed is None or cpu >= BUSY_LEAST * allowed:
+    if busiest is None or busiest < FULL or cpu is None or allowed is None or cpu >= FULL * allowed:
         return None
     idle = level.cores_idle
     if busiest < SERIAL_LEAST * cpu and (idle is None or idle < CORES_LEFT):
@@ -111,11 +76,11 @@ def host_cpu(level: MeasuredLevel) -> Found | None:
     """The machine has no idle core, and the service waits for one although it is not at its own limit."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     delay = level.read("target.run_delay_ratio")
-    if busy is None or not cores or target is None or delay is None or busy < (1 - HOST_IDLE_MOST) * cores:
+    if busy is None or not cores or target is None or delay is None or busy < FULL * cores:
         return None
     allowed = level.cores_allowed or cores
-    at_its_limit = target >= (PINNED_LEAST if allowed < cores else BUSY_LEAST) * allowed
-    throttled = (level.read("target.throttled_ratio") or 0.0) > THROTTLED_LEAST
+    at_its_limit = target >= (MOSTLY if allowed < cores else FULL) * allowed  # of cores that it is pinned to
+    throttled = (level.read("target.throttled_ratio") or 0.0) > NOTABLE
     if at_its_limit or throttled or not _wants_more(level, target, delay, cores):
         return None
     readings: Readings = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
@@ -132,18 +97,18 @@ def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> b
     """
     inside, busiest = level.requests_inside, level.read("target.busiest_thread_ratio")
     serial = level.is_one_python_process or (busiest is not None and busiest >= SERIAL_LEAST * cpu)
-    if delay < DELAYED_SHARE_LEAST * cpu or (serial and cpu >= BUSY_LEAST):
+    if delay < RELEVANT * cpu or (serial and cpu >= FULL):
         return False
     wanted = cpu + delay
-    if wanted >= cores or (serial and wanted >= DEMAND_OF_ONE):
+    if wanted >= cores or (serial and wanted >= FULL):
         return True
-    return inside is not None and wanted >= DEMAND_OF_REQUESTS * inside
+    return inside is not None and wanted >= RELEVANT * inside
 
 
 def cpu_throttled(level: MeasuredLevel) -> Found | None:
     """A CPU quota of its cgroup throttled the service."""
     share = level.read("target.throttled_ratio")
-    if share is None or share <= THROTTLED_LEAST:
+    if share is None or share <= NOTABLE:
         return None
     return Found("cpu_throttled", {"throttled_ratio": share, **_read(level, target_cpu_ratio="target.cpu_ratio")})
 
@@ -157,8 +122,8 @@ def cpu_steal(level: MeasuredLevel) -> Found | None:
     cpu, delay = level.read("target.cpu_ratio"), level.read("target.run_delay_ratio")
     if stolen is None or busy is None or not cores or cpu is None or delay is None:
         return None
-    is_full = busy + stolen >= (1 - HOST_IDLE_MOST) * cores
-    if stolen / cores <= STEAL_LEAST or not is_full or not _wants_more(level, cpu, delay, cores):
+    is_full = busy + stolen >= FULL * cores
+    if stolen / cores <= NOTABLE or not is_full or not _wants_more(level, cpu, delay, cores):
         return None
     return Found("cpu_steal", {"steal_share": stolen / cores, "cores": cores, "target_cpu_ratio": cpu, "run_delay_ratio": delay})
 
@@ -166,7 +131,7 @@ def cpu_steal(level: MeasuredLevel) -> Found | None:
 def memory(level: MeasuredLevel) -> Found | None:
     """All tasks wait for memory, and the service reads pages back from disk."""
     pressure, faults = level.read("host.memory_pressure_ratio"), level.read("target.major_faults_per_s")
-    if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < MAJOR_FAULTS_LEAST:
+    if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < PAGES_LEAST_PER_S:
         return None
     readings: Readings = {"memory_pressure_ratio": pressure, "major_faults_per_s": faults}
     return Found("memory_saturated", {**readings, **_read(level, rss_bytes="target.rss_bytes")})
@@ -175,7 +140,7 @@ def memory(level: MeasuredLevel) -> Found | None:
 def swapping(level: MeasuredLevel) -> Found | None:
     """Pages are read back from swap, also for the service."""
     pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
-    if pages is None or faults is None or pages < SWAPPED_IN_LEAST or faults < MAJOR_FAULTS_LEAST:
+    if pages is None or faults is None or pages < PAGES_LEAST_PER_S or faults < PAGES_LEAST_PER_S:
         return None
     return Found("swapping", {"swapped_in_per_s": pages, "major_faults_per_s": faults})
 
@@ -183,7 +148,7 @@ def swapping(level: MeasuredLevel) -> Found | None:
 def disk(level: MeasuredLevel) -> Found | None:
     """A disk is always busy, tasks wait for I/O, and the service uses disks."""
     busy, pressure = level.read("host.disk_busy_ratio"), level.read("host.io_pressure_ratio")
-    if busy is None or pressure is None or busy < BUSY_LEAST or pressure < IO_PRESSURE_LEAST:
+    if busy is None or pressure is None or busy < FULL or pressure < NOTABLE:
         return None
     names = ("target.read_bytes_per_s", "target.written_bytes_per_s")
     own = [level.read(name) for name in names]
@@ -214,7 +179,7 @@ def network(level: MeasuredLevel) -> Found | None:
     busier = max((rate for rate in rates if rate is not None), default=None)
     if (waits := _waits_to_be_sent(level)) is not None:
         return waits
-    if busier is None or speed is None or level.is_loopback or busier < BUSY_LEAST * speed:
+    if busier is None or speed is None or level.is_loopback or busier < FULL * speed:
         return None
     return Found("network_bandwidth_saturated", {"bytes_per_s": busier, "link_bytes_per_s": speed})
 

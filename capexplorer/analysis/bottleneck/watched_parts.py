@@ -17,6 +17,7 @@ from ...model.findings import Readings
 from ...model.reading_means import READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
 from ..epoch.neighbours import NeighbourCheck, Withheld
+from ..statistics import FULL, MOSTLY
 from . import queue_rules, resource_rules
 from .gate import Gate
 from .measured_level import Found, MeasuredLevel
@@ -28,23 +29,17 @@ from .resource_rules import Rule
 
 NEIGHBOURS = "noisy_neighbours"
 
-FULL_LEAST = 0.85
-"""The machine is nearly full from this share of its cores in use; below that the service could still get another core."""
-
 SHARE_LEAST = 0.10
 """Least share of the busy cores that the generator uses, for it to be relevant."""
-
-OURS_LEAST = 0.70
-"""Least share of the busy cores that generator and service use together; if they use less, other programs fill the machine."""
 
 
 def generator_shares_host(level: MeasuredLevel) -> Found | None:
     """The machine is nearly full, and the generator uses a relevant part of it."""
     busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
     generator = _generator(level)
-    if busy is None or not cores or target is None or generator is None or busy < FULL_LEAST * cores:
+    if busy is None or not cores or target is None or generator is None or busy < FULL * cores:
         return None
-    if generator < SHARE_LEAST * busy or generator + target < OURS_LEAST * busy:
+    if generator < SHARE_LEAST * busy or generator + target < MOSTLY * busy:
         return None
     readings: Readings = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
     return Found("generator_shares_host", {**readings, "host_cpu_ratio": busy, "cores": cores})

@@ -14,6 +14,7 @@ from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import OfferedTick
+from ..statistics import MOSTLY
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .generator_saturation import readings_over_seconds
@@ -25,9 +26,9 @@ from .generator_saturation import readings_over_seconds
 # `bottleneck` and the verdict of the level then give the reason. A service that hangs completes nothing, so the times of what it
 # completed before do not show that it is quick: then Little's law does, by the users that are busy and the iterations that end.
 
-OVER, DROPPING_LEAST = 5, 3
-"""Number of latest ticks that are tested, and of those in which iterations must be dropped: the first second of a spike only
-fills the queue."""
+OVER, CONSECUTIVE_TICKS = 5, 3
+"""Number of latest ticks that most conditions are tested on, and of those in which a condition must hold: the first second of a
+spike only fills a queue."""
 
 FLAT_MOST = 1.2
 """The service has not slowed down up to this many times the service time of its quickest level. Requests of six users to four
@@ -74,7 +75,7 @@ def users_at_cap(ticks: Sequence[Sample], usual: UsualTimes) -> Proof | None:
     for the drops decide.
     """
     dropping = [tick for tick in ticks if tick.offered is not None and _full(tick.offered)]
-    if len(dropping) < DROPPING_LEAST:
+    if len(dropping) < CONSECUTIVE_TICKS:
         return None
     drops = [tick.offered.dropped for tick in dropping if tick.offered is not None]
     # the load thread counts drops by its reason: the pool was at its maximum, or the target was slow
@@ -106,32 +107,15 @@ def _service_ms(ticks: Sequence[Sample]) -> float | None:
     return sum(each.latency_sum_ms for each in endpoints) / succeeded if succeeded else None
 
 
-SATURATED_OVER = 10
-SATURATED_LEAST = 5
-"""Latest settled ticks of one level from which generator saturation is computed, and the fewest that suffice."""
-
-CHURN_OVER = 5
-CHURN_LEAST = 0.5
-"""(p) Least number of new connections per request."""
+LONG_OVER = 10
+"""Number of latest ticks for what needs longer: generator saturation, lost packets, and SYNs that are sent again after 1, 3 and
+7 s."""
 
 CHURN_LEAST_PER_S = 10.0
 """Least number of new connections a second: with fewer, ports never run out, since Linux frees 470 a second."""
 
-CLOSED_BY_SERVICE_LEAST = 0.5
-"""(p) Least share of the opened connections that the service ended, for it to be the cause of the new ones."""
-
-AMPLIFIED_OVER = 5
-AMPLIFIED_LEAST = 1.0
-AMPLIFIED_RETRIES_LEAST = 20
+AMPLIFIED_LEAST, AMPLIFIED_RETRIES_LEAST = 1.0, 20
 """(p) Least number of repeated attempts per request, and in the window."""
-
-CONSECUTIVE_TICKS = 3
-"""Ticks in a row in which a condition must hold."""
-
-LOSS_OVER = 10
-DROPS_OVER = 18
-SLOW_CONNECTS_OVER = 8
-"""Windows in ticks; a dropped SYN is sent again after 1, 3 and 7 s."""
 
 
 def current_conditions(
@@ -152,11 +136,6 @@ def current_conditions(
             yield found
 
 
-TIME_WAIT_BY_USERS_LEAST = 0.5
-"""(p) Least number of connections opened by users per overflow of a TIME_WAIT bucket: the counter is that of the whole network
-namespace."""
-
-
 def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
     """The latest settled ticks of the present level, at most `ticks`."""
     found: list[Sample] = []
@@ -168,8 +147,8 @@ def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
 
 
 def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof | None:
-    ticks = _settled(recent, SATURATED_OVER)
-    if len(ticks) < SATURATED_LEAST:
+    ticks = _settled(recent, LONG_OVER)
+    if len(ticks) < OVER:
         return None
     generator = readings_over_seconds(ticks, outside_requests_ms)
     named = {
@@ -200,7 +179,7 @@ def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
         return None
     queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
     over = queue is not None and limit is not None and queue > limit
-    late = found.holds and confirmation.late_connections(recent.last(SLOW_CONNECTS_OVER))
+    late = found.holds and confirmation.late_connections(recent.last(LONG_OVER))
     return Proof(found.id, over or late, found.readings, found.unread)
 
 
@@ -216,17 +195,17 @@ def _syn_queue(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _packet_loss(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Retransmissions in at least CONSECUTIVE_TICKS of the last LOSS_OVER ticks, one of them recent. None while a listener drops
+    """Retransmissions in at least CONSECUTIVE_TICKS of the last LONG_OVER ticks, one of them recent. None while a listener drops
     connections: their SYNs are retransmitted too.
     """
-    ticks = recent.last(LOSS_OVER)
+    ticks = recent.last(LONG_OVER)
     lost_in = [
         index for index, tick in enumerate(ticks) if tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted
     ]
     if (
         len(lost_in) < CONSECUTIVE_TICKS
         or lost_in[-1] < len(ticks) - CONSECUTIVE_TICKS
-        or confirmation.listen_drops(recent.last(DROPS_OVER))
+        or confirmation.listen_drops(recent.last(2 * LONG_OVER))
     ):
         return None
     return confirmation.packet_loss(ticks, host)
@@ -236,7 +215,7 @@ def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
     """TIME_WAIT buckets overflow, and users opened about as many connections as overflowed."""
     ticks = recent.last(CONSECUTIVE_TICKS)
     overflows, opens = growth(ticks[-1:], "time_wait_overflows"), connects(ticks)
-    if not overflows or opens < TIME_WAIT_BY_USERS_LEAST * (growth(ticks, "time_wait_overflows") or 0):
+    if not overflows or opens < MOSTLY * (growth(ticks, "time_wait_overflows") or 0):
         return None
     readings: Readings = {"time_wait_overflows": overflows}
     waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None
@@ -250,12 +229,12 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     normal, and the first one of whoever replaces a user that has stopped itself. The cause is the service if it closes most of
     the connections, else the generator.
     """
-    ticks = _settled(recent, CHURN_OVER)
+    ticks = _settled(recent, OVER)
     opens, done = connects(ticks), requests(ticks)
     if any(tick.offered is not None for tick in ticks):  # a pool that grows, or uses its spare users, opens first connections
         opens = min(opens, sum((tick.closed_by_service or 0) + (tick.closed_by_users or 0) for tick in ticks))
     churned = opens - failures(ticks) - sum(tick.users_stopped for tick in ticks)
-    if len(ticks) < CHURN_OVER or not done:
+    if len(ticks) < OVER or not done:
         return None
     if churned < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:
         return None
@@ -263,12 +242,12 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     closed = closed_by_service(ticks)
     if ticks[-1].closed_by_service is not None:
         readings["closed_by_service"] = closed
-    by_service = closed >= CLOSED_BY_SERVICE_LEAST * opens
-    return Proof("service_closes_connections" if by_service else "connection_churn", churned >= CHURN_LEAST * done, readings)
+    by_service = closed >= MOSTLY * opens
+    return Proof("service_closes_connections" if by_service else "connection_churn", churned >= MOSTLY * done, readings)
 
 
 def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    ticks = recent.last(AMPLIFIED_OVER)
+    ticks = recent.last(OVER)
     again, done = retried(ticks), requests(ticks)
     if again < max(AMPLIFIED_RETRIES_LEAST, AMPLIFIED_LEAST * done):
         return None

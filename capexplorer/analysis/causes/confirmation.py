@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
 from ...model.readings import TargetReading, TargetTcpReading
+from ..statistics import FULL, MOSTLY
 
 # -- The latest ticks, and sums over them, in which readings are searched that explain a failure.
 #
@@ -118,21 +119,12 @@ def retried(ticks: Ticks) -> int:
 TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
 ESTABLISHED = "ephemeral_port_exhaustion_established"
 
-FULL = 0.95
-"""Share of a limit (ports, descriptors, connection tracking) that counts as full: readings fall between bursts."""
+LOSS_LEAST, LOSSES_LEAST = 0.01, 20
+"""Least share and least number of retransmitted segments; a share of few segments says nothing. The share is also that of dropped
+SYNs among accepted connections."""
 
-LOSS_LEAST = 0.01
-LOSSES_LEAST = 20
-"""Least share and least number of retransmitted segments; a share of few segments says nothing."""
-
-SYN_DROPS_SHARE = 0.01
 SYN_DROPS_LEAST = 3
-"""Least number of dropped SYNs, as a share of accepted connections and absolute: the counters include other programs in the
-network namespace."""
-
-NEARLY_FULL = 0.5
-"""(p) Share of a queue's limit above which it is nearly full: an overflowing queue nearly always is, a healthy one is nearly
-empty."""
+"""Least number of dropped SYNs: the counters include other programs in the network namespace."""
 
 ABORTS_EXPLAIN = 2.0
 """(p) Greatest number of broken connections per connection that the kernel aborted; more have another cause."""
@@ -240,7 +232,7 @@ def backlog(ticks: Ticks, host: HostFacts) -> Proof:
         readings["listen_drops"] = dropped
     unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
     over = queue is not None and limit is not None and queue > limit
-    nearly = queue is not None and queue > NEARLY_FULL * (limit or 0) and not _listeners_are_read(ticks)
+    nearly = queue is not None and queue > MOSTLY * (limit or 0) and not _listeners_are_read(ticks)
     holds = over or (bool(overflows) and (nearly or bool(dropped)))  # drops of a full SYN queue are no overflows
     return Proof("listen_backlog_overflow", holds, readings, unread)
 
@@ -253,18 +245,14 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
     readings: Readings = {"syn_queue_drops": drops, "passive_opens": accepted}
     if host.tcp_max_syn_backlog is not None:
         readings["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
-    many = drops >= max(SYN_DROPS_LEAST, SYN_DROPS_SHARE * accepted)
+    many = drops >= max(SYN_DROPS_LEAST, LOSS_LEAST * accepted)
     by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue fills the SYN queue too
     full = True
     if _listeners_are_read(ticks):
         half_open = max(own.half_open for own in _at_target(ticks))
         readings["half_open"] = half_open
-        full = half_open > NEARLY_FULL * (most(ticks, lambda target: target.listen_backlog) or 0)
+        full = half_open > MOSTLY * (most(ticks, lambda target: target.listen_backlog) or 0)
     return Proof("syn_queue_overflow", many and full and drops > by_backlog, readings)
-
-
-ALL_CORES_BUSY_SHARE = 0.95
-"""The machine is full from this share of all cores in use."""
 
 
 def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
@@ -283,7 +271,7 @@ def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
 def _is_full(ticks: Ticks, host: HostFacts) -> bool:
     """Whether all cores were in use in more than half of the ticks."""
     busy = [tick.host.cpu_ratio for tick in ticks if tick.host is not None and tick.host.cpu_ratio is not None]
-    full = [ratio for ratio in busy if host.cpus and ratio >= ALL_CORES_BUSY_SHARE * host.cpus]
+    full = [ratio for ratio in busy if host.cpus and ratio >= FULL * host.cpus]
     return len(full) > len(busy) / 2
 
 

@@ -22,7 +22,7 @@ from ...model.events import Sample
 from ...model.figures import LevelFigures
 from ...model.readings import GeneratorReading
 from ..ladder import CYCLES_LEAST, Little
-from ..statistics import all_known, mean_of_all, mean_of_known, median_of_known, remainder
+from ..statistics import MOSTLY, all_known, mean_of_all, mean_of_known, median_of_known, remainder
 
 BUSY_LEAST = 0.95
 """The load thread is busy if it is on a CPU or waits for one for at least this share of time."""
@@ -32,16 +32,10 @@ BUSY_ALONE = 0.98
 200 users without waits it was 0.96, 0.99, 0.99, while loop lag was 1-7 ms and Little's law held, as in any closed loop
 (measured)."""
 
-IDLE_TARGET_MOST = 0.7
-"""If all processes of the target together use fewer cores, not even one of its threads can be saturated."""
-
 LAG_MOST_MS = 20.0
-"""Timers are late if the p99 of loop lag is above this."""
-
-BLOCKED_MS = 20.0
-"""The event loop is blocked if the median of loop lag is at least this, whatever CPU it uses: by a call that does not yield, or
-by the interpreter lock. Short bursts of other processes do not change the median of a second, and where they take the core it
-shows as run delay. Tasks that blocked for 25 ms each gave 120 ms at 0.02 cores (measured)."""
+"""Timers are late if the p99 of loop lag is above this. The event loop is blocked if its median is: by a call that does not
+yield, or by the interpreter lock. Short bursts of other processes do not change the median of a second. Tasks that blocked for
+25 ms each gave 120 ms at 0.02 cores (measured)."""
 
 LITTLE_MOST = 1.15
 """Users lose time outside responses and waits if N / (X (R + Z)) is above this."""
@@ -54,17 +48,13 @@ LAGS_MOST = 5.0
 """Loop lag can explain lost time per request up to this many times its p99, since a request waits for the loop a few times.
 Users at a full accept queue lost 1.4 s per request by connections that were not made, with a lag of 70 ms (measured)."""
 
+WITHHELD_LEAST = 0.15
+"""CPU time that others withheld is relevant from this share of the CPU time that the load thread, or the service, had: without
+them it could have done as much more work. Less is within the accuracy of a knee (10%). With busy processes on the machine, the
+load thread missed 0.87 and had 0.08 (measured)."""
+
 OTHERS_LEAST = 0.2
 """Other processes may slow generator or service down if they use at least so many cores: idle machines use 0.02 to 0.1."""
-
-STARVED_LEAST = 0.15
-"""The load thread is starved if other processes withheld at least this share of the CPU time that it had; with less it is full by
-itself. With busy processes on the machine, 0.87 were withheld and 0.08 had (measured)."""
-
-STARVED_BLOCKED_LEAST = 0.5
-"""If the load thread waits for a core for at least this share of time, that explains late timers, however little work it has: two
-workers that shared a core with four busy processes were on a core or waited for one for 0.89 of the time, and waited for 0.57
-(measured). With less, something else makes half of its timers late: a call that blocks its loop."""
 
 
 class SaturationReadings(msgspec.Struct, frozen=True):
@@ -114,7 +104,7 @@ class SaturationReadings(msgspec.Struct, frozen=True):
         """Whether the load thread had no idle time, or waited for a core too long to be punctual, because other processes used
         the CPU: neither generator nor service is the cause.
         """
-        waits = self._late and (self.run_delay_ratio or 0.0) >= STARVED_BLOCKED_LEAST
+        waits = self._late and (self.run_delay_ratio or 0.0) >= MOSTLY
         return (self._has_no_time or waits) and self._is_starved
 
     @property
@@ -132,9 +122,9 @@ class SaturationReadings(msgspec.Struct, frozen=True):
     def _is_starved(self) -> bool:
         others, delay = self.others_cpu_ratio or 0.0, self.run_delay_ratio or 0.0
         had = max(0.0, (self.busy_ratio or 0.0) - delay)
-        if not self._busy and delay < STARVED_BLOCKED_LEAST:
+        if not self._busy and delay < MOSTLY:
             return False
-        return others >= OTHERS_LEAST and min(others, delay) >= STARVED_LEAST * had
+        return others >= OTHERS_LEAST and min(others, delay) >= WITHHELD_LEAST * had
 
     @property
     def _busy(self) -> bool:
@@ -149,7 +139,7 @@ class SaturationReadings(msgspec.Struct, frozen=True):
 
     @property
     def _blocked(self) -> bool:
-        return self.loop_lag_p50_ms is not None and self.loop_lag_p50_ms >= BLOCKED_MS
+        return self.loop_lag_p50_ms is not None and self.loop_lag_p50_ms >= LAG_MOST_MS
 
     @property
     def _little(self) -> bool:
@@ -161,7 +151,7 @@ class SaturationReadings(msgspec.Struct, frozen=True):
 
     @property
     def _target_idles(self) -> bool:
-        return self.target_cpu_ratio is not None and self.target_cpu_ratio < IDLE_TARGET_MOST and (self.listen_queue or 0) < 1
+        return self.target_cpu_ratio is not None and self.target_cpu_ratio < MOSTLY and (self.listen_queue or 0) < 1
 
 
 # -- of a level

@@ -21,6 +21,7 @@ from ...model.load import Load
 from ...model.readings import TargetReading
 from ...model.timeline import Timeline
 from ...model.verdicts import Confidence, Severity
+from ..statistics import FULL, MOSTLY
 from . import confirmation
 from .classify import SAYS_NO_FDS, by_status, classify
 from .confirmation import ESTABLISHED, TIME_WAIT, Check, Proof, RecentReadings, Ticks
@@ -49,9 +50,6 @@ ones: the probability of none is 0.7%."""
 
 RACE_OVER_S = 30.0
 """Seconds over which broken connections and waits are counted."""
-
-ENDS_SHARE_MOST = 0.5
-"""If processes of the target end in more than this share of ticks, that is how it works and no sign of a failure."""
 
 USUAL_PORTS = {"Linux": 28_232, "Darwin": 16_384, "Windows": 16_384}
 """Default number of ephemeral ports, for systems on which the range cannot be read."""
@@ -165,7 +163,7 @@ def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolve
     waiting = max((tick.tcp.sockets_time_wait or 0 for tick in ticks if tick.tcp is not None), default=0)
     capacity = found.readings.get("ports_capacity")
     # sockets that were bound to a source address share one pool of ports for all destinations
-    if isinstance(capacity, int) and waiting >= confirmation.FULL * capacity:
+    if isinstance(capacity, int) and waiting >= FULL * capacity:
         return Resolved(
             confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
         )
@@ -210,7 +208,7 @@ def _ends_often(recent: RecentReadings) -> bool:
     """Whether processes of the target end all the time, so that such an end explains no failure."""
     watched = [tick for tick in recent.last(confirmation.KEPT) if tick.targets]
     often = sum(any(target.processes_ended for target in tick.targets) for tick in watched)
-    return often > 2 and often > ENDS_SHARE_MOST * len(watched)
+    return often > 2 and often > MOSTLY * len(watched)
 
 
 def _ways_ended(ending: Sequence[TargetReading]) -> Counter[str]:

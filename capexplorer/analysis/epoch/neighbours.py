@@ -18,15 +18,16 @@ from ...model.events import HostFacts, Target
 from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import OTHERS_LEAST, others_cpu, readings_at_level
+from ..causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu, readings_at_level
 from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
 from ..ladder import LadderLevel, LevelPart, pooled, requests_inside
+from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from .level_seconds import part_figures, seconds_of_part
 
 # -- Which program the target runs, and whether one Python interpreter lock limits the whole target.
 
 PROCESSES_MOST = 2.5
-"""A Python target with fewer processes in the mean is a single process: a second one may be a supervisor."""
+"""A target with fewer processes in the mean is a single process: a second one may be a supervisor."""
 
 
 def program_of(timeline: Timeline) -> str | None:
@@ -43,44 +44,8 @@ def is_one_python_process(program: str | None, processes: float | None) -> bool:
     return (program or "").startswith("python") and (processes or 1.0) < PROCESSES_MOST
 
 
-WITHHELD_LEAST = 0.15
-"""CPU time that others withheld from the service is relevant from this share of the CPU time that it had: without them it could
-have done as much more work. Less is within the accuracy of a knee (10%)."""
-
 SERIAL_LEAST = 0.80
 """A service is serial, and can use one core, if at least this share of its CPU time is in one thread."""
-
-WANTED_LEAST = 0.85
-"""CPU is what the service needs if it ran on or waited for at least this share of the cores that it can use."""
-
-WANTED_OF_REQUESTS = 0.30
-"""It also is if so many cores were run on or waited for per request in the service (throughput x response time): 0.36 and more
-for a CPU-bound service on two crowded cores, 0.01 for one that waits for a lock, 0.00 to 0.07 for a rate limiter while other
-processes were busy (measured)."""
-
-FAILING_MOST = 0.20
-"""With a greater failure ratio the time of requests in the service is mostly that of failures, and shows nothing: a proxy wanted
-0.03 cores per request inside it while it waited for its upstream, and 0.48 once that was gone and it replied 502 after 3 ms
-(measured)."""
-
-OF_CYCLE_LEAST = 0.05
-"""Goodput is lowered if the service's waits for a core are at least this share of the users' time: at 7% a level is off the
-line."""
-
-HOST_FULL = 0.95
-OTHERS_NOTABLE = 0.25
-"""Where run delay is not measured, a level is disturbed if at least these shares of the machine's cores are in use, and are used
-by others."""
-
-IDLE_MOST = 0.5
-"""If at least this share of the machine's cores is idle, and at least one core, a service that may run on all of them waits for
-something else than CPU."""
-
-THROTTLED_MOST = 0.05
-"""If a CPU quota throttles the service for more than this share of time, it waits for the quota and not for other processes."""
-
-WORKERS_LEAST = 2
-"""From so many processes besides the first on, those are counted as workers that can use one core each."""
 
 
 class Withheld(msgspec.Struct, frozen=True):
@@ -131,9 +96,9 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         usable = self._cores_usable(figures, cpu or 0.0)
         if cpu is None or delay is None or usable is None or not figures.users_mean:
             return True
-        if cpu + delay >= WANTED_LEAST * usable or figures.offered is not None:
-            return cpu + delay >= WANTED_LEAST * usable  # arrivals at a rate do not wait for replies
-        return delay >= OF_CYCLE_LEAST * figures.users_mean
+        if cpu + delay >= FULL * usable or figures.offered is not None:
+            return cpu + delay >= FULL * usable  # arrivals at a rate do not wait for replies
+        return delay >= NOTABLE * figures.users_mean
 
     def _is_withheld_from_service(self, figures: LevelFigures, others: float) -> bool:
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
@@ -147,16 +112,16 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
     def _waits_for_something_else(self, figures: LevelFigures) -> bool:
         """Whether a quota throttled the service, or cores that it may use were idle."""
         readings, cores = figures.readings, self.host.cpus
-        if readings.get("target.throttled_ratio", 0.0) > THROTTLED_MOST:
+        if readings.get("target.throttled_ratio", 0.0) > NOTABLE:
             return True
         busy, allowed = readings.get("host.cpu_ratio"), readings.get("target.cpus_allowed")
         if busy is None or not cores or (allowed is not None and allowed < cores):
             return False
-        return cores - busy >= max(1.0, IDLE_MOST * cores)
+        return cores - busy >= max(1.0, MOSTLY * cores)
 
     def _is_full(self, figures: LevelFigures, others: float) -> bool:
         busy, cores = figures.readings.get("host.cpu_ratio"), self.host.cpus
-        return busy is not None and bool(cores) and busy >= HOST_FULL * (cores or 0) and others >= OTHERS_NOTABLE * (cores or 0)
+        return busy is not None and bool(cores) and busy >= FULL * (cores or 0) and others >= RELEVANT * (cores or 0)
 
     def _cores_usable(self, figures: LevelFigures, cpu: float) -> float | None:
         """Cores that the service can use: one if it is serial, else one per worker process, at most those that it may use."""
@@ -167,17 +132,17 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         if is_one_python_process(self.program, processes) or (busiest is not None and busiest >= SERIAL_LEAST * cpu):
             return 1.0
         workers = processes - 1
-        return most if workers < WORKERS_LEAST else workers if most is None else min(most, workers)
+        return most if processes < PROCESSES_MOST else workers if most is None else min(most, workers)
 
 
 def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bool:
     """Whether CPU is what the service needs. `wanted`: cores it ran on or waited for; `usable`: those it can use, if known."""
-    if usable is not None and wanted >= WANTED_LEAST * usable:
+    if usable is not None and wanted >= FULL * usable:
         return True
-    if (figures.failure_ratio or 0.0) > FAILING_MOST:
+    if (figures.failure_ratio or 0.0) > NOTABLE:
         return False
     rate, response_ms = figures.throughput_rps, figures.response_ms
-    return rate is not None and response_ms is not None and wanted >= WANTED_OF_REQUESTS * requests_inside(rate, response_ms)
+    return rate is not None and response_ms is not None and wanted >= RELEVANT * requests_inside(rate, response_ms)
 
 
 def disturbance_of(withheld: Withheld | None) -> tuple[bool, bool]:

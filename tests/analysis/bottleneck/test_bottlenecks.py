@@ -107,7 +107,7 @@ NO_BOTTLENECK: list[tuple[str, dict[str, float], dict[str, Any], str]] = [
     ("pressure alone", {"host.cpu_pressure_ratio": 0.9, "host.cpu_ratio": 2.0, "target.cpu_ratio": 2.5}, {}, "server"),
     ("a busy host where the service does not wait", {"host.cpu_ratio": 3.95, "target.cpu_ratio": 2.5}, {}, "server"),
     ("a GIL-bound service on a crowded machine, before it was full",
-     {"target.cpu_ratio": 0.66, "host.cpu_ratio": 3.7, "target.run_delay_ratio": 0.3}, {}, "python3.11"),
+     {"target.cpu_ratio": 0.66, "host.cpu_ratio": 3.5, "target.run_delay_ratio": 0.3}, {}, "python3.11"),
     ("idle, but it waits for cores", {"target.run_delay_ratio": 3.0}, {}, "server"),
     ("io pressure alone", {"host.io_pressure_ratio": 0.9, "target.cpu_ratio": 2.5}, {}, "server"),
     ("another job's disk", {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.cpu_ratio": 2.5}, {}, "server"),
