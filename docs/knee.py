@@ -8,54 +8,40 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 FOLDERS = ("analysis", "model", "load")
 PLACEHOLDER = re.compile(r"\{(?:(\w+)\.)?([A-Z][A-Z0-9_]*)(?::([^}]*))?\}")
 
-HEAD = "## The thresholds of this page\n\n"
-
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of a module, with its docstring."""
+    """A constant of a module."""
 
     places: tuple[str, ...]
     """Its folders, and its file without `.py`."""
     name: str
     value: float
-    meaning: str
 
 
 def constants() -> Iterator[Constant]:
     """All public constants that are numbers."""
     package = DOCS.parent / "capexplorer"
     for path in sorted(path for folder in FOLDERS for path in (package / folder).rglob("*.py")):
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        for index, statement in enumerate(body):
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(statement, ast.Assign):
-                yield from _assigned(statement, _docstring(body[index + 1 :]), path.relative_to(package).with_suffix("").parts)
+                yield from _assigned(statement, path.relative_to(package).with_suffix("").parts)
 
 
-def _assigned(statement: ast.Assign, meaning: str, places: tuple[str, ...]) -> Iterator[Constant]:
+def _assigned(statement: ast.Assign, places: tuple[str, ...]) -> Iterator[Constant]:
     names, value = statement.targets[0], statement.value
     several = isinstance(names, ast.Tuple) and isinstance(value, ast.Tuple)
     for name, each in zip(names.elts, value.elts, strict=True) if several else [(names, value)]:
         if isinstance(name, ast.Name) and isinstance(each, ast.Constant) and isinstance(each.value, int | float):
-            yield Constant(places, name.id, each.value, meaning)
-
-
-def _docstring(below: list[ast.stmt]) -> str:
-    """That of a constant, or of the last one of several in consecutive lines."""
-    found = next((each for each in below if not isinstance(each, ast.Assign)), None)
-    is_text = isinstance(found, ast.Expr) and isinstance(found.value, ast.Constant)
-    return " ".join(str(found.value.value).split()) if is_text else ""
+            yield Constant(places, name.id, each.value)
 
 
 def text() -> str:
@@ -66,22 +52,12 @@ def text() -> str:
 def page(text: str) -> str:
     """The whole page. Raises ValueError if a name in the text is not exactly one constant."""
     known = list(constants())
-    named: dict[tuple[str, str], Constant] = {}
 
     def value(found: re.Match[str]) -> str:
         place, name, form = found.groups()
         fitting = [each for each in known if each.name == name and (place is None or place in each.places)]
         if len(fitting) != 1:
             raise ValueError(f"docs/knee.template: {found[0]} is in {[each.places for each in fitting]}")
-        named[fitting[0].places, name] = fitting[0]
         return format(fitting[0].value, form or "g")
 
-    filled = PLACEHOLDER.sub(value, text)
-    rows = [(f"`{each.places[-1]}.{each.name}`", f"{each.value:g}", _shortened(each.meaning)) for each in named.values()]
-    return f"{filled}\n{HEAD}{table(('constant', 'value', 'the begin of its docstring'), rows)}\n"
-
-
-def _shortened(docstring: str) -> str:
-    """Its first sentence, without what is in brackets."""
-    sentence = re.split(r"(?<=[.]) (?=[A-Z])|: |; ", re.sub(r" \([^)]*\)", "", docstring))[0]
-    return textwrap.shorten(sentence.rstrip(".:"), 46, placeholder=" ...")
+    return PLACEHOLDER.sub(value, text)
