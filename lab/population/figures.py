@@ -94,6 +94,8 @@ def middle(values: Iterable[float | None], form: str) -> str:
 
 # -- the page ------------------------------------------------------------------------------------------------------------------
 
+EXPLORED = ("ladder", "autopilot", "ramp", "rates", "rate-autopilot", "rate-ramp", "moving-rates", "moving")
+"""How families are explored: the first words of their names."""
 WORST = 14
 """Number of families that the page names."""
 
@@ -102,8 +104,7 @@ def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[L
     """docs/population.md. `before`: an earlier commit's score of the same seeds."""
     ways: dict[str, list[Line]] = {}
     for each in lines:
-        way = each.family[: len(each.family) - len(each.family.removeprefix("rate-").partition("-")[2]) - 1]
-        ways.setdefault("moving-rates" if each.family.startswith("moving-rates-") else way, []).append(each)
+        ways.setdefault(next(way for way in EXPLORED if each.family.startswith(f"{way}-")), []).append(each)
     families = by_family(lines)
     worst = sorted(families.items(), key=lambda each: badness(each[1]), reverse=True)[:WORST]
     head = ("family", "sessions", "false", "found of due", "wrong words")
@@ -126,19 +127,8 @@ def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[L
 
 
 WAYS = (
-    "explored",
-    "sessions",
-    "false",
-    "found of due",
-    "10%",
-    "error",
-    "held",
-    "width",
-    "limit",
-    "wrong words",
-    "first",
-    "verified",
-)
+    "explored", "sessions", "false", "found of due", "10%", "error", "held", "width", "limit", "wrong words", "first", "verified",
+)  # fmt: skip
 
 
 def short_cells(lines: Sequence[Line]) -> tuple[str, ...]:

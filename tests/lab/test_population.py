@@ -20,7 +20,15 @@ from lab.simulation import exact
 from lab.simulation.queues import System
 
 KNEE = Line(
-    family="a", seed=1, knees=((40.0, 40.0),), kind="knee", load=42.0, low=35.0, high=45.0, limit="queueing", limits=("queueing",)
+    family="ladder-a",
+    seed=1,
+    knees=((40.0, 40.0),),
+    kind="knee",
+    load=42.0,
+    low=35.0,
+    high=45.0,
+    limit="queueing",
+    limits=("queueing",),
 )
 
 
@@ -35,8 +43,9 @@ def test_a_seed_of_a_family_is_one_session_whether_simulated_or_judged_from_its_
     assert (again.kind, again.load, again.sentence) == (told.kind, told.load, told.sentence)
 
 
-def test_every_family_says_what_is_true_of_it() -> None:
+def test_every_family_says_how_it_is_explored_and_what_is_true_of_it() -> None:
     assert [name for name, each in FAMILIES.items() if not each.docstring] == []
+    assert [name for name in FAMILIES if not name.startswith(tuple(f"{way}-" for way in figures.EXPLORED))] == []
 
 
 def test_a_refusing_queue_serves_what_the_exact_formula_says() -> None:
