@@ -97,11 +97,11 @@ def bimodal(rng: Random) -> System:
 
 def limiter(rng: Random) -> System:
     """A token bucket in front of a service with room refuses with 429 beyond its rate, a quarter to 0.7 of what the servers do;
-    its burst is one to two seconds. Users who are refused think and come again: the capacity is the rate, N* the users whose
+    its burst is 0.05 to 0.3 s of it. Users who are refused think and come again: the capacity is the rate, N* the users whose
     requests fill it."""
     system, _ = random_system("queue", rng)
     per_s = float(rng.uniform(0.25, 0.7)) * served_per_s(system)
-    return replace(system, limiter=(per_s, max(1.0, float(rng.uniform(0.05, 2.0)) * per_s)))
+    return replace(system, limiter=(per_s, max(1.0, float(rng.uniform(0.05, 0.3)) * per_s)))
 
 
 def limited_per_s(system: System) -> float:
