@@ -22,10 +22,11 @@ from . import figures
 from .beside import BESIDE
 from .families import QUEUES, Family, Session
 from .limited import LIMITED
+from .met import MET
 from .stated import Header, Line, line
 from .truth import Truth
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE)}
+FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE, *MET)}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ simulates limits of the generator: one that sends late, ports that run out, clie
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Literal, NamedTuple
@@ -172,6 +173,9 @@ class Request(NamedTuple):
     response_s: float
     ok: bool
     think_s: float
+    name: str = "/work"
+    ends_task: bool = True
+    received_bytes: int = 0
 
 
 class Run:
@@ -227,12 +231,15 @@ class Run:
 
     def take_ended(self) -> list[Request]:
         """Requests that have ended by now and were not taken before. A request is simulated whole when it is sent."""
-        columns = (self.ended_s, self.response_s, self.ok, self.think_s)
-        new = zip(*(column[self._taken :] for column in columns), strict=True)
-        known = [*self._under_way, *(Request(*each) for each in new)]
+        known = [*self._under_way, *self._sent_since(self._taken)]
         self._taken = len(self.ended_s)
         self._under_way = [request for request in known if request.ended_s > self.now_s]
         return [request for request in known if request.ended_s <= self.now_s]
+
+    def _sent_since(self, first: int) -> Iterator[Request]:
+        """The requests from this index on."""
+        columns = (self.ended_s, self.response_s, self.ok, self.think_s)
+        return (Request(*each) for each in zip(*(column[first:] for column in columns), strict=True))
 
     def until(self, end_s: float) -> None:
         """Let time pass."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -110,6 +110,34 @@ TIMED_OUT = FailureSignature(types=("ReadTimeout",))
 Amount = TypeVar("Amount", int, float)
 
 
+class Ended(NamedTuple):
+    """A request that ended in a second: when it was sent, its response time, whether it succeeded, and its reply."""
+
+    sent_s: float
+    took_s: float
+    ok: bool
+    name: str = "/work"
+    received_bytes: int = 0
+
+
+def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
+    """The second of one endpoint, of its requests."""
+    took_us = np.array([each.took_s for each in ended]) * 1e6
+    ok = np.array([each.ok for each in ended], bool)
+    good_us, bad_us = took_us[ok], took_us[~ok]
+    latency = LatencyHistogram()
+    latency.record_us(good_us)
+    return EndpointTick(
+        name=name,
+        requests=len(took_us),
+        failures=len(bad_us),
+        received_bytes=sum(each.received_bytes for each in ended),
+        latency=latency.encode() if len(good_us) else None,
+        latency_sum_ms=float(good_us.sum()) / 1000,
+        failure_latency_sum_ms=float(bad_us.sum()) / 1000,
+    )
+
+
 class VirtualSession(ABC, Generic[Amount]):
     """A session and its load thread: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one."""
 
@@ -201,34 +229,23 @@ class VirtualSession(ABC, Generic[Amount]):
 
     # -- a second
 
-    def _recorded(self, users: int, ended: Sequence[tuple[float, float, bool]], **more: Any) -> RecordedTick:
-        """The tick of this second, without its greatest latency. `ended`: for each request that ended when it was sent, its
-        response time in seconds, and whether it succeeded. `more`: fields that only one kind of run has."""
-        took_us = np.array([took_s for _, took_s, _ in ended]) * 1e6
-        ok = np.array([succeeded for _, _, succeeded in ended], bool)
-        good_us, bad_us = took_us[ok], took_us[~ok]
+    def _recorded(self, users: int, ended: Sequence[Ended], **more: Any) -> RecordedTick:
+        """The tick of this second, without its greatest latency. `more`: fields that only one kind of run has."""
         latency = LatencyHistogram()
-        latency.record_us(good_us)
+        latency.record_us(np.array([each.took_s for each in ended if each.ok]) * 1e6)
         p95_ms, p99_ms = latency.percentiles_ms((0.95, 0.99))
-        endpoint = EndpointTick(
-            name="/work",
-            requests=len(took_us),
-            failures=len(bad_us),
-            latency=latency.encode() if len(good_us) else None,
-            latency_sum_ms=float(good_us.sum()) / 1000,
-            failure_latency_sum_ms=float(bad_us.sum()) / 1000,
-        )
-        counts = Counter(self._signature(sent_s) for sent_s, _, succeeded in ended if not succeeded)
+        names = dict.fromkeys(each.name for each in ended)
+        counts = Counter((each.name, self._signature(each.sent_s)) for each in ended if not each.ok)
         return RecordedTick(
             t_s=self.now_s,
             duration_s=1.0,
             users=users,
-            endpoints=(endpoint,) if len(took_us) else (),
-            failures=tuple(FailureTick(name="/work", method="GET", signature=each, count=n) for each, n in counts.items()),
-            work=float(len(good_us)),
+            endpoints=tuple(endpoint_tick(name, [each for each in ended if each.name == name]) for name in names),
+            failures=tuple(FailureTick(name=name, method="GET", signature=each, count=n) for (name, each), n in counts.items()),
+            work=float(sum(each.ok for each in ended)),
             p95_ms=p95_ms,
             p99_ms=p99_ms,
-            all_latency_sum_ms=float(took_us.sum()) / 1000,
+            all_latency_sum_ms=float((np.array([each.took_s for each in ended]) * 1e6).sum()) / 1000,
             **more,
         )
 
@@ -289,9 +306,18 @@ class VirtualRun(VirtualSession[int]):
     def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         self.running.until(self.now_s)
         ended = self.running.take_ended()
-        found = [(each.ended_s - each.response_s, each.response_s, each.ok) for each in ended]
-        users, waited_s = self._requested_load.load.users, math.fsum(each.think_s for each in ended)
-        tick = self._recorded(users, found, waits=len(ended), wait_sum_s=waited_s, sleep_sum_s=0.0)
+        found = [
+            Ended(each.ended_s - each.response_s, each.response_s, each.ok, each.name, each.received_bytes) for each in ended
+        ]
+        users, last = self._requested_load.load.users, [each for each in ended if each.ends_task]
+        pauses = {
+            "waits": len(last),
+            "wait_sum_s": math.fsum(each.think_s for each in last),
+            "sleeps": len(ended) - len(last),
+            "sleep_sum_s": math.fsum(each.think_s for each in ended if not each.ends_task),
+            "tasks": len(last) if len(last) < len(ended) else 0,
+        }
+        tick = self._recorded(users, found, **pauses)
         opened = self.levels.opened
         if opened is not None and self.now_s >= opened.t_s + 1.0:
             self.levels.spawned(opened.t_s + 1.0)  # new users start within a second
@@ -327,9 +353,9 @@ class VirtualRates(VirtualSession[float]):
     def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         system, ended = self.system, self.running.until(self.now_s)
         # each iteration has one request, whose response time is that of the iteration
-        found = [(each.started_s, each.ended_s - each.started_s, each.ok) for each in ended]
+        found = [Ended(each.started_s, each.ended_s - each.started_s, each.ok) for each in ended]
         took = LatencyHistogram()
-        took.record_us([1e6 * took_s for _, took_s, ok in found if ok])
+        took.record_us([1e6 * each.took_s for each in found if each.ok])
         tick = self._recorded(self.running.busy, found, p50_ms=took.percentiles_ms((0.5,))[0], offered=self._offered(ended))
         self.levels.spawned(began_s)
         slowed = system.trouble.by_neighbour and system.trouble.now(began_s)

@@ -1,0 +1,98 @@
+"""Families of services that were met in the field and judged wrongly: users who poll, pools without a queue, slow requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from lab.simulation.ladders import rungs
+from lab.simulation.queues import Run, Spread, System
+from lab.simulation.tasks import ErrorPages, PollingRun
+from lab.simulation.virtual import VirtualRun
+
+from .families import EXPLORED_S, LEVELS_S, STILL, Family, Session, ended
+from .truth import Knee, Truth
+
+Random = np.random.Generator
+Exploration = Literal["ladder", "autopilot"]
+
+MOST_USERS = 200
+
+CONSTANT: tuple[Spread, Spread] = "constant", "constant"
+SPREADS: tuple[tuple[Spread, Spread], ...] = (("exponential", "exponential"), ("uniform", "uniform"), ("constant", "uniform"))
+"""Of service times, and of think times."""
+
+
+def carried_out(how: Exploration, running: Run, top: float, rng: Random, truth: Truth) -> Session:
+    """By the autopilot, or in 5 to 12 levels of 6 to 30 s up to so many users, of which every third returns to the first."""
+    session = VirtualRun(running, max_users=MOST_USERS)
+    if how == "autopilot":
+        session.explore(EXPLORED_S)
+    else:
+        climb = rungs(top, int(rng.integers(5, 13)))
+        session.climb([*climb, climb[0]] if rng.random() < 1 / 3 else climb, int(rng.choice(LEVELS_S)))
+    return ended(truth, session)
+
+
+def small_pool(rng: Random) -> tuple[System, Truth]:
+    slots, capacity = int(rng.choice((2, 3, 4, 5, 6, 8, 10, 16))), float(np.exp(rng.uniform(np.log(20), np.log(150))))
+    service_s = slots / capacity
+    think_s = service_s * float(np.exp(rng.uniform(np.log(1), np.log(8))))
+    is_constant = rng.random() < 0.5
+    service, think = CONSTANT if is_constant else SPREADS[int(rng.integers(len(SPREADS)))]
+    noise = float(rng.choice((0.0, rng.uniform(0.001, 0.01)))) if is_constant else float(rng.uniform(0.0, 0.1))
+    knee = capacity * (service_s + think_s)
+    truth = Truth((Knee(0.6 * knee, knee),), ("errors",), (*STILL, "generator", "falls"), fails_below=True)
+    return System(service_s, think_s, slots, service, think, noise, queue_limit=slots), truth
+
+
+def pool(how: Exploration, rng: Random) -> Session:
+    """2 to 16 slots without a queue, which refuse at once what comes while all are busy (Erlang's loss). In half of them all
+    times are constant, so that users keep their places in time: at one load some levels have no refusals and others many.
+    Refusals begin far below N*; goodput approaches the capacity slowly, so from 0.6 N* on a knee is right."""
+    system, truth = small_pool(rng)
+    return carried_out(how, Run(system, rng), float(rng.uniform(0.4, 2.5)) * truth.knees[0].high, rng, truth)
+
+
+def polling(how: Exploration, rng: Random) -> Session:
+    """Users submit a job, ask every 0.05 to 0.3 s whether it is done, and think. Jobs have a capacity, requests have none: beyond
+    the knee of jobs their users ask more often, so the rate of requests grows faster than users. The service does not change."""
+    capacity, servers = float(np.exp(rng.uniform(np.log(10), np.log(60)))), int(rng.choice((1, 2, 4, 8)))
+    service_s, poll_s = servers / capacity, float(rng.uniform(0.05, 0.3))
+    think_s = float(rng.uniform(0.2, 2.0))
+    constant = rng.random() < 0.5
+    service, think = CONSTANT if constant else SPREADS[int(rng.integers(len(SPREADS)))]
+    system = System(service_s, think_s, servers, service, think, 0.0 if constant else float(rng.uniform(0.0, 0.1)))
+    knee = capacity * (service_s + think_s)
+    truth = Truth((), (), (*STILL, "generator"))
+    return carried_out(how, PollingRun(system, rng, poll_s), float(rng.uniform(0.8, 4.0)) * knee, rng, truth)
+
+
+def slow_tails(how: Exploration, rng: Random) -> Session:
+    """2 to 25 requests a second of lognormal service times (coefficient of variation 1.2): a level has few requests, and their
+    mean latency varies by half. N* is the crossing of the asymptotes."""
+    capacity, servers = float(np.exp(rng.uniform(np.log(2), np.log(25)))), int(rng.choice((1, 2, 4, 6)))
+    service_s = servers / capacity
+    knee = max(float(np.exp(rng.uniform(np.log(4), np.log(40)))), 1.5 * servers)
+    think: Spread = ("constant", "uniform", "exponential")[int(rng.integers(3))]
+    system = System(service_s, knee / capacity - service_s, servers, "lognormal", think, float(rng.uniform(0.0, 0.05)))
+    truth = Truth((Knee(knee, knee),), ("queueing",), (*STILL, "generator", "falls"))
+    return carried_out(how, Run(system, rng), float(rng.uniform(0.4, 2.5)) * knee, rng, truth)
+
+
+def error_pages(how: Exploration, rng: Random) -> Session:
+    """The small pool, whose refusals are short pages with status 200 that nobody checks: goodput does not stop growing."""
+    system, truth = small_pool(rng)
+    running = ErrorPages(system, rng)
+    top = float(rng.uniform(0.8, 3.0)) * truth.knees[0].high
+    return carried_out(how, running, top, rng, replace(truth, knees=(), limits=(), forbidden=(*STILL, "generator")))
+
+
+MET = tuple(
+    Family(f"{how}-{name}", partial(simulate, how), closed_loop=how == "autopilot")
+    for name, simulate in (("small-pool", pool), ("polling", polling), ("slow-tails", slow_tails), ("error-pages", error_pages))
+    for how in ("ladder", "autopilot")
+)
