@@ -275,13 +275,14 @@ has not recovered."""
 RECOVERED_S = 5
 """Seconds over which goodput and latency are averaged."""
 
-RECOVERED_WORK = 300
-"""Finished requests that such an average needs: with 55, a steady service was sometimes under 90% of its mean (measured)."""
+RECOVERED_WORK = 50
+"""Finished requests that such an average needs, and the levels before. Fewer decide nothing: the error of a mean of ten
+lognormal times is not known."""
 
 RECOVERED_GOODPUT = 0.90
 RECOVERED_LATENCY = 1.25
-"""The service has not recovered if goodput is below this share, or latency surely above this many times, of that at the same load
-before (`_Before.latency_most_ms`). One bad second in five is allowed."""
+"""The service has not recovered if goodput is surely below this share, or latency surely above this many times, of that at the
+same load before. One bad second in five is allowed."""
 
 MEASURED_USERS_LEAST = 0.9
 """The figures of the lowest level also serve loads down to this share of its users."""
@@ -378,20 +379,20 @@ def recovery_of(
     RECOVERED_S (longer if requests are few) has the figures that this load had before.
     """
     expected = _expected(before, to_users)
-    if expected is None or not expected.goodput_rps or len(goodput) < RECOVERED_S:
+    seconds = RECOVERED_S
+    if expected is not None and expected.goodput_rps:
+        seconds = max(seconds, math.ceil(RECOVERED_WORK / expected.goodput_rps))
+    if expected is None or not expected.goodput_rps or expected.requests < RECOVERED_WORK or len(goodput) < seconds:
         return Recovery(from_users=from_users, to_users=to_users, recovered=None)
     rate, expected_ms = expected.goodput_rps, expected.latency_ms
     rates, slow = np.asarray(goodput, float), np.asarray(latency_ms, float)
     latency_from: int | None = 0
     if expected_ms is not None:
         weights = np.nan_to_num(rates) + 1e-12
-        means = _means(np.nan_to_num(slow) * weights, RECOVERED_S) / _means(weights, RECOVERED_S)
-        latency_from = _true_from(means <= max(expected.latency_most_ms, expected_ms + _median(loop_lag_ms)))
-    seconds = max(RECOVERED_S, math.ceil(RECOVERED_WORK / rate))
-    if latency_from is not None and len(rates) < seconds:
-        return Recovery(from_users=from_users, to_users=to_users, recovered=None)  # too early to compare goodput
-    rates = _means(rates, min(seconds, len(rates)))
-    goodput_from = _true_from((rates >= RECOVERED_GOODPUT * rate) & (rates <= expected.backlog_least * rate))
+        means = _means(np.nan_to_num(slow) * weights, seconds) / _means(weights, seconds)
+        latency_from = _true_from(means <= max(expected.latency_most_ms(seconds), expected_ms + _median(loop_lag_ms)))
+    rates = _means(rates, seconds)
+    goodput_from = _true_from((rates >= expected.goodput_least_rps(seconds)) & (rates <= expected.backlog_least * rate))
     recovered = latency_from is not None and goodput_from is not None
     after = max(latency_from or 0, goodput_from or 0)
     last = slow[-RECOVERED_S:]
@@ -427,18 +428,27 @@ class _Before(msgspec.Struct, frozen=True):
     """The figures of a load before the overload, interpolated between its levels."""
 
     goodput_rps: float
+    goodput_error_rps: float
     latency_ms: float | None
     """Mean; None: not measured."""
     latency_error_ms: float
-    """Standard error of the difference between that mean and one over RECOVERED_S seconds at this load: at one user of a service
-    with several endpoints these means vary by half."""
+    """Standard error of that mean."""
+    seconds: float
+    requests: float
+    """Settled seconds and requests of such a level."""
     backlog_least: float
     """Goodput above this many times that of before is work from a backlog; infinite if there can be none."""
 
-    @property
-    def latency_most_ms(self) -> float:
-        """The most that a mean over RECOVERED_S seconds is by chance, at RECOVERED_LATENCY times the latency of before."""
-        return RECOVERED_LATENCY * (self.latency_ms or 0.0) + ONE_SIDED_95 * self.latency_error_ms
+    def latency_most_ms(self, seconds: int) -> float:
+        """The most that a mean over so many seconds is by chance, at RECOVERED_LATENCY times the latency of before: at one user
+        of a service with several endpoints these means vary by half."""
+        error_ms = self.latency_error_ms * math.sqrt(1 + self.seconds / seconds)
+        return RECOVERED_LATENCY * (self.latency_ms or 0.0) + ONE_SIDED_95 * error_ms
+
+    def goodput_least_rps(self, seconds: int) -> float:
+        """The least that a mean over so many seconds is by chance, at RECOVERED_GOODPUT of the goodput of before."""
+        error_rps = math.hypot(self.goodput_error_rps, math.sqrt(self.goodput_rps / seconds))
+        return RECOVERED_GOODPUT * self.goodput_rps - ONE_SIDED_95 * error_rps
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> _Before | None:
@@ -446,17 +456,17 @@ def _expected(before: Sequence[LadderLevel], users: float) -> _Before | None:
     known = sorted(before, key=lambda level: level.users)
     if not known or users < MEASURED_USERS_LEAST * known[0].users or users > known[-1].users:
         return None
-    timed = [(level.users, level.latency_ms, _of_windows_ms(level)) for level in known if level.latency_ms is not None]
-    at = [each[0] for each in timed]
+    timed = [level for level in known if level.latency_ms is not None]
+
+    def at(levels: Sequence[LadderLevel], values: Sequence[float]) -> float:
+        return float(np.interp(users, [level.users for level in levels], values))
+
     return _Before(
-        goodput_rps=float(np.interp(users, [level.users for level in known], [level.goodput_rps for level in known])),
-        latency_ms=float(np.interp(users, at, [each[1] for each in timed])) if timed else None,
-        latency_error_ms=float(np.interp(users, at, [each[2] for each in timed])) if timed else 0.0,
+        goodput_rps=at(known, [level.goodput_rps for level in known]),
+        goodput_error_rps=at(known, [level.goodput_error_rps for level in known]),
+        latency_ms=at(timed, [level.latency_ms or 0.0 for level in timed]) if timed else None,
+        latency_error_ms=at(timed, [level.latency_error_ms or 0.0 for level in timed]) if timed else 0.0,
+        seconds=at(known, [level.seconds or RECOVERED_S for level in known]),
+        requests=at(known, [RECOVERED_WORK if level.requests is None else level.requests for level in known]),
         backlog_least=BACKLOG_GOODPUT if any(level.work_is_metric for level in known) else math.inf,
     )
-
-
-def _of_windows_ms(level: LadderLevel) -> float:
-    """Standard error of the difference between a level's mean latency and that of RECOVERED_S seconds of it."""
-    error_ms = level.latency_error_ms or 0.0
-    return error_ms * math.sqrt(1 + (level.seconds or RECOVERED_S) / RECOVERED_S)

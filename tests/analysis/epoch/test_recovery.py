@@ -60,7 +60,7 @@ def test_with_few_requests_a_second_a_longer_average_is_needed_for_a_verdict(see
     finished = np.random.default_rng(seed).binomial(22, 0.5, 60).astype(float).tolist()  # 0.7 of Poisson, as measured live
     before = ideal([5.5, 10, 20, 40])
     assert recovery_of(before, 40, 5.5, finished, [50.0] * 60).recovered is True
-    assert recovery_of(before, 40, 5.5, finished[:8], [50.0] * 8).recovered is None
+    assert recovery_of(before, 40, 5.5, finished[:4], [50.0] * 4).recovered is None
 
 
 def test_recovery_takes_until_goodput_and_latency_are_back_permanently() -> None:
@@ -100,9 +100,10 @@ def noisy(mean_ms: float, error_ms: float) -> list[LadderLevel]:
 def test_latency_at_a_return_that_differs_by_no_more_than_its_own_error_is_no_failed_recovery() -> None:
     """Recorded: one user of a service with lognormal times, 21 requests in 8 s: 83 ms, then 121 and 141 ms on its return."""
     for returned_ms in (121.0, 141.0):
-        assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 10, [returned_ms] * 10).recovered is not False
-    assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 10, [240.0] * 10).recovered is False
-    assert recovery_of(noisy(83.0, 2.0), 29, 1, [2.4] * 10, [141.0] * 10).recovered is False
+        assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 30, [returned_ms] * 30).recovered is not False
+    assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 30, [240.0] * 30).recovered is False
+    assert recovery_of(noisy(83.0, 22.0), 29, 1, [2.4] * 10, [240.0] * 10).recovered is None  # too few requests
+    assert recovery_of(noisy(83.0, 2.0), 29, 1, [2.4] * 30, [141.0] * 30).recovered is False
 
 
 @pytest.mark.parametrize("share", [1.12, 1.5])
