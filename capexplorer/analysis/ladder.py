@@ -88,6 +88,11 @@ LATENCY_ERROR_UNKNOWN = 0.05
 """Relative error of latency if a table has none: means of published tables repeat within a few percent."""
 
 
+EQUAL_WAITS_MOST = 0.1
+"""Coefficient of variation of waits up to which users keep their places in time: requests that end in one second and are followed
+by their wait in the next make 0.07 of equal ones; of waits between half and 1.5 times a mean it is 0.29."""
+
+
 class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One settled level. Only users and goodput are required; the other fields make the verdict more precise. None: not known."""
 
@@ -155,6 +160,17 @@ class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
             return max(math.hypot(math.sqrt(count), SHORT_ERROR * count), 1.0) / self.seconds
         counted = max(COUNT_ERROR_SHARE * math.sqrt(count), 1.0) / self.seconds
         return max(self.goodput_se_rps or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_rps)
+
+    @property
+    def failure_error(self) -> float:
+        """Standard error of the failure ratio: each request is one observation; where users wait equally long, each user. These
+        keep their places in time: who is refused once may be refused in each cycle, and at the same load fewer or more of them
+        the next time.
+        """
+        ratio, requests = self.failure_ratio or 0.0, self.requests or 1
+        deviation_s = math.inf if self.wait_se_s is None else self.wait_se_s * math.sqrt(requests)
+        count = self.users if deviation_s <= EQUAL_WAITS_MOST * (self.wait_s or 0.0) else requests
+        return math.sqrt(ratio * (1 - ratio) / max(count, 1))
 
     @property
     def counted_error_rps(self) -> float:

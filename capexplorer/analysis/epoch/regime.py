@@ -104,10 +104,21 @@ def was_served_better(before: Sequence[LadderLevel], now: LadderLevel) -> bool:
 
 
 def rises(before: LadderLevel, now: LadderLevel, errors: float = ONE_SIDED_95) -> bool:
-    """Whether goodput per user is higher than at a level with fewer users, by RISE and so many standard errors."""
-    own, earlier = now.goodput_rps / now.users, before.goodput_rps / before.users
-    error = math.hypot(now.counted_error_rps / now.users, before.counted_error_rps / before.users)
+    """Whether goodput per user is higher than at a level with fewer users, by RISE and so many standard errors, with the pauses
+    that users had: who polls for a result makes shorter ones the longer it waits for it.
+    """
+    paced = _paced(before, now) / before.users
+    own, earlier = now.goodput_rps / now.users, before.goodput_rps * paced
+    error = math.hypot(now.counted_error_rps / now.users, before.counted_error_rps * paced)
     return own - earlier - errors * error > RISE * earlier
+
+
+def _paced(before: LadderLevel, now: LadderLevel) -> float:
+    """Factor of goodput that the pauses of users alone make, (R + Z) / (R + Z now); 1 where they are not known."""
+    pauses_s = [level.wait_s for level in (before, now) if level.wait_includes_sleeps and level.wait_s is not None]
+    if len(pauses_s) < 2 or before.response_s is None or before.response_s + pauses_s[1] <= 0:
+        return 1.0
+    return (before.response_s + pauses_s[0]) / (before.response_s + pauses_s[1])
 
 
 def latency_differs(now: LadderLevel, before: LadderLevel) -> bool:
@@ -290,7 +301,13 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
     ):
         return False
     enough = each.ladder_level.users >= (1 - USERS_SAME) * failing.ladder_level.users and each.level is not failing.level
-    return enough and failure_ratio_of(failing.ladder_level) - failure_ratio_of(each.ladder_level) >= FAILING
+    return enough and fails_more(failing.ladder_level, each.ladder_level)
+
+
+def fails_more(now: LadderLevel, other: LadderLevel) -> bool:
+    """Whether a level surely has more failures than another, by FAILING at least."""
+    more = failure_ratio_of(now) - failure_ratio_of(other)
+    return more >= FAILING and more > ONE_SIDED_95 * math.hypot(now.failure_error, other.failure_error)
 
 
 def _is_too_short(each: Measured) -> bool:

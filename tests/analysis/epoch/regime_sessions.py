@@ -24,9 +24,11 @@ def session(
     response_ms: float = 15.0,
     endpoints: Sequence[str] = ("/",),
     status: int | None = None,
+    equal_waits: bool = False,
 ) -> Timeline:
     """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles.
     `endpoints`: each has these requests; the failures are of the first. `status`: of the failures; None: it is not known.
+    `equal_waits`: users wait equally long; else that is not known.
     """
     scenario = Scenario()
     signature = None if status is None else FailureSignature(types=("HTTPError",), status=status)
@@ -42,7 +44,7 @@ def session(
         total = requests * len(endpoints)
         return {
             "rps": total, "failed": failures, "signature": signature, "name": endpoints[0], "endpoints": tuple(ticks),
-            "waits": total, "wait_sum_s": WAIT_S * total,
+            "waits": total, "wait_sum_s": WAIT_S * total, "sleep_sum_s": 0.0 if equal_waits else None,
         }  # fmt: skip
 
     for index, (users, settled) in enumerate(levels, 1):

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.analysis.epoch.regime import rises
+from capexplorer.analysis.ladder import LadderLevel
 
 from .regime_sessions import CLIMB, FALLEN, clean, failing, regimes, session, verdict_of
 
@@ -56,6 +59,14 @@ CASES: dict[str, tuple[Levels, dict[str, Any], list[tuple[str | None, list[int]]
         )
         for why, fallen in FALLEN.items()
     },
+    "users who keep their places in time are refused in another share at the same load": (  # recorded: 5 slots without a queue
+        [(3, clean(6)), (6, clean(12)), (12, [(25, 9)] * 9), (6, clean(12)), (13, [(26, 3)] * 9), (3, clean(6))],
+        {"equal_waits": True}, [(None, [3, 6, 12, 6, 13, 3])], {"has_fault": False},
+    ),
+    "a fault ends at the load at which it began": (
+        [(3, clean(6)), (6, clean(12)), (12, [(25, 20)] * 9), (6, clean(12)), (13, [(26, 3)] * 9), (3, clean(6))],
+        {"equal_waits": True}, [(None, [3, 6, 6, 13, 3]), (FAILED, [12])], {},
+    ),
     "a return to half of few users does not decide": (
         [(4, clean(20)), (8, clean(40)), (13, failing(60)), (17, failing(80)), (4, clean(20))], {},
         [(None, [4, 8, 4]), (FAILED, [13, 17])], {},
@@ -154,3 +165,12 @@ def test_an_endpoint_that_fails_is_the_first_to_degrade_unless_it_is_a_fault(
 def test_a_level_during_which_the_service_changed_is_one_of_both_regimes() -> None:
     timeline = session(*CLIMB, (32, [*clean(160, 6), *failing(160, 6)]), (32, failing(160)))
     assert [regime.levels for regime in verdict_of(timeline).regimes] == [(0, 1, 2, 3), (3, 4)]
+
+
+@pytest.mark.parametrize(("wait_s", "is_faster"), [(0.165, False), (0.235, True)])
+def test_goodput_a_user_that_grows_as_their_pauses_shrink_shows_no_faster_service(wait_s: float, is_faster: bool) -> None:
+    """Recorded: 12 and 24 users who ask every 0.1 s whether a job of 0.17 s is done; four workers do 23.5 jobs/s."""
+    before = LadderLevel(
+        users=12, goodput_rps=51.0, goodput_se_rps=0.8, seconds=7.0, response_ms=0.8, wait_s=0.235, wait_includes_sleeps=True
+    )
+    assert rises(before, replace(before, users=24, goodput_rps=143.6, wait_s=wait_s)) is is_faster
