@@ -46,6 +46,7 @@ from ..model.watched import KNOWN_SERVERS
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
+from .statistics import SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
 # order.
@@ -245,9 +246,6 @@ SHARE_LEAST = 0.01
 EVEN_RATIO_MOST = 2.0
 """Failures do not depend on load if the greatest failure ratio of a level is at most this many times the least."""
 
-EVEN_ERRORS = 2.6
-"""Standard errors of its own failure ratio by which a level may lie outside that range."""
-
 NONE_EXPECTED_MOST = 3.0
 """A level where at most this many failures are expected may have none by chance: for 3, the probability is 5% (Poisson)."""
 
@@ -337,7 +335,7 @@ def _is_near(ratio: float, usual: float, requests: int) -> bool:
     """Whether a level's failure ratio is the `usual` one, within EVEN_RATIO_MOST and noise. `requests`: 0 if not counted."""
     if not ratio:
         return 0 < usual * requests <= NONE_EXPECTED_MOST
-    noise = EVEN_ERRORS * math.sqrt(usual * (1 - usual) / requests) if requests else 0.0
+    noise = SURE_ERRORS * math.sqrt(usual * (1 - usual) / requests) if requests else 0.0
     return usual / math.sqrt(EVEN_RATIO_MOST) - noise <= ratio <= usual * math.sqrt(EVEN_RATIO_MOST) + noise
 
 

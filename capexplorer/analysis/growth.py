@@ -15,14 +15,7 @@ import numpy as np
 from ..model.events import Target
 from ..model.level import Level
 from ..model.timeline import Timeline
-from .statistics import Series, correlation_of
-
-NEAR_LIMIT = 0.95
-"""Values from this share of a limit on are left out: a value that stops growing at its limit does not show that the leak has
-stopped."""
-
-DROP = 0.5
-"""A value below this share of the peak so far belongs to another process."""
+from .statistics import FULL, MOSTLY, Series, correlation_of
 
 
 class ConstantLoad(msgspec.Struct, frozen=True):
@@ -62,8 +55,8 @@ def pieces(values: Series, limit: float | None) -> Iterator[tuple[int, int]]:
     for index, value in enumerate(values.tolist()):
         if math.isnan(value):
             continue
-        stopped = limit is not None and value >= NEAR_LIMIT * limit
-        if value < DROP * peak or stopped:
+        stopped = limit is not None and value >= FULL * limit
+        if value < MOSTLY * peak or stopped:
             if index > start:
                 yield start, index
             start, peak = index + (1 if stopped else 0), -math.inf
@@ -98,9 +91,6 @@ STRETCHES_LEAST = 12
 
 ERRORS = 3.0
 """Half-width of the interval in standard errors; as many as three because a growing window is tested many times."""
-
-QUARTER_LEAST = 0.5
-"""Least slope of each quarter, as a share of the slope of the whole. A single step is in one quarter only."""
 
 SECOND_HALF_LEAST = 0.80
 """Least slope of the second half, as a share of that of the first. An exponential approach to a limit passes only if its time
@@ -180,7 +170,7 @@ def _lasts(at: Series, middle: Series, per_s: float) -> bool:
         return False
     quarters = [float(np.median(_pair_slopes(*part))) for part in _parts(at, middle, 4)]
     first, second = (float(np.median(_pair_slopes(*part))) for part in _parts(at, middle, 2))
-    return min(quarters) >= QUARTER_LEAST * per_s and second >= SECOND_HALF_LEAST * first
+    return min(quarters) >= MOSTLY * per_s and second >= SECOND_HALF_LEAST * first
 
 
 def _parts(at: Series, middle: Series, count: int) -> list[tuple[Series, Series]]:

@@ -63,7 +63,7 @@ class Little(msgspec.Struct, frozen=True):
 # -- One settled level: its rates with their errors, and what is known of how they were measured.
 
 RELATIVE_ERROR_FLOOR = 0.02
-"""Least relative standard error of goodput: six batch means are sometimes equal by chance."""
+"""Least relative standard error of goodput and of latency: six batch means are sometimes equal by chance."""
 
 COUNT_ERROR_SHARE = 0.3
 """Least standard error of a count, as a share of its square root: counts of closed systems vary less than Poisson counts, but
@@ -80,9 +80,6 @@ FIRST_REQUESTS = 0.6
 """Share of a ramp's new users whose first request adds to the steady rate: by renewal theory half (constant waits) to all
 (exponential waits), minus those still in their first response (`responding_share`). Applies only to figures that hold first
 requests, such as Locust's histories."""
-
-LATENCY_ERROR_FLOOR = 0.02
-"""Least relative standard error of latency: six batch means are sometimes equal by chance."""
 
 LATENCY_ERROR_UNKNOWN = 0.05
 """Relative error of latency if a table has none: means of published tables repeat within a few percent."""
@@ -201,12 +198,12 @@ class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def latency_error_ms(self) -> float | None:
-        """Standard error of the mean latency of successes, at least LATENCY_ERROR_FLOOR of it; None without a latency."""
+        """Standard error of the mean latency of successes, at least RELATIVE_ERROR_FLOOR of it; None without a latency."""
         if self.latency_ms is None:
             return None
         if self.latency_se_ms is None:
             return max(LATENCY_ERROR_UNKNOWN, 1 / math.sqrt(self.requests) if self.requests else 0.0) * self.latency_ms
-        return max(self.latency_se_ms, LATENCY_ERROR_FLOOR * self.latency_ms)
+        return max(self.latency_se_ms, RELATIVE_ERROR_FLOOR * self.latency_ms)
 
 
 # -- Settled levels of one epoch of a timeline, or the segments of them that are judged apart, as ladder levels; not pooled.

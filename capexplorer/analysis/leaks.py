@@ -15,7 +15,7 @@ from ..model.findings import Leak
 from ..model.timeline import Timeline, pid_of
 from ..model.verdicts import CONFIDENCES, Confidence
 from .growth import ConstantLoad, Trend, constant_loads, loaded_s, pieces, restarts_s, trend
-from .statistics import Series, finite
+from .statistics import FULL, Series, finite
 
 # -- Which resources may leak, and which growth over which time is a leak.
 
@@ -200,10 +200,9 @@ def measured_column(timeline: Timeline, kind: LeakKind) -> Sequence[float] | Non
 # the larger it must be. Pure: the same timeline gives the same marks.
 
 
-GENERATOR_NEAR_LIMIT = 0.90
-"""Growth of the generator's own memory is marked from this share of its limit on."""
 GENERATOR_HOURS = 8.0
-"""It is marked as well if it reaches its limit within so many hours: a day's columns take 30 MB, which is no leak."""
+"""Growth of the generator's own memory is marked where it is near its limit, or reaches it within so many hours: a day's columns
+take 30 MB, which is no leak."""
 
 
 def keys(epoch: int) -> frozenset[str]:
@@ -238,7 +237,7 @@ def _is_marked(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
     if kind.id != "generator_memory":
         return True
     soon = left is not None and left <= GENERATOR_HOURS * 3_600 * last.trend.per_s
-    return soon or (limit is not None and last.now >= GENERATOR_NEAR_LIMIT * limit)
+    return soon or (limit is not None and last.now >= FULL * limit)
 
 
 def _cached_growth(

@@ -34,6 +34,15 @@ MOSTLY = 0.5
 FULL = 0.9
 """Share of a limit from which a resource is used up: readings are means over seconds, and fall between bursts."""
 
+LOST_LEAST = 0.02
+"""A share of requests that fail, or of arrivals that are dropped or stay in a queue, that load explains."""
+
+COUNT_LEAST = 20
+"""So many requests, or other events, are needed to say anything of their number or their times: it is known to a quarter."""
+
+SURE_ERRORS = 2.6
+"""95% of equal levels differ by fewer standard errors from six batches (Student's t, five degrees of freedom)."""
+
 # -- values of which some are not known
 
 

@@ -13,13 +13,10 @@ import msgspec
 
 from ..model.intervals import ONE_SIDED_95
 from .ladder import LadderLevel
-from .statistics import wilson
+from .statistics import COUNT_LEAST, wilson
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
 """Successes from which a percentile may break a rule: with so many, one of them is expected above it."""
-
-REQUESTS_LEAST = 20
-"""Requests from which a failure ratio may break a rule."""
 
 USERS_MORE = 1.05
 """Growth of throughput is computed against levels that this level has at least this many times the users of."""
@@ -74,7 +71,7 @@ def _percentile(level: LadderLevel, rule: str, limit: float) -> float | None:
 
 def _failures(level: LadderLevel, limit: float) -> float | None:
     """The share of arrivals without a success: those dropped at an offered rate count as failed."""
-    if level.failure_ratio is None or (level.requests or 0) < REQUESTS_LEAST:
+    if level.failure_ratio is None or (level.requests or 0) < COUNT_LEAST:
         return None
     lost = 1 - (1 - level.failure_ratio) * (1 - level.dropped_ratio)
     return lost if wilson(lost, level.requests or 0)[0] > limit else None

@@ -18,10 +18,10 @@ from ...model.load import Users
 from ...model.verdicts import KneeVerdict
 from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
-from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
+from ..statistics import COUNT_LEAST, FULL, MOSTLY, NOTABLE, RELEVANT
 from . import queue_rules, rate_limit, resource_rules, watched_parts
 from .gate import NO_GATE, Gate, gate_of
-from .measured_level import FindingKey, Found, MeasuredLevel
+from .measured_level import REQUESTS_LEAST, FindingKey, Found, MeasuredLevel
 from .queue_rules import Backlog, counts_work, queue_growth
 from .rate_limit import ReplyRate
 from .resource_rules import Rule
@@ -29,9 +29,8 @@ from .watched_parts import WatchedParts
 
 # -- The finding that no resource is near its limit, with the resource that is used most.
 
-BUSIEST_REQUESTS_LEAST = 30
 SECONDS_LEAST = 3.0
-"""A level with fewer requests or settled seconds is not judged. One second at the whole capacity of a service, whose accept queue
+"""A level with fewer settled seconds is not judged. One second at the whole capacity of a service, whose accept queue
 was empty by chance, was taken for no limit (measured)."""
 
 
@@ -39,7 +38,7 @@ def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLeve
     """ "Not saturated": requests succeed, goodput grows with users, readings were taken, and none is near its limit."""
     if (
         gate.stalls
-        or level.figures.requests < BUSIEST_REQUESTS_LEAST
+        or level.figures.requests < COUNT_LEAST
         or level.figures.settled_seconds < SECONDS_LEAST
         or level.failure_ratio > NOTABLE
         or not (level.target_is_here or parts)
@@ -142,9 +141,6 @@ def _between(levels: Sequence[MeasuredLevel]) -> MeasuredLevel | None:
 WAIT_LEAST = 3.0
 """Least ratio of the mean pause between two requests to the mean response time."""
 
-WAITS_REQUESTS_LEAST = 100
-"""With fewer requests X and Z are too noisy: with 100 requests at waits of 0.5 to 1.5 s both have an error of 3%."""
-
 
 def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> Found | None:
     """The finding that think time sets the throughput. `levels`: all settled levels with this kind of load.
@@ -153,7 +149,7 @@ def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel]
     """
     figures = level.figures
     wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
-    if wait_s is None or response_ms is None or little is None or figures.requests < WAITS_REQUESTS_LEAST:
+    if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
         return None
     throughput = figures.throughput_rps or 0.0
     readings: Readings = {"wait_s": wait_s, "response_ms": response_ms, "throughput_rps": throughput}

@@ -25,6 +25,9 @@ from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
 from ..ladder import LadderLevel, requests_inside
 
+REQUESTS_LEAST = 100
+"""Requests from which times of a level are used: with 100, at waits of 0.5 to 1.5 s, throughput and wait have an error of 3%."""
+
 
 class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
     """A settled level, a part of a level that changed inside, or a bin of a ramp."""

@@ -20,10 +20,10 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..knee.limit import FAILURES_MORE
 from ..knee.verdict_kinds import BASELINE_SHARE
-from ..statistics import chi_square
+from ..statistics import COUNT_LEAST, chi_square
 from . import queue_rules
 from .gate import Gate
-from .measured_level import Found, MeasuredLevel
+from .measured_level import REQUESTS_LEAST, Found, MeasuredLevel
 
 # -- How constant the rate of a level's replies is. It is constant if a limiter's clock releases them.
 #
@@ -34,12 +34,6 @@ from .measured_level import Found, MeasuredLevel
 
 BINS = 6
 """Number of bins of a level, as for batch means: the longer a bin, the less replies at its edges matter."""
-
-BINS_LEAST = 5
-"""With fewer bins no dispersion is computed."""
-
-BIN_COUNT_LEAST = 20.0
-"""Least mean number of replies in a bin: with fewer, rounding to whole numbers alone gives a dispersion of a tenth."""
 
 CONSTANT_MOST = 0.1
 """An output is constant if the upper 95% bound of its index of dispersion is at most this. It was 0.02 to 0.04 behind nginx's
@@ -72,9 +66,9 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     if not ticks or not all(map(math.isfinite, (*replies, *seconds))) or sum(replies) <= 0:
         return None
     rate_rps = sum(replies) / sum(seconds)
-    seconds_per_bin = max(1, len(ticks) // BINS, math.ceil(BIN_COUNT_LEAST * len(ticks) / sum(replies)))
+    seconds_per_bin = max(1, len(ticks) // BINS, math.ceil(COUNT_LEAST * len(ticks) / sum(replies)))
     starts = range(0, len(ticks) - seconds_per_bin + 1, seconds_per_bin)
-    if len(starts) < BINS_LEAST:
+    if len(starts) < BINS - 1:
         return None
     misses = [sum(replies[at : at + seconds_per_bin]) - rate_rps * sum(seconds[at : at + seconds_per_bin]) for at in starts]
     variance, freedom = math.fsum(miss**2 for miss in misses) / (len(misses) - 1), len(misses) - 1
@@ -91,9 +85,6 @@ TOO_MANY_REQUESTS = 429
 FASTER_MOST = 0.8
 """A median response at low load below this share of 1 / capacity excludes a constant service time. Service times grow a little
 under load (a lock of 10 ms took 10.4)."""
-
-REQUESTS_LEAST = 100
-"""Requests from which the median response of a level is used."""
 
 NARROW_MOST = 1.5
 """Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties."""

@@ -20,8 +20,9 @@ from ...model.slice import Slice
 from ...model.timeline import Timeline
 from ...model.verdicts import RateRecovery
 from ..causes.generator_saturation import is_saturated
-from ..knee.rate_level import LOST_LEAST, SAME_RATE, LowLoad, RateLevel, is_overloaded, low_load, on_ladder, pooled, state_of
+from ..knee.rate_level import SAME_RATE, LowLoad, RateLevel, is_overloaded, low_load, on_ladder, pooled, state_of
 from ..ladder import LevelPart, Measured
+from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
 from .level_seconds import FAULTY_MOST, faulty_last_seconds, replied_shares, seconds_of_part
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
 from .neighbours import NeighbourCheck, withheld_from
@@ -41,11 +42,8 @@ IN_FLIGHT_TIMES, IN_FLIGHT_MORE = 2.0, 5.0
 more."""
 
 FAILING_MORE = 0.1
-"""A second fails if its failure ratio is so much above the usual one."""
-
-FAILING_ERRORS = 3.0
-"""It must also be so many standard errors of a random count above it: in a second with 20 requests of which 15% fail usually, 10%
-more do so one time in seven."""
+"""A second fails if its failure ratio is so much above the usual one, and by more than chance: in a second with 20 requests of
+which 15% fail usually, 10% more do so one time in seven."""
 
 
 class Usual(msgspec.Struct, frozen=True):
@@ -154,7 +152,7 @@ def recovery(seconds: Sequence[SecondAfter], usual: Usual | None) -> tuple[float
 def _fails_at(second: SecondAfter, usual_ratio: float) -> bool:
     """Whether surely more fail than usual."""
     error = math.sqrt(second.ended * usual_ratio * (1 - usual_ratio))
-    return second.failed - usual_ratio * second.ended > max(FAILING_MORE * second.ended, FAILING_ERRORS * error)
+    return second.failed - usual_ratio * second.ended > max(FAILING_MORE * second.ended, SURE_ERRORS * error)
 
 
 def _seconds_after(timeline: Timeline, since_s: float, last_s: float | None) -> list[SecondAfter]:
@@ -176,9 +174,6 @@ def _seconds_after(timeline: Timeline, since_s: float, last_s: float | None) -> 
 # Bins are made as for ramps of users (`ladder.parts`). The arrivals of each bin were counted, so it is judged like a level: below
 # the capacity all arrivals are served, and above it goodput is the capacity, since a growing queue never leaves a server idle.
 
-FINISHED_LEAST = 20
-"""Finished iterations from which a bin's mean time from plan is used."""
-
 
 def slope_of(timeline: Timeline, level: Level) -> float:
     """Change of the offered rate per second, in 1/s per second; 0 for a constant rate."""
@@ -199,7 +194,7 @@ def growth_of_rate(bins: Sequence[LevelPart], slope: float) -> list[float]:
     known = [
         (offered.offered_per_s, offered.from_plan_ms.mean / 1000)
         for offered in (part.figures.offered for part in bins)
-        if offered is not None and offered.finished >= FINISHED_LEAST and offered.from_plan_ms.mean is not None
+        if offered is not None and offered.finished >= COUNT_LEAST and offered.from_plan_ms.mean is not None
     ]
     time_in_service_s = min(known)[1] if known else 0.0
     return [slope * part.figures.settled_seconds * time_in_service_s for part in bins]

@@ -17,8 +17,7 @@ from ...model.level import Level
 from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
-from ..knee.rate_level import GROWTH_ERRORS, LOST_LEAST
-from ..statistics import Series, correlation_of, filled
+from ..statistics import LOST_LEAST, SURE_ERRORS, Series, correlation_of, filled
 
 SEGMENT_LEAST = 10
 """Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
@@ -217,7 +216,7 @@ def _drifts(timeline: Timeline, ticks: Sequence[int]) -> bool:
     """Whether iterations in flight changed by more than a random walk does that takes a step at each arrival and each end."""
     columns = timeline.columns
     steps = math.fsum(columns["planned"][tick] + columns["finished"][tick] for tick in ticks[1:]) + 1
-    return abs(columns["in_flight"][ticks[-1]] - columns["in_flight"][ticks[0]]) > GROWTH_ERRORS * math.sqrt(steps)
+    return abs(columns["in_flight"][ticks[-1]] - columns["in_flight"][ticks[0]]) > SURE_ERRORS * math.sqrt(steps)
 
 
 # -- Splits levels at shifts, by one search for live and saved sessions.

@@ -18,10 +18,7 @@ from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
 from ...model.level import Level
 from ...model.verdicts import CapacityVerdict, EndpointDegradation, SloVerdict
 from ..ladder import LadderLevel, pooled
-from ..statistics import weighted_mean, wilson
-
-REQUESTS_LEAST = 20
-"""An endpoint is judged at a level from this many requests on."""
+from ..statistics import COUNT_LEAST, LOST_LEAST, weighted_mean, wilson
 
 SLOWER_LEAST = 2.0
 """An endpoint has degraded if the lower bound of its latency growth since low load is at least this factor."""
@@ -32,11 +29,8 @@ LEAD_LEAST = 3.0
 UNCHANGED_MOST = 1.3
 """An endpoint whose mean latency grew by at most this factor counts as unchanged."""
 
-FAILURES_MORE = 0.02
-"""An endpoint has degraded if the lower bound of the increase of its failure ratio (absolute) is at least this."""
-
 ERROR_LEAST = 0.03
-"""Least relative error of a mean latency: latencies within a level are correlated."""
+"""Least relative error of a mean latency or a percentile: latencies within a level are correlated."""
 
 Key = tuple[str, str]
 """Method, name."""
@@ -155,7 +149,7 @@ def _changes(low_load: dict[Key, EndpointFigures], now: dict[Key, EndpointFigure
     return [
         EndpointChange(key, low_load[key], after)
         for key, after in now.items()
-        if key in low_load and min(after.requests, low_load[key].requests) >= REQUESTS_LEAST
+        if key in low_load and min(after.requests, low_load[key].requests) >= COUNT_LEAST
     ]
 
 
@@ -164,7 +158,7 @@ def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointC
     if len(changes) < 2:
         return None
     failing = max(changes, key=lambda each: each.failures_more)
-    if failing.failures_more >= FAILURES_MORE:
+    if failing.failures_more >= LOST_LEAST:
         most = max(each.after.failure_ratio - each.before.failure_ratio for each in changes if each is not failing)
         return (failing, True) if failing.failures_more >= LEAD_LEAST * most else None
     slowest = max(changes, key=lambda each: each.added_ms)
@@ -208,9 +202,6 @@ Name = Literal["p95_ms", "p99_ms", "failure_ratio"]
 
 QUANTILE_ERROR = {"p95_ms": 1.5, "p99_ms": 2.2}
 """Relative standard error of a quantile of n exponential latencies, times sqrt(n): sqrt(p / (1 - p)) / -ln(1 - p)."""
-
-QUANTILE_ERROR_FLOOR = 0.03
-"""Least relative error: latencies within a level are correlated, so 1/sqrt(n) is too small."""
 
 QUANTILE_ERROR_UNKNOWN = 0.10
 """Relative error if the number of requests is not known."""
@@ -292,9 +283,7 @@ def _point(level: LadderLevel, name: Name) -> _Point | None:
         if level.goodput_rps > 0 or level.failure_ratio != 1.0:
             return None
         return _Point(level.users, 0.0, math.inf, math.inf, math.inf, 1.0, False)  # nothing succeeded: no objective is kept
-    error = (
-        QUANTILE_ERROR_UNKNOWN if count is None else max(QUANTILE_ERROR_FLOOR, QUANTILE_ERROR[name] / math.sqrt(max(count, 1.0)))
-    )
+    error = QUANTILE_ERROR_UNKNOWN if count is None else max(ERROR_LEAST, QUANTILE_ERROR[name] / math.sqrt(max(count, 1.0)))
     spread = math.exp(ONE_SIDED_95 * error)
     thin = count is not None and count < VALUES_LEAST[name]
     return _Point(level.users, level.goodput_rps, value, value / spread, value * spread, error**-2, thin)

@@ -9,20 +9,10 @@ import msgspec
 
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.verdicts import Confidence, LevelState, Overload, RateCapacity, RateLimit
-from .crossing import SELECTION_ERRORS
+from ..statistics import MOSTLY, NOTABLE, SURE_ERRORS
+from .crossing import PLATEAU_ERRORS, PLATEAU_LEAST, SELECTION_ERRORS, SURE_PLATEAU_TIMES
+from .curve_gates import BENT_MOST
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, slower, state_of
-
-PLATEAU_LEAST = 0.92
-"""Share of the greatest goodput, as for users (`knee.crossing`): the capacity is the mean of the overloaded levels above it. The
-greatest alone would be high by chance: for 3 of 60 M/M/1 services it was 6% too high."""
-
-REFUSING_LEAST = 0.97
-REFUSING_ERRORS = 2.0
-"""For levels that refuse requests: this share, or a difference of at most so many standard errors. With a short queue goodput
-approaches the capacity slowly (M/M/4 with 4 places: 0.92 of it at 1.2 times the capacity, 0.98 at 1.6)."""
-
-SURE_PLATEAU_TIMES = 1.15
-"""Times the capacity: if levels at or above this rate are on the plateau, the capacity is their mean alone, as for users."""
 
 RAMP_SPEED_ERROR = 0.2
 """Relative error of one second of a ramp above the capacity; that of n seconds is smaller by sqrt(n). Few short bins do not show
@@ -32,8 +22,8 @@ the capacity in 84% without this error, in 90% with 0.1, 95% with 0.15, 98% with
 UNSTEADY_ERRORS = 1.75
 """Goodput of a level is not constant if its standard error by batch means is above this many times that of a Poisson count."""
 
-RISES_ERRORS, RISES_LEAST = 2.5, 0.45
-"""Goodput beyond is no plateau if it rises by so many standard errors, and by this share of the rise of the rate (both relative).
+RISES_LEAST = 0.45
+"""Goodput beyond is no plateau if it surely rises, and by this share of the rise of the rate (both relative).
 1 for a dependency that fails half of the time. If one of two endpoints is saturated, and the other is not, at least the share of
 the other: 0.5 if they are called equally often. A queue without bound: 0. M/M/4 with 4 places: 0.33 if the lower rate is 0.7 of
 the capacity and the higher one 1.6 of it, 0.43 from 0.95 to 1.25."""
@@ -76,7 +66,7 @@ def rises_with_rate(overloaded: Sequence[JudgedLevel]) -> bool:
     half = len(levels) // 2
     lower, upper = (levels[:half], levels[half:]) if is_ramp else (levels[:1], levels[-1:])
     (before, error_before), (now, error_now) = _mean(lower), _mean(upper)
-    is_sure = now - before > RISES_ERRORS * math.hypot(error_before, error_now)
+    is_sure = now - before > SURE_ERRORS * math.hypot(error_before, error_now)
     return is_sure and before > 0 and now / before - 1.0 >= RISES_LEAST * (_offered_per_s(upper) / _offered_per_s(lower) - 1.0)
 
 
@@ -91,7 +81,7 @@ def _is_near(each: JudgedLevel, best: RateLevel) -> bool:
         return level.goodput_per_s >= PLATEAU_LEAST * without_selection_bias(best)
     error = math.hypot(level.goodput_error_per_s, best.goodput_error_per_s)
     lost = best.goodput_per_s - level.goodput_per_s
-    return lost <= max((1 - REFUSING_LEAST) * best.goodput_per_s, REFUSING_ERRORS * error)
+    return lost <= PLATEAU_ERRORS * error
 
 
 def without_selection_bias(level: RateLevel) -> float:
@@ -135,20 +125,9 @@ def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> 
 
 # -- How a service behaves at rates beyond its capacity, and whether its goodput falls there.
 
-FALL_ERRORS = 2.5
-FALL_LEAST = 0.05
-"""Goodput falls beyond the capacity if at the greatest rate it is lower by more than so many standard errors and this share."""
-
-SLOWED_ERRORS, SLOWED_LEAST = 2.0, 0.1
-"""A service whose requests only queue may have become slower if the plateau is lower than a level below it by so many standard
-errors and this share. Queues alone do not lower goodput; a machine's speed varies by some percent from one level to the next."""
-
-SLOWED_BEYOND_LEAST = 0.15
-"""The same share for two levels beyond the capacity, with FALL_ERRORS."""
-
-REPLIED_LEAST = 0.5
-"""A service refuses requests if at least this share of the failures has an HTTP status; otherwise they are timeouts and closed
-connections."""
+SLOWED_LEAST = 0.1
+"""A service whose requests only queue may have become slower if the plateau is lower than a level below it by this share, or a
+level beyond the capacity lower than another: queues alone do not lower goodput, a machine's speed varies by some percent."""
 
 
 def lost_beyond(overloaded: Sequence[JudgedLevel], rate: float, error: float) -> float | None:
@@ -157,7 +136,7 @@ def lost_beyond(overloaded: Sequence[JudgedLevel], rate: float, error: float) ->
     """
     level = overloaded[-1].level
     lost = rate - level.goodput_per_s
-    surely = lost > FALL_ERRORS * math.hypot(error, level.goodput_error_per_s) and lost > FALL_LEAST * rate
+    surely = lost > SURE_ERRORS * math.hypot(error, level.goodput_error_per_s) and lost > NOTABLE * rate
     return lost / rate if surely else None
 
 
@@ -183,19 +162,19 @@ def falls(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], plateau
     """
     if has_ramp(below, overloaded):
         return False
-    if any(_is_less(plateau, level, SLOWED_ERRORS, SLOWED_LEAST) for level in below):
+    if any(_is_less(plateau, level) for level in below):
         return True
     best = max(overloaded, key=lambda each: each.level.goodput_per_s).level
     beyond = [each.level for each in overloaded if each.level.offered_per_s > best.offered_per_s]
     known = [(level.goodput_per_s, level.goodput_error_per_s) for level in beyond]
-    return any(_is_less(each, best, FALL_ERRORS, SLOWED_BEYOND_LEAST) for each in known)
+    return any(_is_less(each, best) for each in known)
 
 
-def _is_less(goodput: tuple[float, float], best: RateLevel, errors: float, share: float) -> bool:
-    """Whether `goodput`, (1/s, standard error), is less than that of `best` by so many standard errors and by this share."""
+def _is_less(goodput: tuple[float, float], best: RateLevel) -> bool:
+    """Whether `goodput`, (1/s, standard error), is surely less than that of `best`, and by SLOWED_LEAST."""
     per_s, error_per_s = goodput
     lost = best.goodput_per_s - per_s
-    return lost > max(errors * math.hypot(best.goodput_error_per_s, error_per_s), share * best.goodput_per_s)
+    return lost > max(SURE_ERRORS * math.hypot(best.goodput_error_per_s, error_per_s), SLOWED_LEAST * best.goodput_per_s)
 
 
 def fall_ratio(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> float:
@@ -209,7 +188,7 @@ def _refuses(level: RateLevel, usual: LowLoad) -> bool:
     successes do, or than SLOWER_AT_CAP times the service time at low load.
     """
     if level.replied_ratio is not None:
-        return level.replied_ratio >= REPLIED_LEAST
+        return level.replied_ratio >= MOSTLY
     at_least_ms = max(level.service_ms or 0.0, SLOWER_AT_CAP * (usual.service_ms or 0.0))
     return level.failed_ms is None or level.failed_ms <= at_least_ms
 
@@ -222,11 +201,6 @@ def _refuses(level: RateLevel, usual: LowLoad) -> bool:
 #
 # "Served" levels were served in full, "overloaded" ones were not, by their `state` (`rate_level`).
 
-BENT_MOST = 0.85
-"""A service that refuses requests is at its maximum if the upper bound of goodput, divided by the rate that it received, is below
-this: one with a short queue refuses 5% at 0.9 of its capacity, and completes 0.95 of its capacity when offered 1.2 times as
-much."""
-
 STRUCTURAL_ERROR = 0.03
 """Relative error in addition to that of the counts: a machine's speed varies from one minute to the next."""
 
@@ -237,7 +211,7 @@ capacity at 1.3 times as much offered)."""
 HALF_WIDTH_MOST = 0.1
 """Half-width of the interval, as a share of the capacity, for high confidence."""
 
-SERVED_LEVELS, OVERLOADED_LEVELS = 2, 2
+SIDE_LEVELS = 2
 """Least number of served and of overloaded levels for high confidence."""
 
 
@@ -264,7 +238,7 @@ def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = (
     most = max((level.offered_per_s for level in served), default=0.0)
     if overloaded and overloaded[0] is judged[0]:
         # load is not why the lowest rate was not served in full if goodput was greater at a higher rate
-        most = max(most, *(level.goodput_per_s - FALL_ERRORS * level.goodput_error_per_s for level in ladder))
+        most = max(most, *(level.goodput_per_s - SURE_ERRORS * level.goodput_error_per_s for level in ladder))
     above = [each for each in overloaded if each.level.offered_per_s > most]
     contradicted = len(above) < len(overloaded)  # a higher rate was served in full
     if not above:
@@ -284,7 +258,7 @@ def _keeps_up(
     most = served[-1].offered_per_s
     slower_times = _slower_times(judged[0].level, served[-1])
     limited = [*left_out_per_s, *(each.level.offered_per_s for each in judged if each.state == "generator")]
-    is_sure = len(served) >= SERVED_LEVELS and not served[-1].ramp and slower_times is None
+    is_sure = len(served) >= SIDE_LEVELS and not served[-1].ramp and slower_times is None
     sure: Confidence = "high" if is_sure else "medium"
     return RateCapacity(
         kind="keeps_up",
@@ -359,8 +333,8 @@ def _beyond(
         )
     rate, error, low, high = _interval(served, best, overloaded)
     lacking = (
-        len(served) < SERVED_LEVELS,
-        len(overloaded) < OVERLOADED_LEVELS,
+        len(served) < SIDE_LEVELS,
+        len(overloaded) < SIDE_LEVELS,
         max(high - rate, rate - low) > HALF_WIDTH_MOST * rate,
         limit == "unknown",
         any(each.level.at_cap for each in overloaded),

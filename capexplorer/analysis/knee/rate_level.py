@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import LevelState
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel, requests_inside
-from ..statistics import error_of_mean, weighted_mean, wilson
+from ..statistics import LOST_LEAST, SURE_ERRORS, error_of_mean, weighted_mean, wilson
 
 SAME_RATE = 0.02
 """Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
@@ -177,17 +177,6 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
 # Nothing is fitted: the arrivals of a level were counted. Those that did not succeed failed, were dropped, or are still in
 # flight, and each of these losses is compared with its own noise. Bounds are one-sided 95% bounds.
 
-GROWTH_ERRORS = 2.6
-"""A queue grows if the growth of the iterations in flight is this many standard errors above zero."""
-
-GROWTH_LEAST = 0.02
-"""The growth per second must also be this share of the offered rate: a slower one may be a queue that has not reached its mean
-yet."""
-
-LOST_LEAST = 0.02
-"""A level is not served in full if the lower bound of the share of iterations that fail, beyond those at the lowest rate, or of
-the share of arrivals that are dropped, is above this."""
-
 UNSERVED_MOST = 0.15
 """A level is served in full only if the upper bound of the share of arrivals not served is at most this: it takes about 240
 arrivals."""
@@ -203,13 +192,6 @@ SLOWER_AT_CAP = 3.0
 """Where the pool has as many users as it may have, the service limits the level, and not the pool, if service time is at least
 this many times that at the lowest rate: then all of its servers are busy. By Little's law a pool can start at most users /
 service time iterations a second."""
-
-SLOWER_DROPPING = 1.2
-"""The same where the target caused nearly all drops: the load thread counted that the pool would be large enough for the rate at
-the shortest mean task time. Six users of four busy workers take 1.45 times as long, 30 users of 20 1.48 times (measured)."""
-
-LATE_MOST = 0.1
-"""Share of the drops that the generator may have caused there: a second in which the load thread stood still drops by both."""
 
 
 class LowLoad(msgspec.Struct, frozen=True):
@@ -255,7 +237,7 @@ def state_of(level: RateLevel, low: LowLoad) -> LevelState:
     if level.dropped_by_generator >= math.fsum(losses.values()) * level.due:
         return "generator"
     greatest = max(losses, key=lambda state: losses[state])
-    if greatest != "fails" and level.at_cap and not slower(level, low, _slower_least(level)):
+    if greatest != "fails" and level.at_cap and not slower(level, low):
         return "generator"
     return greatest
 
@@ -268,7 +250,7 @@ def is_overloaded(state: LevelState) -> bool:
 def _losses(level: RateLevel, low: LowLoad) -> dict[LevelState, float]:
     """The share of the arrivals that the service lost, by the state that it names; 0 if it is not surely above its threshold."""
     growth_per_s = level.growth / level.seconds
-    least_per_s = max(GROWTH_ERRORS * level.growth_error_per_s, GROWTH_LEAST * level.offered_per_s)
+    least_per_s = max(SURE_ERRORS * level.growth_error_per_s, LOST_LEAST * level.offered_per_s)
     failed_low = failure_bounds(level)[0] - low.failure_high
     dropped_by_target = (level.dropped - level.dropped_by_generator) / level.due if _surely_drops(level) else 0.0
     return {
@@ -304,16 +286,10 @@ def _missing_most(level: RateLevel, low: LowLoad) -> float:
     return growth + max(level.failure_ratio - low.failure_high, 0.0) + level.dropped_ratio + math.hypot(*errors)
 
 
-def _slower_least(level: RateLevel) -> float:
-    """How many times as long as at the lowest rate requests must take, so that a full pool is not the limit."""
-    is_of_target = _surely_drops(level) and level.dropped_by_generator <= LATE_MOST * level.dropped
-    return SLOWER_DROPPING if is_of_target else SLOWER_AT_CAP
-
-
-def slower(level: RateLevel, low: LowLoad, times: float = SLOWER_AT_CAP) -> bool:
+def slower(level: RateLevel, low: LowLoad) -> bool:
     """Whether requests wait in the service although the pool has no more users: then the service is the limit, not the pool."""
     known = level.service_ms is not None and low.service_ms is not None
-    return known and (level.service_ms or 0.0) >= times * (low.service_ms or 0.0)
+    return known and (level.service_ms or 0.0) >= SLOWER_AT_CAP * (low.service_ms or 0.0)
 
 
 # -- The error with which a level of an offered rate measures its mean time from plan (from when an iteration is due to its end).
@@ -342,7 +318,7 @@ def _is_steady(level: RateLevel, in_flight: float) -> bool:
     """Whether nearly all was served, and the work in flight at both ends differs by no more than two moments of an M/M/1 queue,
     in which it has the variance L (1 + L): the rest of a backlog shrinks by more.
     """
-    drift_most = GROWTH_ERRORS * math.sqrt(2 * in_flight * (1 + in_flight))
+    drift_most = SURE_ERRORS * math.sqrt(2 * in_flight * (1 + in_flight))
     is_served = level.failed + level.dropped <= LOST_LEAST * level.due
     return not level.ramp and is_served and abs(level.growth) <= drift_most
 

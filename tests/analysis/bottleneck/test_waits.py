@@ -77,7 +77,7 @@ def test_think_time_is_not_the_limit_beyond_the_knee() -> None:
 
 def test_a_level_with_fewer_users_does_not_close_the_mark_of_think_time() -> None:
     """The levels with one user have too few requests for a mark."""
-    marks = bottleneck_marks(waiting(1, 3.0, 1.0), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.0))
+    marks = bottleneck_marks(waiting(1, 3.0, 1.5), waiting(50, 3.0, 1.0), waiting(1, 3.0, 1.5))
     assert [(mark.id, mark.users, mark.state) for mark in marks.values()] == [("think_time_limited", 50, "open")]
 
 
@@ -94,7 +94,7 @@ def test_not_saturated_names_the_busiest_resource() -> None:
     ("why", "load"),
     [
         ("a resource near its end", Load(50, 100, 200, readings={"target.cpu_ratio": 3.7})),
-        ("too few requests", Load(1, 1.2, 50)),
+        ("too few requests", Load(1, 0.8, 50)),
         ("too few seconds", Load(50, 100, 200, seconds=2.0)),
         ("failures", Load(50, 100, 200, failure_ratio=0.3)),
         ("no request succeeded", Load(50, 0.0, 200)),

@@ -60,21 +60,6 @@ def test_drops_by_the_generator_that_do_not_explain_the_loss_leave_it_to_the_ser
     assert state_of(found, LOW) == state
 
 
-@pytest.mark.parametrize(
-    ("service_ms", "of_generator", "state"),
-    [
-        (30, 0, "dropped"),  # 30 users of 20 busy workers
-        (21, 0, "generator"),
-        (30, 0.5, "generator"),  # its load thread stood still
-    ],
-)
-def test_a_full_pool_that_is_large_enough_by_its_drops_limits_a_level_only_while_the_service_is_as_quick_as_at_the_lowest_rate(
-    service_ms: float, of_generator: float, state: str
-) -> None:
-    dropped = {"dropped": 40, "dropped_by_generator": round(of_generator * 40 * SECONDS)}
-    assert state_of(level(240, 200, at_cap=True, service_ms=service_ms, **dropped), LOW) == state
-
-
 def test_failures_at_the_lowest_rate_are_usual_if_no_more_fail_at_a_higher_rate() -> None:
     usual = low_load([level(20, 19, failed=1), level(60, 57, failed=3)])
     assert state_of(level(100, 95, failed=5), usual) == "kept"

@@ -85,10 +85,6 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
         [*SERVED, level(125, 100, dropped=25, **FULL_POOL), level(150, 100, dropped=50, **FULL_POOL)],
         {"kind": "capacity", "confidence": "medium"},
     ),
-    "a full pool waits for a hardly slower service": (
-        [*SERVED, *(level(rate, 100, dropped=rate - 100, at_cap=True, service_ms=30.0) for rate in (125, 150))],
-        {"kind": "capacity", "confidence": "low"},
-    ),
     "a higher rate was served than one that was not": (
         [*SERVED, level(125, 100, service_ms=900), level(175)], {"contradicted": True, "confidence": "low"},
     ),
