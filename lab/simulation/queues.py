@@ -175,6 +175,8 @@ class Request(NamedTuple):
     think_s: float
     name: str = "/work"
     ends_task: bool = True
+    task_s: float = 0.0
+    """Of a task of several requests, its duration at its last one."""
     received_bytes: int = 0
 
 

@@ -20,9 +20,9 @@ class PollingRun(Run):
     def __init__(self, system: System, rng: np.random.Generator, poll_s: float) -> None:
         super().__init__(system, rng)
         self._poll_s = poll_s
-        self._names: list[tuple[str, bool]] = []
-        self._polls: list[tuple[float, float]] = []
-        """For each user who waits for a job: (when it asks next, when its job will be done)."""
+        self._names: list[tuple[str, bool, float]] = []
+        self._polls: list[tuple[float, float, float]] = []
+        """For each user who waits for a job: (when it asks next, when its job will be done, when it submitted it)."""
 
     def until(self, end_s: float) -> None:
         """Let time pass."""
@@ -44,23 +44,23 @@ class PollingRun(Run):
         done_s = max(sent_s, self._free[0]) + taken_s
         heapreplace(self._free, done_s)
         self._count_busy(done_s - taken_s, done_s)
-        self._names.append(("POST /jobs", False))
+        self._names.append(("POST /jobs", False, 0.0))
         self._record(sent_s, sent_s + SENT_S, self._poll_s, ok=True)
-        heappush(self._polls, (sent_s + SENT_S + self._poll_s, done_s))
+        heappush(self._polls, (sent_s + SENT_S + self._poll_s, done_s, sent_s))
 
-    def _ask(self, sent_s: float, done_s: float) -> None:
+    def _ask(self, sent_s: float, done_s: float, began_s: float) -> None:
         is_done = done_s <= sent_s
         pause_s = self._think.block().pop() if is_done else self._poll_s
-        self._names.append(("/jobs/[id]", is_done))
+        self._names.append(("/jobs/[id]", is_done, (sent_s + SENT_S - began_s) * is_done))
         self._record(sent_s, sent_s + SENT_S, pause_s, ok=True)
         if is_done:
             heappush(self._sends, sent_s + SENT_S + pause_s)
         else:
-            heappush(self._polls, (sent_s + SENT_S + pause_s, done_s))
+            heappush(self._polls, (sent_s + SENT_S + pause_s, done_s, began_s))
 
     def _sent_since(self, first: int) -> Iterator[Request]:
-        for each, (name, ends_task) in zip(super()._sent_since(first), self._names[first:], strict=True):
-            yield each._replace(name=name, ends_task=ends_task)
+        for each, (name, ends_task, task_s) in zip(super()._sent_since(first), self._names[first:], strict=True):
+            yield each._replace(name=name, ends_task=ends_task, task_s=task_s)
 
 
 class ErrorPages(Run):

@@ -316,6 +316,7 @@ class VirtualRun(VirtualSession[int]):
             "sleeps": len(ended) - len(last),
             "sleep_sum_s": math.fsum(each.think_s for each in ended if not each.ends_task),
             "tasks": len(last) if len(last) < len(ended) else 0,
+            "task_sum_s": math.fsum(each.task_s for each in last),
         }
         tick = self._recorded(users, found, **pauses)
         opened = self.levels.opened

@@ -170,13 +170,23 @@ def _bent(level: MeasuredLevel, knee: KneeVerdict | None) -> bool:
 
 
 def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
-    """Whether R is the same as at the level with the fewest users."""
-    low_load = min(others, key=lambda other: other.users, default=level)
-    now_ms, then_ms = level.figures.response_ms, low_load.figures.response_ms
-    if now_ms is None or then_ms is None:
+    """Whether R is the same as at the level with the fewest users, and so is the time that a task takes: users who ask for a
+    result again and again wait for it in pauses of their own, while each of their requests is quick.
+    """
+    low_load = min(others, key=lambda other: other.users, default=level).figures
+    now = level.figures
+    takes_ms = ((each.response_ms, None if each.task_s is None else 1000 * each.task_s) for each in (low_load, now))
+    (then_ms, task_then_ms), (now_ms, task_now_ms) = takes_ms
+    if then_ms is None or now_ms is None:
         return False
-    cycle_ms = now_ms + 1000 * (level.figures.pause_s or 0.0)
-    return now_ms - then_ms <= max(RELEVANT * then_ms, NOTABLE * cycle_ms)
+    pause_ms, wait_ms = 1000 * (now.pause_s or 0.0), 1000 * (now.wait_s or 0.0)
+    return _stays(then_ms, now_ms, pause_ms) and (
+        task_then_ms is None or task_now_ms is None or _stays(task_then_ms, task_now_ms, wait_ms)
+    )
+
+
+def _stays(then_ms: float, now_ms: float, pause_ms: float) -> bool:
+    return now_ms - then_ms <= max(RELEVANT * then_ms, NOTABLE * (now_ms + pause_ms))
 
 
 # -- Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.

@@ -38,6 +38,8 @@ WAITS: list[tuple[str, tuple[Load, ...], bool]] = [
     ("too few requests", (waiting(2, 3.0, 1.0),), False),
     ("the response time has doubled", (waiting(5, 150.0, 1.0), waiting(50, 300.0, 1.0)), False),
     ("failures", (waiting(50, 3.0, 1.0, failure_ratio=0.2),), False),
+    ("tasks as long as before", tuple(waiting(users, 1.0, 1.0, figures={"task_s": 0.2}) for users in (2, 50)), True),
+    ("who polls waits longer", tuple(waiting(users, 1.0, 1.0, figures={"task_s": 0.1 * users}) for users in (2, 50)), False),
 ]  # fmt: skip
 
 
