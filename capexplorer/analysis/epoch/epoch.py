@@ -26,12 +26,12 @@ from ..knee.degradation import Name, capacity_at, first_endpoint, first_endpoint
 from ..knee.detector import verdict_on
 from ..knee.rate_capacity import judge_rates
 from ..knee.rate_level import RateLevel, low_load, on_ladder, pooled, state_of
-from ..ladder import LadderLevel, Measured, measured_of, parts
+from ..ladder import LadderLevel, measured_of, parts
 from .level_seconds import replied_shares
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, circumstances, rate_regime_verdicts, regime_verdicts
 from .measured_rates import RateLadder, rate_ladder, recoveries, split
 from .neighbours import NeighbourCheck, disturbance_of, withheld_from
-from .onset import halves_of, parts_of
+from .onset import parts_of
 
 # -- The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
 
@@ -275,11 +275,6 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )
 
-    def halves(each: Measured) -> tuple[Measured, ...]:
-        if each.is_part or not halves_of(timeline, each.level):
-            return ()
-        return tuple(measured([each.level], parts_of=lambda level: halves_of(timeline, level)))
-
     whole = tuple(measured(counted, parts_of=lambda level: parts_of(timeline, level)))
     return Epoch(
         timeline=timeline,
@@ -287,7 +282,6 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         levels=own,
         outside_requests_ms=outside_requests_ms,
         measured=whole,
-        halves=halves,
         outgrown=outgrown,
         all_levels=tuple(given),
         at_s=at_s,

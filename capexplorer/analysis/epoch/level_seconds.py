@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -19,7 +18,7 @@ from ...model.level import Level
 from ...model.slice import Slice
 from ...model.timeline import Timeline
 from ..knee.limit import REPLIED_LEAST
-from ..statistics import Series
+from ..statistics import NOTABLE, Series
 
 OF_NEIGHBOURS = {
     "neighbours.cpu_ratio": "others_cpu_ratio",
@@ -82,37 +81,11 @@ def refused_status(timeline: Timeline, level: Level) -> int | None:
     return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
 
 
-# -- The seconds of a level at which requests began to fail or stopped failing.
-#
-# Each second is either clean or failing; the likeliest sequence of these two states is found by the Viterbi algorithm (1967).
-
-SIDE_LEAST = 2
-"""Least number of seconds on each side of a change: the first one after it is often mixed."""
-
-CLEAN = 0.02
-"""Failure ratio that clean seconds are assumed to have in the likelihood."""
-
-CLEAN_MOST = 0.05
-"""Greatest failure ratio of a clean part of a level. Without a clean part nothing began inside the level: failures since its step
-are those of its load."""
-
-FAILING_MORE = 0.2
-"""Least change (absolute) of the failure ratio. Overload near the knee refuses a few percent now and then."""
-
-SWITCH_LEAST = 12.0
-"""Log likelihood that each change of state costs: the evidence must be e^12 to 1, since seconds of a service are correlated."""
-
-BUSY_PERCENTILE, BUSY_LEAST = 75, 5
-"""If this percentile of the level's requests per second is at least BUSY_LEAST, a second without any shows that the service
-stalled."""
-
+# -- A fault in the last seconds of a level of an offered rate: too few for a state of the service, they belong to the next level.
 
 FAULTY_MOST = 3
 """Greatest number of last seconds with a fault that are cut off a level; with more of them it has a failing part. The first of
 them is mixed."""
-
-SLOW_MOST, SLOW_ERRORS = 0.5, 3.0
-"""A second is slow below this share of the usual goodput, if that is so many standard errors of a Poisson count below it."""
 
 MIXED_MOST = 0.9
 """Share of the usual second's iterations below which the second before a stall was cut short by it."""
@@ -125,8 +98,8 @@ def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in
     The second in which a stall begins finishes less than usual (MIXED_MOST), and counts as well. Series: one value per second.
     """
     usual = float(np.median(finished))
-    stalled = (finished == 0) & (in_flight > 0) & (usual >= BUSY_LEAST)
-    bad = stalled | (failures > CLEAN_MOST * requests)
+    stalled = (finished == 0) & (in_flight > 0) & (usual >= STALLED_BUSY_LEAST)
+    bad = stalled | (failures > NOTABLE * requests)
     first = _only_from(bad)
     if first is None:
         return 0
@@ -140,79 +113,6 @@ def _only_from(bad: NDArray[np.bool_]) -> int | None:
     return first if first > 0 and bad[first:].all() else None
 
 
-def slow_last_seconds(goodput: Series) -> int:
-    """Number of last seconds of a level of users, at most FAULTY_MOST, in which a slowdown had begun: each has surely less than
-    half of the usual goodput. 0 if they are more, or earlier seconds are as slow. `goodput`: one value per second.
-
-    The second in which it begins has less than usual (MIXED_MOST), and counts as well.
-    """
-    if len(goodput) < 2 * FAULTY_MOST or np.isnan(goodput).any():
-        return 0
-    usual = float(np.median(goodput))
-    slow = (goodput < SLOW_MOST * usual) & (usual - goodput > SLOW_ERRORS * math.sqrt(usual))
-    first = _only_from(slow)
-    if first is None:
-        return 0
-    is_mixed = goodput[first - 1] < MIXED_MOST * usual
-    found = len(goodput) - first + int(is_mixed)
-    return found if found <= FAULTY_MOST else 0
-
-
-def failing_changes(requests: Series, failures: Series, in_flight: Series | None = None) -> list[int]:
-    """Indices of the seconds at which the state changed, ascending; empty if no change is clear. Series: one value per second.
-
-    A second without a reply of a service that is usually busy counts as failed, unless it had nothing to do: at an offered rate
-    `in_flight` is the number of iterations that wait or run at the end of each second.
-    """
-    usual = float(np.percentile(requests, BUSY_PERCENTILE))
-    silent = (requests == 0) & (usual >= BUSY_LEAST)
-    if in_flight is not None:
-        silent &= in_flight != 0
-    requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
-    ratios = np.divide(failures, requests, out=np.zeros(len(requests)), where=requests > 0)
-    bad = ratios >= FAILING_MORE
-    if not bad.any() or bad.all():
-        return []
-    failing = min(float(failures[bad].sum() / requests[bad].sum()), 1 - CLEAN)
-    gains = failures * math.log(failing / CLEAN) + (requests - failures) * math.log((1 - failing) / (1 - CLEAN))
-    failing_now = _likeliest_states(gains)
-    adjacent = np.append(False, failing_now[:-1]) | np.append(failing_now[1:], False)
-    failing_now |= (ratios > CLEAN_MOST) & adjacent  # the second within which failures began or ended
-    at = [index for index in range(1, len(failing_now)) if failing_now[index] != failing_now[index - 1]]
-    at = _without_short_ends(at, len(requests))
-    return at if _is_clear(requests, failures, at) else []
-
-
-def _without_short_ends(at: list[int], seconds: int) -> list[int]:
-    """The changes without a last one that leaves fewer than SIDE_LEAST seconds: an outage ended just before its level did."""
-    return at[:-1] if len(at) > 1 and seconds - at[-1] < SIDE_LEAST else at
-
-
-def _likeliest_states(gains: Series) -> NDArray[np.bool_]:
-    """Whether each second is failing. `gains`: log likelihood ratio of failing to clean, one per second."""
-    best = np.array([0.0, 0.0])
-    came_from = np.zeros((len(gains), 2), int)
-    for second, gain in enumerate(gains):
-        switched = best[::-1] - SWITCH_LEAST
-        came_from[second] = np.where(best >= switched, (0, 1), (1, 0))
-        best = np.maximum(best, switched) + (0.0, gain)
-    state = int(best.argmax())
-    failing_now = np.zeros(len(gains), bool)
-    for second in range(len(gains) - 1, -1, -1):
-        failing_now[second] = bool(state)
-        state = came_from[second, state]
-    return failing_now
-
-
-def _is_clear(requests: Series, failures: Series, at: Sequence[int]) -> bool:
-    """Whether every part between the changes is long enough, and failure ratios of clean and failing parts differ enough."""
-    edges = [0, *at, len(requests)]
-    if any(last - first < SIDE_LEAST for first, last in pairwise(edges)):
-        return False
-    ratios = [float(failures[a:b].sum() / max(requests[a:b].sum(), 1.0)) for a, b in pairwise(edges)]
-    return all(min(before, after) <= CLEAN_MOST and abs(after - before) >= FAILING_MORE for before, after in pairwise(ratios))
-
-
 # -- Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as
 # before.
 #
@@ -222,8 +122,9 @@ def _is_clear(requests: Series, failures: Series, at: Sequence[int]) -> bool:
 STALLED_LEAST_S, STALLED_MOST_S = 2, 5
 """Whole seconds without a reply. More are a regime of their own (`regime.PART_LEAST_S`)."""
 
-STALLED_BUSY_LEAST = 10
-"""Requests in a usual second (BUSY_PERCENTILE of the level's): two such seconds have none by chance with e^-20."""
+BUSY_PERCENTILE, STALLED_BUSY_LEAST = 75, 10
+"""This percentile of a level's requests per second is a usual second, and the requests that it must have: two such seconds have
+none by chance with e^-20."""
 
 STALLED_LAG_MOST_MS = 500.0
 """Loop lag in these seconds, or the next one, from which the generator stalled and not the service."""
@@ -265,7 +166,7 @@ def stalls(requests: Series, failures: Series, longest_ms: Series, lag_p99_ms: S
         waited = longest_ms[end] >= 1000.0 * (end - first)
         lags = np.nanmax(lag_p99_ms[first : end + 1], initial=0.0)
         is_short = STALLED_LEAST_S <= end - first <= STALLED_MOST_S
-        if is_short and waited and lags <= STALLED_LAG_MOST_MS and failures[end] <= CLEAN_MOST * requests[end]:
+        if is_short and waited and lags <= STALLED_LAG_MOST_MS and failures[end] <= NOTABLE * requests[end]:
             yield first, end - first
 
 

@@ -20,7 +20,7 @@ from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
 from .neighbours import usable_levels
 from .onset import without_burst_levels
 from .regime import FAILING, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
-from .regimes import Halves, regimes_of
+from .regimes import regimes_of
 
 # -- Selects the levels that describe the service: those in which the generator, its host and the network worked.
 #
@@ -87,8 +87,6 @@ class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
     """Part of a user's cycle outside responses and declared waits (`generator_saturation.time_outside_requests_ms`)."""
     measured: tuple[Measured, ...]
     """Settled levels with goodput in the order they ran; levels that changed inside are divided into parts, ramps into bins."""
-    halves: Halves
-    """Divides a level in two where goodput may have changed inside it."""
     outgrown: tuple[int, ...] = ()
     """Indices of levels that saturated fewer workers than there were later; they are not in `measured` either."""
     all_levels: tuple[Level, ...] = ()
@@ -105,7 +103,7 @@ class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
 
         CPU used by other processes is no change of the service: levels that it pushed below the low-load line are in no regime.
         """
-        return regimes_of(self.comparable, self.halves)
+        return regimes_of(self.comparable)
 
     @property
     def comparable(self) -> list[Measured]:

@@ -26,7 +26,7 @@ from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
 from .level_seconds import FAULTY_MOST, faulty_last_seconds, replied_shares, seconds_of_part
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
 from .neighbours import NeighbourCheck, withheld_from
-from .onset import cut, halves_of, parts_of, queue_filled
+from .onset import cut, parts_of, queue_filled
 from .regime import FAILING
 
 # -- Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before.
@@ -290,16 +290,12 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     counted = [level for level in own if _counts(level)]
     neighbours = NeighbourCheck.of(timeline)
 
-    def halves(each: Measured) -> tuple[Measured, ...]:
-        return () if each.is_part else tuple(_measured(timeline, neighbours, each.level, halves_of(timeline, each.level)))
-
     return RateLadder(
         timeline,
         index=epoch,
         levels=own,
         outside_requests_ms=0.0,
         measured=tuple(each for level in counted for each in _measured(timeline, neighbours, level, _parts(timeline, level))),
-        halves=halves,
         all_levels=own,
     )
 

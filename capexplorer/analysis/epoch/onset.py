@@ -1,9 +1,8 @@
-"""The seconds within a level at which the service changed: failures began or ended, or goodput jumped.
+"""The parts of a level: before and after each second at which the service changed (`segments`).
 
 `shifts` splits long levels live and needs ten seconds on each side. A level of a fast plan has nine seconds in total, and a
-service that dies in its middle must not look like a slow one. So the seconds of every level are searched again for large changes:
-many failures where there were none, or a jump of goodput. The parts before and after are judged separately (`regimes`). Only
-columns are read, so live, replayed and imported sessions are cut at the same seconds.
+service that dies in its middle must not look like a slow one. So the seconds of every level are searched, and its parts judged
+separately (`regimes`). Only columns are read, so live, replayed and imported sessions are cut at the same seconds.
 """
 
 from __future__ import annotations
@@ -22,18 +21,15 @@ from ...model.timeline import Timeline
 from ..knee.detector import is_surely_less
 from ..knee.limit import FAILURES_MORE
 from ..ladder import LadderLevel, LevelPart, Measured, parts
-from ..statistics import Series
+from ..statistics import NOTABLE, Series
 from .level_seconds import (
     BUSY_PERCENTILE,
-    CLEAN_MOST,
-    SIDE_LEAST,
-    failing_changes,
     part_figures,
     refused_status,
-    slow_last_seconds,
 )
 from .regime import failure_ratio_of
-from .shifts import cuts_of, searched_series, started_s
+from .segments import SIDE_LEAST, Seconds, changes_of
+from .shifts import searched, started_s
 
 # -- Bursts that a rate limiter lets through: goodput above its limit, until it refuses with HTTP 429.
 #
@@ -103,7 +99,7 @@ def settling_failures(timeline: Timeline, level: Level, settled: Sequence[int]) 
         return None
     ticks = [*before, *settled]
     requests, failures = (_sent(timeline, ticks, name) for name in ("throughput_rps", "failures_rps"))
-    changes = failing_changes(requests, failures)
+    changes = [change.at for change in changes_of(Seconds(requests, failures))]
     early = [at for at in changes if at < len(before) + SIDE_LEAST]
     if len(early) != 1 or not _is_clean(requests, failures, early[0]):
         return None
@@ -115,7 +111,7 @@ def settling_failures(timeline: Timeline, level: Level, settled: Sequence[int]) 
 
 
 def _is_clean(requests: Series, failures: Series, until: int) -> bool:
-    return float(failures[:until].sum()) <= CLEAN_MOST * float(requests[:until].sum())
+    return float(failures[:until].sum()) <= NOTABLE * float(requests[:until].sum())
 
 
 def _before(timeline: Timeline, level: Level, settled: Sequence[int]) -> list[int]:
@@ -156,12 +152,6 @@ def _sent(timeline: Timeline, ticks: Sequence[int], name: str) -> Series:
     return np.array([columns[name][tick] * columns["duration_s"][tick] for tick in ticks])
 
 
-JUMP = 0.25
-JUMP_SIDE_LEAST = 3
-JUMP_STRENGTH = 9.0
-"""A jump of goodput: least relative change, least seconds on each side, and least |difference| divided by its long-run standard
-error. The last is high because few seconds do not show how correlated they are."""
-
 TRANSIENT_S = 10.0
 """If a service gets better within so many seconds after a step, it has only settled: users who start together may all time out at
 first."""
@@ -169,12 +159,6 @@ first."""
 QUEUE_S, SLOWER = 3, 2.0
 """A queue had filled up if, within so many seconds before or after failures began, the time from plan was this many times the
 lower quartile of the seconds before that. While a queue grows evenly its median is half of the latest value."""
-
-DOUBTFUL_JUMP = 0.15
-DOUBTFUL_SIDE_LEAST = 3
-DOUBTFUL_STRENGTH = 2.5
-"""A possible jump: relative change, seconds on each side and strength that count if the next level shows the change too
-(`regimes`). Two seconds of 113/s and then 76/s were a transient after a step up: more users began with empty queues."""
 
 
 def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
@@ -188,8 +172,6 @@ def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
         return cut(timeline, level, found.failing.at, found.failing)
     if found.at:
         return _after_transient(cut(timeline, level, found.at), level)
-    if found.slow_last and level.closed is not None:
-        return cut(timeline, level, [found.seconds - found.slow_last])[:1]
     return parts(level)
 
 
@@ -227,7 +209,7 @@ def queue_filled(timeline: Timeline, level: Level, at: int) -> bool:
     """
     columns, seconds = timeline.columns, _seconds_since_step(timeline, level)
     ticks, later = [tick for tick in seconds if tick < at], [tick for tick in seconds if at <= tick < at + QUEUE_S]
-    if any(columns["failures_rps"][tick] > CLEAN_MOST * columns["throughput_rps"][tick] for tick in ticks[:-1]):
+    if any(columns["failures_rps"][tick] > NOTABLE * columns["throughput_rps"][tick] for tick in ticks[:-1]):
         return True
     known, after = (
         [columns["from_plan_sum_ms"][tick] / columns["finished"][tick] for tick in part if columns["finished"][tick]]
@@ -248,25 +230,14 @@ def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
     return found
 
 
-def halves_of(timeline: Timeline, level: Level) -> list[LevelPart]:
-    """A level in two parts where goodput may have jumped, too weakly to be certain by itself; empty if it did not."""
-    at = () if level.opened.ramp else _changes_of(timeline, level).doubtful
-    return cut(timeline, level, at) if at else []
-
-
 class LevelChanges(msgspec.Struct, frozen=True):
     """At which of its settled seconds a level changed: ascending indices among them."""
 
     seconds: int
     """Number of settled seconds that were searched."""
     at: Sequence[int]
-    """Certain changes."""
-    doubtful: Sequence[int]
-    """A change that counts only if the next level shows it too: one index at most."""
     failing: SettlingFailures | None
     """Failures that began while the level settled, but not with its step."""
-    slow_last: int
-    """Last seconds in which a slowdown of a level of users began: too few to be judged."""
 
 
 _known: WeakKeyDictionary[Level, LevelChanges] = WeakKeyDictionary()
@@ -280,39 +251,7 @@ def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
         # at an offered rate failures begin with the queue, which fills up long after the step
         may_settle = level.opened.since_s is None and isinstance(level.load, Users)
         failing = settling_failures(timeline, level, ticks) if may_settle else None
-        goodput = np.asarray(searched_series(timeline, level, ticks)[0], float)
-        at = _sure_changes(timeline, level, ticks, goodput) if failing is None else []
-        is_whole = not at and failing is None
-        doubtful = _doubtful(goodput) if is_whole else ()
-        slow_last = slow_last_seconds(goodput) if is_whole and isinstance(level.load, Users) else 0
-        known = _known[level] = LevelChanges(len(ticks), at, doubtful, failing, slow_last)
+        seconds = replace(searched(timeline, level, ticks), latency_ms=None)
+        at = [change.at for change in changes_of(seconds)] if failing is None else []
+        known = _known[level] = LevelChanges(len(ticks), at, failing)
     return known
-
-
-def _sure_changes(timeline: Timeline, level: Level, ticks: Sequence[int], goodput: Series) -> list[int]:
-    """Indices of certain changes: first of failures, then jumps of goodput in each part between them."""
-    if len(ticks) < 2 * SIDE_LEAST:
-        return []
-    names = ("requests", "failures", *(() if isinstance(level.load, Users) else ("in_flight",)))
-    at = failing_changes(*(np.array([timeline.columns[name][tick] for tick in ticks]) for name in names))
-    if np.isnan(goodput).any():
-        return at
-    for first, last in pairwise([0, *at, len(ticks)]):
-        jumps = cuts_of(goodput[first:last], _jumps, side_least=JUMP_SIDE_LEAST, strength_least=JUMP_STRENGTH)
-        at = sorted([*at, *(first + jump for jump in jumps)])
-    return at
-
-
-def _doubtful(goodput: Series) -> list[int]:
-    """The index of the possible jump, if there is one."""
-    if len(goodput) < 2 * DOUBTFUL_SIDE_LEAST or np.isnan(goodput).any():
-        return []
-    return cuts_of(goodput, _may_jump, side_least=DOUBTFUL_SIDE_LEAST, strength_least=DOUBTFUL_STRENGTH, most=1)
-
-
-def _jumps(before: float, after: float) -> bool:
-    return abs(after - before) > JUMP * max(before, after)
-
-
-def _may_jump(before: float, after: float) -> bool:
-    return abs(after - before) > DOUBTFUL_JUMP * max(before, after)

@@ -12,7 +12,7 @@ from ...model.load import Rate
 from ..knee.crossing import LINEAR_LIKELY
 from ..knee.rate_level import SAME_RATE
 from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
-from .shifts import LATENCY_CHANGE
+from .segments import LATENCY_CHANGE
 
 # -- Compares a level with others: whether it has the same goodput, or one that their curve allows at its load.
 

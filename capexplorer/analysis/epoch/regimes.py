@@ -14,7 +14,7 @@ step down are explained by load after all, and belong to the regime around them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
@@ -85,11 +85,11 @@ def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> B
     return "goodput" if not is_first and rises(last, now) else None
 
 
-def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = False) -> bool:
+def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     """Whether goodput is lower than at a level with fewer users that was on the low-load line.
 
     That level was on the line if it is less than LINEAR_ERRORS below it, as in `crossing.linear_levels`; where no more requests
-    fail and the level before shows no jump (`jumped`), less than one error, since retrograde systems fall just beyond the line.
+    fail, less than one error, since retrograde systems fall just beyond the line.
     """
     if now.goodput_rps >= max(level.goodput_rps for level in levels):
         return False
@@ -98,7 +98,7 @@ def falls(levels: tuple[LadderLevel, ...], now: LadderLevel, *, jumped: bool = F
         return False
     best = max(under, key=lambda level: level.goodput_rps)
     fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
-    errors = LINEAR_ERRORS if jumped or failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
+    errors = LINEAR_ERRORS if failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
     relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
     on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
     return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
@@ -148,33 +148,25 @@ def _at_step_down(
 SUCCESS_SHARE_LEAST = 0.1
 """Below this share of successful requests a further fall shows nothing: a few requests succeed even if a dependency is dead."""
 
-Halves = Callable[[Measured], Sequence[Measured]]
-"""A level -> its two parts, if it may have changed inside; else empty (`onset.halves_of`)."""
 
-
-def regimes_of(measured: Sequence[Measured], halves: Halves = lambda _: ()) -> tuple[Regime, ...]:
+def regimes_of(measured: Sequence[Measured]) -> tuple[Regime, ...]:
     """The regimes of an epoch in the order they began. `measured`: its levels in the order they ran."""
     found: list[Regime] = []
     for each in measured:
         if found:
-            _assign(found, each, halves)
+            _assign(found, each)
         else:
             found.append(Regime([each]))
     return tuple(sorted(found, key=lambda regime: regime.started_s))
 
 
-def _assign(found: list[Regime], each: Measured, halves: Halves) -> None:
+def _assign(found: list[Regime], each: Measured) -> None:
     """Add a level to the latest regime, which is the last of `found`, to an earlier one that it continues, or to a new one."""
     began, current = change(found, each), found[-1]
     if _keeps_falling(found, each):
         found.pop()
         found[-1].measured += [*current.measured, each]
         return
-    parts = halves(current.measured[-1]) if began != "failures" else ()
-    if parts and not _may_be_queueing(parts[1]) and _changed_before(found, parts, each):
-        current.measured[-1:] = parts[:1]
-        _begin_or_resume(found, parts[1], "goodput")
-        began = change(found, each)
     if began is None:
         found[-1].measured.append(each)
     else:
@@ -264,22 +256,6 @@ def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:
         return False
     clean_users = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
     return bool(clean_users) and each.ladder_level.users >= round(RETURN_LEAST * max(clean_users))
-
-
-def _changed_before(found: Sequence[Regime], parts: Sequence[Measured], each: Measured) -> bool:
-    """Whether the service changed inside the level before: this level has less goodput than its first part had, and as much as
-    its second part.
-    """
-    first, second = (part.ladder_level for part in parts)
-    levels = (*found[-1].levels[:-1], first)
-    alike = abs(second.goodput_rps - each.ladder_level.goodput_rps) <= 2 * error_of(second, each.ladder_level)
-    return alike and each.ladder_level.users > first.users and falls(levels, each.ladder_level, jumped=True)
-
-
-def _may_be_queueing(part: Measured) -> bool:
-    """Whether a queue may explain the goodput of a part of a level of a rate: requests fail in it, or a queue had filled."""
-    fails = failure_ratio_of(part.ladder_level) >= FAILING
-    return isinstance(part.level.load, Rate) and (part.part.after_queue or fails)
 
 
 def _begin_or_resume(found: list[Regime], each: Measured, began: Began) -> None:

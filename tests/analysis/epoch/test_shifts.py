@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, shifts
+from capexplorer.analysis.epoch.segments import Seconds
+from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST
+from capexplorer.analysis.epoch.shifts import shifts as shifts_of
+from capexplorer.model.verdicts import ChangePoint
 
 STATIONARY = 50
 """Number of stationary series; at most 2% of them may be split. `make moving` has whole sessions."""
@@ -28,6 +33,12 @@ def counts(parts: list[tuple[float, int]], seed: int = 1, correlation: float = 0
         for mean, seconds in parts
         for factor in wave(rng, seconds, correlation, spread)
     ]
+
+
+def shifts(goodput: Sequence[float], latency_ms: Sequence[float] | None = None) -> list[ChangePoint]:
+    """Of seconds without failures."""
+    latency = None if latency_ms is None else np.array(latency_ms, float)
+    return shifts_of(Seconds(np.array(goodput, float), np.zeros(len(goodput)), np.array(goodput, float), latency))
 
 
 def counted(seconds: str) -> list[float]:
@@ -68,7 +79,7 @@ def test_at_most_2_percent_of_stationary_series_are_split_in_checks_every_5_seco
 
 
 def test_a_stall_of_a_few_seconds_does_not_split() -> None:
-    assert shifts(counts([(100, 60), (0, 4), (100, 60)])) == ()
+    assert shifts(counts([(100, 60), (0, 4), (100, 60)])) == []
 
 
 def test_the_goodput_after_a_fall_is_that_of_the_outage_if_the_split_is_found_after_its_end() -> None:
@@ -99,4 +110,4 @@ def test_a_change_of_goodput_and_latency_is_reported_once() -> None:
 
 
 def test_short_and_empty_series_are_left_unchanged() -> None:
-    assert shifts([]) == () == shifts([5.0] * 12) == shifts([0.0] * 100, [float("nan")] * 100)
+    assert shifts([]) == [] == shifts([5.0] * 12) == shifts([0.0] * 100, [float("nan")] * 100)
