@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from lab.simulation import exact
 from lab.simulation.ladders import rungs
 from lab.simulation.queues import Run, Spread, System
 from lab.simulation.tasks import ErrorPages, PollingRun
@@ -45,16 +46,22 @@ def small_pool(rng: Random) -> tuple[System, Truth]:
     service, think = CONSTANT if is_constant else SPREADS[int(rng.integers(len(SPREADS)))]
     noise = float(rng.choice((0.0, rng.uniform(0.001, 0.01)))) if is_constant else float(rng.uniform(0.0, 0.1))
     knee = capacity * (service_s + think_s)
-    truth = Truth((Knee(0.6 * knee, knee),), ("errors",), (*STILL, "generator", "falls"), fails_below=True)
+    truth = Truth((Knee(knee, knee),), ("errors",), (*STILL, "generator", "falls"), fails_below=True)
     return System(service_s, think_s, slots, service, think, noise, queue_limit=slots), truth
 
 
 def pool(how: Exploration, rng: Random) -> Session:
     """2 to 16 slots without a queue, which refuse at once what comes while all are busy (Erlang's loss). In half of them all
     times are constant, so that users keep their places in time: at one load some levels have no refusals and others many.
-    Refusals begin far below N*; goodput approaches the capacity slowly, so from 0.6 N* on a knee is right."""
+    Refusals begin far below N*, and goodput approaches the capacity slowly: a knee is right from that of the goodput which the
+    most users of the session had (Engset), but at least N* users, on."""
     system, truth = small_pool(rng)
-    return carried_out(how, Run(system, rng), float(rng.uniform(0.4, 2.5)) * truth.knees[0].high, rng, truth)
+    knee = truth.knees[0].high
+    session = carried_out(how, Run(system, rng), float(rng.uniform(0.4, 2.5)) * knee, rng, truth)
+    most = max(level.users for level in session.timeline.levels)
+    goodput = exact.closed_loss_rps(max(most, round(knee)), system.think_s, system.servers, system.service_s)
+    reached = goodput * system.service_s / system.servers
+    return replace(session, truth=replace(truth, knees=(Knee(reached * knee, knee),)))
 
 
 def polling(how: Exploration, rng: Random) -> Session:
