@@ -33,6 +33,7 @@ from ..model.conclusions import (
     ThinkTimeLimit,
     Told,
     UsersNotWarm,
+    UsersPoll,
 )
 from ..model.events import Mark
 from ..model.figures import LevelFigures
@@ -43,6 +44,7 @@ from ..model.reading_means import readings_of_parts
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
+from .bottleneck.level_judgement import users_poll
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
@@ -147,6 +149,17 @@ def _is_stall(first: RegimeVerdict | None, stall: Stall) -> bool:
     if first is None or first.began != "failures" or first.failure_ratio:
         return False
     return stall.at_s <= first.began_s <= stall.at_s + stall.seconds + 1.0
+
+
+def polled(view: EpochView) -> UsersPoll | None:
+    """Users ask until a result is there, more often the more of them there are: their requests show no capacity."""
+    levels = sorted((level for level in view.settled() if level.figures.requests_per_task), key=lambda level: level.users)
+    most = next(reversed(levels), None)
+    fewest = next((level for level in levels if most is not None and users_poll(level.figures, most.figures)), None)
+    if most is None or fewest is None:
+        return None
+    requests = fewest.figures.requests_per_task or 0.0, most.figures.requests_per_task or 1.0
+    return UsersPoll((fewest.users, most.users), requests, (most.figures.throughput_rps or 0.0) / requests[1])
 
 
 def figures_of_user_code(view: EpochView) -> FiguresOfUserCode | None:
@@ -546,5 +559,5 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
-    added = (changed, stalled(view, changed), figures_of_user_code(view), machine_shared(view), *parts)
+    added = (changed, stalled(view, changed), polled(view), figures_of_user_code(view), machine_shared(view), *parts)
     yield from (clause for clause in added if clause is not None)

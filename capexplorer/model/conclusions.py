@@ -116,6 +116,17 @@ class ShortStall(msgspec.Struct, frozen=True):
     """That of the level."""
 
 
+class UsersPoll(msgspec.Struct, frozen=True):
+    """A task takes longer with load by more requests, each as quick as before: its users ask until a result is there."""
+
+    users: tuple[int, int]
+    """The fewest and the most users of a level that shows it."""
+    requests_per_task: tuple[float, float]
+    """At these levels."""
+    tasks_per_s: float
+    """Tasks that ended in a second at the most users."""
+
+
 class UsersNotWarm(msgspec.Struct, frozen=True):
     """Levels that ended before they settled because too few of their users were warm."""
 
@@ -211,6 +222,7 @@ Clause = (
     | ThinkTimeLimit
     | Told
     | UsersNotWarm
+    | UsersPoll
 )
 
 

@@ -214,6 +214,14 @@ def _(each: conclusions.ServiceChanged) -> str:
 
 
 @clause.register
+def _(each: conclusions.UsersPoll) -> str:
+    """`a task has 59 requests at 150 users and 3 at 12, each as quick: users ask until a result is there, and get 23/s; ...`."""
+    (fewest, most), (before, now) = each.users, each.requests_per_task
+    asked = f"a task has {now:.0f} requests at {most} users and {before:.0f} at {fewest}, each as quick"
+    return f"{asked}: users ask until a result is there, and get {quantities.rate(each.tasks_per_s)}; [work] counts results alone"
+
+
+@clause.register
 def _(each: conclusions.ShortStall) -> str:
     """`at 01:40 and 20 users no reply came for at least 2 s, which the level's figures contain`."""
     where = f"at {session_time(each.at_s)} and {quantities.load(each.load.users, each.load.per_s)}"

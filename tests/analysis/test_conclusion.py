@@ -34,6 +34,7 @@ from capexplorer.model.conclusions import (
     ThinkTimeLimit,
     Told,
     UsersNotWarm,
+    UsersPoll,
 )
 from capexplorer.model.events import Event, LevelClosed, PartState, Verdict
 from capexplorer.model.figures import LevelFigures
@@ -74,6 +75,18 @@ def stalled_session() -> list[Event]:
     return Scenario(None, at_s=0.0).level(20, replies, latency_ms=60.0, is_closed=False).events
 
 
+def polls(requests_per_task: float) -> list[Event]:
+    """Levels of 3 users, of three requests a task, and of 150; a task takes 0.1 s a request."""
+    scenario = Scenario(None)
+    for users, requests in ((3, 3.0), (150, requests_per_task)):
+        figures = LevelFigures(
+            settled=True, settled_seconds=7.0, requests=round(100 * requests), response_ms=1.0, goodput_rps=14 * requests,
+            throughput_rps=14 * requests, wait_s=0.5, think_s=0.1, requests_per_task=requests, task_s=0.1 * requests,
+        )  # fmt: skip
+        scenario.measured(users, figures, lasts_s=10.0)
+    return scenario.events
+
+
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
     "no detector ran": (UP_TO_82, (NotJudged,), "info"),
@@ -105,6 +118,8 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (Curve, EndpointDegradation), "info"),
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (Curve, ServiceChanged), "info"),
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
+    "users who poll": (polls(59.0), (NotJudged, UsersPoll), "info"),
+    "users of tasks that stay the same": (polls(3.0), (NotJudged,), "info"),
     "a level that its users did not let settle": (TOO_NEW, (Told, UsersNotWarm, Told), "info"),
     "a level that was too short to settle": (TOO_SHORT, (Told, LevelsTooShort), "info"),
     "other processes come first where they may have hidden a knee": (

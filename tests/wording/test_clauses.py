@@ -21,6 +21,14 @@ def test_a_short_stall_has_its_time_load_and_length() -> None:
     assert clause(stall) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
 
 
+def test_users_who_poll_have_the_requests_of_a_task_and_the_rate_of_results() -> None:
+    polled = conclusions.UsersPoll(users=(3, 150), requests_per_task=(2.9, 58.8), tasks_per_s=23.28)
+    assert clause(polled) == (
+        "a task has 59 requests at 150 users and 3 at 3, each as quick: users ask until a result is there, and get 23.3/s; "
+        "[work] counts results alone"
+    )
+
+
 def test_words_for_an_object_that_is_not_a_clause_are_a_type_error() -> None:
     with pytest.raises(TypeError, match="no words for str"):
         clause("not a clause")  # type: ignore[arg-type]

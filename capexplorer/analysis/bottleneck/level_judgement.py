@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import Users
 from ...model.verdicts import KneeVerdict
@@ -174,19 +175,38 @@ def _is_flat(level: MeasuredLevel, others: Sequence[MeasuredLevel]) -> bool:
     result again and again wait for it in pauses of their own, while each of their requests is quick.
     """
     low_load = min(others, key=lambda other: other.users, default=level).figures
-    now = level.figures
-    takes_ms = ((each.response_ms, None if each.task_s is None else 1000 * each.task_s) for each in (low_load, now))
-    (then_ms, task_then_ms), (now_ms, task_now_ms) = takes_ms
-    if then_ms is None or now_ms is None:
+    return _requests_stay(low_load, level.figures) and _tasks_stay(low_load, level.figures)
+
+
+def _requests_stay(then: LevelFigures, now: LevelFigures) -> bool:
+    if then.response_ms is None or now.response_ms is None:
         return False
-    pause_ms, wait_ms = 1000 * (now.pause_s or 0.0), 1000 * (now.wait_s or 0.0)
-    return _stays(then_ms, now_ms, pause_ms) and (
-        task_then_ms is None or task_now_ms is None or _stays(task_then_ms, task_now_ms, wait_ms)
-    )
+    return _stays(then.response_ms, now.response_ms, 1000 * (now.pause_s or 0.0))
+
+
+def _tasks_stay(then: LevelFigures, now: LevelFigures) -> bool:
+    """Where tasks are not known, they do."""
+    if then.task_s is None or now.task_s is None:
+        return True
+    return _stays(1000 * then.task_s, 1000 * now.task_s, 1000 * (now.wait_s or 0.0))
 
 
 def _stays(then_ms: float, now_ms: float, pause_ms: float) -> bool:
     return now_ms - then_ms <= max(RELEVANT * then_ms, NOTABLE * (now_ms + pause_ms))
+
+
+POLLED_TIMES = 2.0
+"""Users poll if a task has so many times the requests that it has with fewer users. Of simulated users who poll it is seen in 8
+of 8 explorations up to 200 users, and in no ladder below the knee of their jobs (tuning seeds); of 20 tasks of one or ten
+requests in turn, the mean is half of that of many in 0.1%."""
+
+
+def users_poll(then: LevelFigures, now: LevelFigures) -> bool:
+    """Whether tasks take longer than with fewer users by more requests, each as quick as before."""
+    before, after = then.requests_per_task or 0.0, now.requests_per_task or 0.0
+    if not before or then.requests < COUNT_LEAST * before or now.requests < COUNT_LEAST * after:
+        return False
+    return after >= POLLED_TIMES * before and _requests_stay(then, now) and not _tasks_stay(then, now)
 
 
 # -- Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
