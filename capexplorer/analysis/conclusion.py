@@ -48,7 +48,7 @@ from .bottleneck.level_judgement import users_poll
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
-from .statistics import SURE_ERRORS
+from .statistics import LOST_LEAST, SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
 # order.
@@ -253,9 +253,6 @@ def judged_rates(view: EpochView) -> CapacityFound | None:
 
 # -- The causes of failed requests that a conclusion names, the most severe first, and whether their failures depend on load.
 
-SHARE_LEAST = 0.01
-"""A cause that failed at least this share of the requests is in the conclusion, whatever its severity."""
-
 EVEN_RATIO_MOST = 2.0
 """Failures do not depend on load if the greatest failure ratio of a level is at most this many times the least."""
 
@@ -296,7 +293,7 @@ def _is_rather(mark: Mark, causes: Sequence[Mark]) -> bool:
 def _is_reported(mark: Mark, share: float | None) -> bool:
     if invalidates_run(mark.id, mark.severity):
         return False
-    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (share or 0.0) >= SHARE_LEAST
+    return mark.severity in ("critical", "error") or mark.id in REFUSALS or (share or 0.0) >= LOST_LEAST
 
 
 def _failed(view: EpochView, mark: Mark, share: float | None) -> RequestsFailed:

@@ -18,6 +18,7 @@ from ..model.histogram import counts_between
 from ..model.level import Level
 from ..model.load import Rate, Users
 from ..model.timeline import Timeline
+from .statistics import COUNT_LEAST, LOST_LEAST, NOTABLE
 
 FASTER_TIMES = 5.0
 """Such replies take at most the least time of any at the lowest load, divided by this: 2 ms instead of 100. Less is what warm
@@ -26,15 +27,8 @@ caches and idle CPUs bring."""
 SIZE_TIMES = 2.0
 """Their size differs by at least this factor: a cache returns the same replies sooner."""
 
-SHARE_LEAST = 0.05
-COUNT_LEAST = 20
-"""Least share and number of such replies at a level."""
-
 BEFORE_LEAST = 5
 """Least number of replies of the endpoint at the lowest load."""
-
-FAILED_MOST = 0.02
-"""Greatest share of failed requests of a level, whose replies count in the mean size."""
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -102,11 +96,11 @@ def _changed(level: Level, now: LevelEndpoint, before: LevelEndpoint) -> _Seen |
     if now.latency is None or now.latency_ms.min is None or not size or now.mean_bytes is None:
         return None
     most_ms = least_ms / FASTER_TIMES
-    if now.latency_ms.min > most_ms or now.failures > FAILED_MOST * now.requests:
+    if now.latency_ms.min > most_ms or now.failures > LOST_LEAST * now.requests:
         return None
     below = int(counts_between([now.latency], np.array([most_ms * 1000]))[0])
     share = below / max(1, now.requests - now.failures)
-    if below < COUNT_LEAST or share < SHARE_LEAST:
+    if below < COUNT_LEAST or share < NOTABLE:
         return None
     size_now = max(0.0, (now.mean_bytes - (1 - share) * size) / share)
     is_other = size_now * SIZE_TIMES <= size or size_now >= SIZE_TIMES * size

@@ -34,6 +34,9 @@ MOSTLY = 0.5
 FULL = 0.9
 """Share of a limit from which a resource is used up: readings are means over seconds, and fall between bursts."""
 
+BEYOND = 1.15
+"""Times a knee, or another load: from there on a level is beyond it. Nearer to it constant times still show no queue."""
+
 LOST_LEAST = 0.02
 """A share of requests that fail, or of arrivals that are dropped or stay in a queue, that load explains."""
 

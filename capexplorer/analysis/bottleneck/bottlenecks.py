@@ -93,12 +93,6 @@ IDS = (
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
 
-TIME_TO_SHOW_S = 20.0
-"""Settled seconds after which an open level without a bottleneck contradicts an earlier one: a queue needs time to grow."""
-
-SURE_REQUESTS = 1_000
-"""With so many requests, Little's law at one level counts as much as at two levels."""
-
 
 def keys(epoch: Epoch) -> frozenset[str]:
     """Keys of all marks that `marks` may make for an epoch."""
@@ -179,16 +173,12 @@ def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -
     """Whether no level after `last`, the latest that shows a bottleneck, contradicts it.
 
     A mark with the most users is contradicted only by a level with at least as many. A mark with the fewest users is contradicted
-    by a level with fewer, and by a level with more that had time to show it.
+    by a level with fewer, and by a level with more that has ended: a queue needs time to grow.
     """
     later = [each.level for each in levels[levels.index(last) + 1 :]]
     if id_ in SHOWN_AT_MOST_USERS:
         return all(level.users < last.level.users for level in later)
-    return all(level.users >= last.level.users and not _had_time_to_show(level) for level in later)
-
-
-def _had_time_to_show(level: MeasuredLevel) -> bool:
-    return level.level.closed is not None or level.figures.settled_seconds >= TIME_TO_SHOW_S
+    return all(level.users >= last.level.users and level.level.closed is None for level in later)
 
 
 def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, load_kind: JudgedLoadKind) -> Mark:
@@ -245,13 +235,11 @@ def _competing(found: Found, judged: LevelJudgement) -> list[Found]:
 
 
 def _confidence(found: Found, showing: Sequence[LevelJudgement]) -> Confidence:
-    """High if two levels show it, if one level is both flat and beyond the knee, if goodput grew with users, or for think time
-    with SURE_REQUESTS; else medium, and low for "no limit reached". One grade less for competing findings or a ramp, and one
-    for missing readings.
+    """High if two levels show it, if one level is both flat and beyond the knee, or if goodput grew with users; else medium, and
+    low for "no limit reached". One grade less for competing findings or a ramp, and one for missing readings.
     """
     last = showing[-1]
     repeated = len(showing) > 1 or (last.gate.flat and last.gate.beyond_knee) or last.gate.grows
-    many = found.id == "think_time_limited" and last.level.figures.requests >= SURE_REQUESTS
-    rank = 2 if repeated or many else 0 if found.id == "not_saturated" else 1
+    rank = 2 if repeated else 0 if found.id == "not_saturated" else 1
     competing = _competing(found, last) or found.competing or last.level.level.opened.ramp
     return CONFIDENCES[::-1][max(0, rank - bool(competing) - bool(found.unavailable))]

@@ -15,9 +15,8 @@ import msgspec
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import KneeVerdict
 from ..knee.detector import is_surely_less
-from ..knee.limit import PAST_KNEE_SHARE
 from ..ladder import LadderLevel, expected_on
-from ..statistics import MOSTLY, RELEVANT
+from ..statistics import BEYOND, MOSTLY, RELEVANT
 
 USERS_MORE = 1.2
 """Least ratio of users to those of the level that it is compared with."""
@@ -99,7 +98,7 @@ def _has_lost(level: LadderLevel, curve: Sequence[LadderLevel]) -> bool:
 def _is_beyond(level: LadderLevel, knee: KneeVerdict | None) -> bool:
     if knee is None or knee.users is None or knee.limit == "generator":
         return False
-    return (knee.kind == "knee" and level.users >= PAST_KNEE_SHARE * knee.users) or (
+    return (knee.kind == "knee" and level.users >= BEYOND * knee.users) or (
         knee.kind == "at_or_below" and level.users >= knee.users
     )
 

@@ -211,9 +211,6 @@ def users_poll(then: LevelFigures, now: LevelFigures) -> bool:
 
 # -- Where requests may wait if every watched part is idle: in a lock or pool of one of them, or in something not watched.
 
-INSIDE_LEAST = 4.0
-"""Least mean number of requests inside, for most of them to wait for one party: of fewer, each part may work on one."""
-
 
 def _idle_names(parts: WatchedParts) -> tuple[str, ...] | None:
     """Names of the parts whose use is known, if none of them is busy; None if one is."""
@@ -239,7 +236,7 @@ def unwatched_party(level: MeasuredLevel, gate: Gate, parts: WatchedParts) -> Fo
         return None
     if not queue_rules.generator_has_spare_time(level) or not queue_rules.accounts_for_users(level):
         return None
-    if level.requests_inside is None or level.requests_inside < INSIDE_LEAST:
+    if level.requests_inside is None or level.requests_inside < 2 * queue_rules.QUEUED_LEAST:  # each part may work on one
         return None
     if any((part.read("target.listen_queue") or 0.0) >= RELEVANT for part in parts.levels):
         return None

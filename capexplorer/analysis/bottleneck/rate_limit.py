@@ -20,7 +20,7 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..knee.limit import FAILURES_MORE
 from ..knee.verdict_kinds import BASELINE_SHARE
-from ..statistics import COUNT_LEAST, chi_square
+from ..statistics import BEYOND, COUNT_LEAST, LOST_LEAST, chi_square
 from . import queue_rules
 from .gate import Gate
 from .measured_level import REQUESTS_LEAST, Found, MeasuredLevel
@@ -82,18 +82,12 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
 
 TOO_MANY_REQUESTS = 429
 
+NARROW_MOST = 1.5
+"""Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties. A pool of four had more."""
+
 FASTER_MOST = 0.8
 """A median response at low load below this share of 1 / capacity excludes a constant service time. Service times grow a little
 under load (a lock of 10 ms took 10.4)."""
-
-NARROW_MOST = 1.5
-"""Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties."""
-
-SATURATED_SHARE = 1.3
-"""Levels from this many times N* on are at the limit all the time. At 1.13 N* a limit of 50/s gave 49.3 (measured)."""
-
-EQUAL_MOST = 0.01
-"""Greatest relative difference between the rates of two levels at the limit; two standard errors if they are more."""
 
 
 def refuses(
@@ -141,9 +135,9 @@ def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], k
         return True
     own_rps, own_error_rps = level.rates.goodput_rps, level.rates.goodput_se_rps or 0.0
     for other in levels:
-        if other.users >= SATURATED_SHARE * knee.users:
+        if other.users >= BEYOND * knee.users:
             error_rps = own_error_rps + (other.rates.goodput_se_rps or 0.0)
-            if abs(other.rates.goodput_rps - own_rps) > max(EQUAL_MOST * own_rps, 2 * error_rps):
+            if abs(other.rates.goodput_rps - own_rps) > max(LOST_LEAST * own_rps, 2 * error_rps):
                 return False
     return True
 

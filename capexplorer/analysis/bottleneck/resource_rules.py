@@ -162,10 +162,6 @@ def disk(level: MeasuredLevel) -> Found | None:
     )
 
 
-SENDING_LEAST = 0.5
-"""Requests wait for the network if sockets with data on the way are at least this share of the requests inside (Little's law).
-Behind 20 Mbit/s it was 1.9 (both ends' data passes the same queue), on a link with room 0.1 to 0.2 (measured)."""
-
 WAITING_LEAST = 0.1
 """And bytes wait to be sent for at least this share of the response time: a delayed acknowledgement keeps data on the way for
 40 ms, and none waits (0 measured; behind 20 Mbit/s 0.5, with replies of 2 MB 0.4)."""
@@ -188,7 +184,7 @@ def _waits_to_be_sent(level: MeasuredLevel) -> Found | None:
     sending, inside, response_ms = level.read("tcp.sending_sockets"), level.requests_inside, level.figures.response_ms
     waiting = math.fsum(level.read(f"tcp.{name}") or 0.0 for name in ("unsent_bytes", "queued_bytes"))
     rate = level.read("tcp.queue_bytes_per_s") or level.read("host.sent_bytes_per_s")
-    if level.part is not None or not sending or not inside or not response_ms or not rate or sending < SENDING_LEAST * inside:
+    if level.part is not None or not sending or not inside or not response_ms or not rate or sending < MOSTLY * inside:
         return None
     if waiting / rate < WAITING_LEAST * response_ms / 1000:
         return None

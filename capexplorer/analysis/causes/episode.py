@@ -21,7 +21,7 @@ from ...model.findings import Cause, Readings
 from ...model.load import NO_LOAD, Load
 from ...model.verdicts import SEVERITIES, Confidence, Severity
 from .confirmation import Proof
-from .resolve import Resolved, Symptom
+from .resolve import AROUND_S, Resolved, Symptom
 
 # -- Lines of the target's own log that report an error while requests fail. The reason of a traceback is preferred to other
 # lines: its header (`ERROR: Exception in ASGI application`) says nothing.
@@ -35,9 +35,6 @@ LENGTH_MOST = 200
 """Greatest length of a line: exceptions of database drivers have their reason at the end of 150 characters."""
 
 _NO_PORTS = re.compile(r"cannot assign requested address|can't assign requested address|no free (?:local |source )?ports", re.I)
-
-AROUND_S = 2.0
-"""A line up to so many seconds before a failure may be about it: a service often logs before it replies."""
 
 _ERROR = re.compile(
     r"\b(?:error|exception|fatal|panic|critical|emerg|alert|too many|exhaust\w*|refused|denied|timed? ?out|unavailable|cannot"

@@ -18,11 +18,8 @@ from . import confirmation
 from .confirmation import RecentReadings
 
 SETTLES_S = 2.0
-"""Seconds after a restart in which old connections and replies in transit may still fail."""
-
-BEFORE_DEATH_S = 1.5
-"""Failures up to so many seconds before a death belong to it: connections break before the parent process is notified, and a
-failure counts at the end of its tick."""
+"""Seconds after a restart, and before a death, in which failures belong to it: connections break before the parent process is
+notified, and a failure counts at the end of its tick."""
 
 OOM_KNOWN_S = 1.0
 """Seconds after a death in which the kernel's count of OOM kills is read: it is read once a tick."""
@@ -115,7 +112,7 @@ class TargetDeaths:
 
     def is_dead(self, ended_s: float) -> bool:
         """Whether failures in the tick that ended at `ended_s` belong to its death."""
-        return self.death is not None and ended_s >= self.death.at_s - BEFORE_DEATH_S
+        return self.death is not None and ended_s >= self.death.at_s - SETTLES_S
 
     def decide(self, recent: RecentReadings, now_s: float, *, at_last: bool = False) -> str | None:
         """Id of the cause of its death, once it is known. `at_last`: decide with the readings so far."""
@@ -134,7 +131,7 @@ class TargetDeaths:
 
 def oom_kills(recent: RecentReadings, at_s: float) -> int | None:
     """Processes that the kernel killed for lack of memory around `at_s`; None if the count was not read."""
-    ticks = recent.since(at_s - BEFORE_DEATH_S)
+    ticks = recent.since(at_s - SETTLES_S)
     read = [grown for tick in ticks for target in tick.targets if (grown := target.grown("oom_kills")) is not None]
     return int(sum(read)) if read else None
 

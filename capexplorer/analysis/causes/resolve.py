@@ -329,9 +329,9 @@ RESOLVED_TO: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """The causes that each symptom may be resolved to by readings (`resolve`), or by the death of the target (`cause_detector`)."""
 
-BEFORE_S, AFTER_S = 2.0, 1.0
-"""Tolerance before and after the times of a cause: those are ends of ticks of a second, and a failure counts in the tick in which
-it ended."""
+AFTER_S = 1.0
+"""Tolerance after the times of a cause, as AROUND_S is before: those are ends of ticks of a second, and a failure counts in the
+tick in which it ended."""
 
 
 def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], bool]:
@@ -345,7 +345,7 @@ def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], 
         for failure in timeline.failures.values()
         if _may_be(cause, failure.signature, system)
     }
-    first_s = -BEFORE_S if cause.first_s is None else cause.first_s - BEFORE_S
+    first_s = -AROUND_S if cause.first_s is None else cause.first_s - AROUND_S
     last_s = timeline.last_s if cause.last_s is None else cause.last_s
 
     def belongs(brief: RequestBrief) -> bool:

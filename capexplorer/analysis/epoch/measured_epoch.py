@@ -17,6 +17,7 @@ from ..knee.curve_gates import LEVELS_LEAST
 from ..knee.detector import analyse, split
 from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR, Circumstances
 from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
+from ..statistics import LOST_LEAST
 from .neighbours import usable_levels
 from .onset import without_burst_levels
 from .regime import FAILING, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
@@ -26,9 +27,6 @@ from .regimes import regimes_of
 #
 # Without free ports, requests of the generator fail fast; the goodput that remains is no capacity of the service. Levels whose
 # generator lacked CPU are kept: they are flagged as saturated, and the knee's limit is then "generator". Reads marks of causes.
-
-FAILURES_LEAST = 0.01
-"""Failure ratio from which a level is dropped: two failed DNS lookups in three minutes do not invalidate it."""
 
 _LEAVE_LEVELS_VALID = ("generator_cpu_saturated", "event_loop_blocked", "log_write_failed")
 """Causes that invalidate a run, but do not make requests fail."""
@@ -50,7 +48,7 @@ def is_invalidated(timeline: Timeline, level: Level) -> bool:
 
 def _failed_during(failure_ratio: float | None, started_s: float, ended_s: float, spans: Sequence[tuple[float, float]]) -> bool:
     """Whether a level had failures and overlaps one of the `spans`."""
-    failing = (failure_ratio or 0.0) >= FAILURES_LEAST
+    failing = (failure_ratio or 0.0) >= LOST_LEAST
     return failing and any(first_s < ended_s and last_s > started_s for first_s, last_s in spans)
 
 

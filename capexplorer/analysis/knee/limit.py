@@ -14,17 +14,10 @@ from typing import Any, Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
-from ..causes.generator_saturation import LAG_MOST_MS
+from ..causes.generator_saturation import LAG_MOST_MS, LITTLE_MOST
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
-from ..statistics import upper_median, weighted_mean
+from ..statistics import BEYOND, upper_median, weighted_mean
 from .crossing import Crossing
-
-PAST_KNEE_SHARE = 1.1
-"""Times N*: from there on a level is beyond the knee (docs/knee.md, section 7)."""
-
-LITTLE_MOST = 1.10
-"""N / (X (R + Z0)), users over those that Little's law accounts for: above this, users lose time outside responses and waits,
-perhaps in the generator."""
 
 LITTLE_LOW_LEAST = 1.05
 """The lower bound of that ratio must exceed this as well."""
@@ -53,7 +46,7 @@ Figures = dict[str, Any]
 
 def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Figures]:
     """The limit of a knee, and the figures that show it. `levels`: pooled, one per element of the crossing's masks."""
-    beyond = [level for level in levels if level.users >= PAST_KNEE_SHARE * found.users]
+    beyond = [level for level in levels if level.users >= BEYOND * found.users]
     baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
     if not beyond:
         return "unknown", {}

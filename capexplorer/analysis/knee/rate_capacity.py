@@ -9,8 +9,8 @@ import msgspec
 
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.verdicts import Confidence, LevelState, Overload, RateCapacity, RateLimit
-from ..statistics import MOSTLY, NOTABLE, SURE_ERRORS
-from .crossing import PLATEAU_ERRORS, PLATEAU_LEAST, SELECTION_ERRORS, SURE_PLATEAU_TIMES
+from ..statistics import BEYOND, MOSTLY, NOTABLE, SURE_ERRORS
+from .crossing import PLATEAU_ERRORS, PLATEAU_LEAST, SELECTION_ERRORS
 from .curve_gates import BENT_MOST
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, slower, state_of
 
@@ -40,7 +40,7 @@ def plateau(overloaded: Sequence[JudgedLevel]) -> tuple[float, float]:
     """(goodput, standard error) of the plateau, 1/s. `overloaded`: at least one level that was not served in full."""
     best = max((each.level for each in overloaded), key=without_selection_bias)
     near = [each.level for each in overloaded if _is_near(each, best)]
-    beyond = [level for level in near if level.offered_per_s >= SURE_PLATEAU_TIMES * _mean(near)[0]]
+    beyond = [level for level in near if level.offered_per_s >= BEYOND * _mean(near)[0]]
     return _mean(beyond or near)
 
 
@@ -125,10 +125,6 @@ def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> 
 
 # -- How a service behaves at rates beyond its capacity, and whether its goodput falls there.
 
-SLOWED_LEAST = 0.1
-"""A service whose requests only queue may have become slower if the plateau is lower than a level below it by this share, or a
-level beyond the capacity lower than another: queues alone do not lower goodput, a machine's speed varies by some percent."""
-
 
 def lost_beyond(overloaded: Sequence[JudgedLevel], rate: float, error: float) -> float | None:
     """Share of the capacity that is surely lost at the greatest rate; None: it is not. `rate`, `error`: the capacity and its
@@ -171,10 +167,10 @@ def falls(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], plateau
 
 
 def _is_less(goodput: tuple[float, float], best: RateLevel) -> bool:
-    """Whether `goodput`, (1/s, standard error), is surely less than that of `best`, and by SLOWED_LEAST."""
+    """Whether `goodput`, (1/s, standard error), is surely less than that of `best`, and by more than a machine's speed varies."""
     per_s, error_per_s = goodput
     lost = best.goodput_per_s - per_s
-    return lost > max(SURE_ERRORS * math.hypot(best.goodput_error_per_s, error_per_s), SLOWED_LEAST * best.goodput_per_s)
+    return lost > max(SURE_ERRORS * math.hypot(best.goodput_error_per_s, error_per_s), NOTABLE * best.goodput_per_s)
 
 
 def fall_ratio(below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> float:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import LevelState
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel, requests_inside
-from ..statistics import LOST_LEAST, SURE_ERRORS, error_of_mean, weighted_mean, wilson
+from ..statistics import BEYOND, LOST_LEAST, RELEVANT, SURE_ERRORS, error_of_mean, weighted_mean, wilson
 
 SAME_RATE = 0.02
 """Offered rates that differ by at most this share are one load: Poisson counts of a few thousand arrivals differ as much."""
@@ -181,13 +181,6 @@ UNSERVED_MOST = 0.15
 """A level is served in full only if the upper bound of the share of arrivals not served is at most this: it takes about 240
 arrivals."""
 
-FAILING_ALWAYS_MOST = 0.2
-"""If more than this share fails at the lowest rate, that is not taken for the service's usual failure ratio."""
-
-CONFIRMED_AT = 1.15
-"""Failures at the lowest rate are the usual ones only if no more fail at a rate at least this many times as high. A service that
-refuses what exceeds its capacity, and refuses 16% at the lowest rate, refuses 27% at 1.15 times that rate."""
-
 SLOWER_AT_CAP = 3.0
 """Where the pool has as many users as it may have, the service limits the level, and not the pool, if service time is at least
 this many times that at the lowest rate: then all of its servers are busy. By Little's law a pool can start at most users /
@@ -206,13 +199,14 @@ class LowLoad(msgspec.Struct, frozen=True):
 def low_load(ladder: Sequence[RateLevel]) -> LowLoad:
     """The figures of the lowest rate. `ladder`: at least one level, pooled, by ascending rate.
 
-    Its failures count as usual only if a higher rate confirms that they do not grow with load.
+    Its failures count as usual only if a higher rate confirms that they do not grow with load: a service that refuses what is
+    more than its capacity, and refuses 16% at the lowest rate, refuses 27% at 1.15 times that rate.
     """
     lowest = ladder[0]
-    if lowest.failure_ratio > FAILING_ALWAYS_MOST or not lowest.failed:
+    if lowest.failure_ratio > RELEVANT or not lowest.failed:
         return LowLoad(0.0, lowest.service_ms)
     usual_most = failure_bounds(lowest)[1]
-    higher = [level for level in ladder if level.due and level.offered_per_s >= CONFIRMED_AT * lowest.offered_per_s]
+    higher = [level for level in ladder if level.due and level.offered_per_s >= BEYOND * lowest.offered_per_s]
     is_confirmed = any(_fails_no_more(level, lowest) for level in higher)
     return LowLoad(usual_most if is_confirmed else 0.0, lowest.service_ms)
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
+from ..causes.generator_saturation import LITTLE_MOST
 from ..ladder import LadderLevel
 from .crossing import Crossing
 from .curve_gates import KneeLines
-from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, LITTLE_MOST, little_ratio, work_lag
+from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
 SOAK_FROM, SOAK_TO = 0.6, 0.8
