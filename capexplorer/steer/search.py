@@ -257,7 +257,8 @@ class Search:
             wanted, why = min(max(BEYOND_BEND * crossing, BEND_STEP * top), GROWTH * top), "bend_near"
             self._damped = True
         if self._careful:
-            wanted, why = min(wanted, max(STRAINED_MOST * crossing, BEND_STEP * top)), "careful"
+            wanted = min(wanted, max(STRAINED_MOST * crossing, BEND_STEP * top))
+            why = "careful" if self._stage == "retreat" else why
         return self._up(known, math.ceil(wanted), why, {"efficiency": efficiency, "crossing": crossing})
 
     def _top(self, known: SearchInput) -> int:

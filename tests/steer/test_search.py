@@ -111,7 +111,9 @@ def test_the_autopilot_retreats_from_measured_failures_and_returns_in_a_smaller_
     levels = [*LOW, level(24, seconds=6.0, error=0.2, failures=20)]
     assert step(pilot.due(search_input(*levels))) == (7, "retreat")
     levels.append(level(7, seconds=4.0))
-    assert 24 < stepped(pilot.due(search_input(*levels))) <= 36
+    assert step(pilot.due(search_input(*levels))) == (36, "careful")
+    levels.append(level(36))
+    assert step(pilot.due(search_input(*levels))) == (54, "double")  # not once more that the service recovered
 
 
 def test_a_level_in_which_nearly_all_requests_fail_is_left_before_it_settles() -> None:
