@@ -48,7 +48,7 @@ from .bottleneck.level_judgement import users_poll
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_users, since_s
-from .statistics import LOST_LEAST, SURE_ERRORS
+from .statistics import LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
 # order.
@@ -255,9 +255,6 @@ def judged_rates(view: EpochView) -> CapacityFound | None:
 
 EVEN_RATIO_MOST = 2.0
 """Failures do not depend on load if the greatest failure ratio of a level is at most this many times the least."""
-
-NONE_EXPECTED_MOST = 3.0
-"""A level where at most this many failures are expected may have none by chance: for 3, the probability is 5% (Poisson)."""
 
 
 def failed_requests(view: EpochView) -> Iterator[RequestsFailed | TargetDied]:

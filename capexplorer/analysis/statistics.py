@@ -40,6 +40,9 @@ BEYOND = 1.15
 LOST_LEAST = 0.02
 """A share of requests that fail, or of arrivals that are dropped or stay in a queue, that load explains."""
 
+NONE_EXPECTED_MOST = 3.0
+"""Where at most so many are expected there may be none by chance: for 3, the probability is 5% (Poisson)."""
+
 COUNT_LEAST = 20
 """So many requests, or other events, are needed to say anything of their number or their times: it is known to a quarter."""
 

@@ -14,7 +14,7 @@ from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import OfferedTick
-from ..statistics import MOSTLY
+from ..statistics import COUNT_LEAST, MOSTLY
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .generator_saturation import readings_over_seconds
@@ -114,8 +114,8 @@ LONG_OVER = 10
 CHURN_LEAST_PER_S = 10.0
 """Least number of new connections a second: with fewer, ports never run out, since Linux frees 470 a second."""
 
-AMPLIFIED_LEAST, AMPLIFIED_RETRIES_LEAST = 1.0, 20
-"""(p) Least number of repeated attempts per request, and in the window."""
+AMPLIFIED_LEAST = 1.0
+"""(p) Least number of repeated attempts per request."""
 
 
 def current_conditions(
@@ -249,7 +249,7 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
 def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
     ticks = recent.last(OVER)
     again, done = retried(ticks), requests(ticks)
-    if again < max(AMPLIFIED_RETRIES_LEAST, AMPLIFIED_LEAST * done):
+    if again < max(COUNT_LEAST, AMPLIFIED_LEAST * done):
         return None
     readings: Readings = {"retried": again, "requests": done, "connects": connects(ticks)}
     return Proof("generator_retry_amplification", True, readings)

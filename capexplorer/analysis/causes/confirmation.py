@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
 from ...model.readings import TargetReading, TargetTcpReading
-from ..statistics import FULL, MOSTLY
+from ..statistics import COUNT_LEAST, FULL, MOSTLY
 
 # -- The latest ticks, and sums over them, in which readings are searched that explain a failure.
 #
@@ -119,9 +119,8 @@ def retried(ticks: Ticks) -> int:
 TIME_WAIT = "ephemeral_port_exhaustion_time_wait"
 ESTABLISHED = "ephemeral_port_exhaustion_established"
 
-LOSS_LEAST, LOSSES_LEAST = 0.01, 20
-"""Least share and least number of retransmitted segments; a share of few segments says nothing. The share is also that of dropped
-SYNs among accepted connections."""
+LOSS_LEAST = 0.01
+"""Least share of retransmitted segments, and of dropped SYNs among accepted connections."""
 
 SYN_DROPS_LEAST = 3
 """Least number of dropped SYNs: the counters include other programs in the network namespace."""
@@ -264,7 +263,7 @@ def packet_loss(ticks: Ticks, host: HostFacts) -> Proof:
     if not sent:
         return Proof("packet_loss", False, unread=("segments_retransmitted",))
     readings: Readings = {"segments_retransmitted": again, "segments_sent": sent, "retransmitted_ratio": again / sent}
-    lost = again >= max(LOSSES_LEAST, LOSS_LEAST * sent) and not listen_drops(ticks) and not _is_full(ticks, host)
+    lost = again >= max(COUNT_LEAST, LOSS_LEAST * sent) and not listen_drops(ticks) and not _is_full(ticks, host)
     return Proof("packet_loss", lost, readings)
 
 

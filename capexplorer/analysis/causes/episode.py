@@ -29,7 +29,7 @@ from .resolve import AROUND_S, Resolved, Symptom
 # A line is additional evidence for a cause. It is text from outside: bounded here, escaped and redacted where it is shown.
 
 LINES_MOST = 200
-"""Latest lines that are remembered."""
+"""Latest lines that are remembered, and most endpoints that are counted separately; further ones count in the sum only."""
 
 LENGTH_MOST = 200
 """Greatest length of a line: exceptions of database drivers have their reason at the end of 150 characters."""
@@ -226,9 +226,6 @@ UPDATE_AT_LATEST_S = 60.0
 
 ENDPOINTS_MOST = 8
 """Greatest number of endpoints in a mark: those with the most failures."""
-NAMES_MOST = 200
-"""Greatest number of endpoints counted separately; further ones count in the sum only."""
-
 
 # -- an episode ----------------------------------------------------------------------------------------------------------------
 
@@ -269,7 +266,7 @@ class Episode:
         self._count += occurrence.count
         self._since_count += occurrence.count
         self._kinds[occurrence.counted] += occurrence.count
-        if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < NAMES_MOST):
+        if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < LINES_MOST):
             self._endpoints[occurrence.endpoint] += occurrence.count
         self._example = self._example or occurrence.example
         if not self._logged.text or (occurrence.logged.is_reason and not self._logged.is_reason):

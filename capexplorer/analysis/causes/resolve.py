@@ -21,7 +21,7 @@ from ...model.load import Load
 from ...model.readings import TargetReading
 from ...model.timeline import Timeline
 from ...model.verdicts import Confidence, Severity
-from ..statistics import FULL, MOSTLY
+from ..statistics import FULL, LOST_LEAST, MOSTLY, NONE_EXPECTED_MOST
 from . import confirmation
 from .classify import SAYS_NO_FDS, by_status, classify
 from .confirmation import ESTABLISHED, TIME_WAIT, Check, Proof, RecentReadings, Ticks
@@ -41,12 +41,8 @@ AROUND_S = 3.0
 RACE_WAIT_LEAST_S = 0.1
 """(p) Least mean wait of users for a keep-alive race: the server's timeout closes only connections that are idle."""
 
-RACE_SHARE_MOST, RACE_WAIT_SURE_S = 0.01, 1.0
-"""(p) It is a keep-alive race if less than this share of requests breaks, and users wait at least this many seconds."""
-
-FRESH_EXPECTED = 5.0
-"""It is also a keep-alive race if no new connection broke, but this many would be expected to if they broke as often as reused
-ones: the probability of none is 0.7%."""
+RACE_WAIT_SURE_S = 1.0
+"""(p) It is a keep-alive race if hardly a request breaks, and users wait at least this many seconds."""
 
 RACE_OVER_S = 30.0
 """Seconds over which broken connections and waits are counted."""
@@ -265,8 +261,8 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     if idle_s < RACE_WAIT_LEAST_S or confirmation.broken(ticks, (False,)):
         return "no"
     share = confirmation.broken(ticks) / max(1, confirmation.requests(ticks))
-    rare = share < RACE_SHARE_MOST and idle_s >= RACE_WAIT_SURE_S
-    return "yes" if rare or min(1.0, share) * confirmation.connects(ticks) >= FRESH_EXPECTED else "perhaps"
+    rare = share < LOST_LEAST and idle_s >= RACE_WAIT_SURE_S
+    return "yes" if rare or min(1.0, share) * confirmation.connects(ticks) >= NONE_EXPECTED_MOST else "perhaps"
 
 
 # -- The class of each failure signature, and the full text of its first failure. Both are remembered, since failures repeat.

@@ -17,20 +17,14 @@ from ...model.figures import LevelEndpoint
 from ...model.intervals import ONE_SIDED_95, PERCENTILE_VALUES_LEAST
 from ...model.level import Level
 from ...model.verdicts import CapacityVerdict, EndpointDegradation, SloVerdict
-from ..ladder import LadderLevel, pooled
-from ..statistics import COUNT_LEAST, LOST_LEAST, weighted_mean, wilson
+from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel, pooled
+from ..statistics import COUNT_LEAST, LOST_LEAST, RELEVANT, weighted_mean, wilson
 
 SLOWER_LEAST = 2.0
 """An endpoint has degraded if the lower bound of its latency growth since low load is at least this factor."""
 
 LEAD_LEAST = 3.0
 """The leading endpoint has at least this many times the added latency, the growth or the failures of any other."""
-
-UNCHANGED_MOST = 1.3
-"""An endpoint whose mean latency grew by at most this factor counts as unchanged."""
-
-ERROR_LEAST = 0.03
-"""Least relative error of a mean latency or a percentile: latencies within a level are correlated."""
 
 Key = tuple[str, str]
 """Method, name."""
@@ -51,9 +45,9 @@ class EndpointFigures(msgspec.Struct, frozen=True):
 
     @property
     def mean_error_ms(self) -> float:
-        """Standard error of the mean latency, for exponential latencies and at least ERROR_LEAST."""
+        """Standard error of the mean latency, for exponential latencies and at least RELATIVE_ERROR_FLOOR."""
         successes = self.requests - self.failures
-        return (self.mean_ms or 0.0) * max(ERROR_LEAST, 1 / math.sqrt(successes) if successes else 1.0)
+        return (self.mean_ms or 0.0) * max(RELATIVE_ERROR_FLOOR, 1 / math.sqrt(successes) if successes else 1.0)
 
 
 class EndpointChange(msgspec.Struct, frozen=True):
@@ -167,7 +161,7 @@ def _leader(changes: Sequence[EndpointChange], lag_ms: float) -> tuple[EndpointC
         return None
     most_ms = max(each.added_high_ms for each in others)
     most_growth = max((each.after.mean_ms or 0.0) / (each.before.mean_ms or math.inf) for each in others)
-    leads = slowest.growth >= LEAD_LEAST * most_growth or most_growth <= UNCHANGED_MOST
+    leads = slowest.growth >= LEAD_LEAST * most_growth or most_growth <= 1 + RELEVANT
     return (slowest, False) if leads and slowest.added_ms >= LEAD_LEAST * most_ms else None
 
 
@@ -283,7 +277,9 @@ def _point(level: LadderLevel, name: Name) -> _Point | None:
         if level.goodput_rps > 0 or level.failure_ratio != 1.0:
             return None
         return _Point(level.users, 0.0, math.inf, math.inf, math.inf, 1.0, False)  # nothing succeeded: no objective is kept
-    error = QUANTILE_ERROR_UNKNOWN if count is None else max(ERROR_LEAST, QUANTILE_ERROR[name] / math.sqrt(max(count, 1.0)))
+    error = (
+        QUANTILE_ERROR_UNKNOWN if count is None else max(RELATIVE_ERROR_FLOOR, QUANTILE_ERROR[name] / math.sqrt(max(count, 1.0)))
+    )
     spread = math.exp(ONE_SIDED_95 * error)
     thin = count is not None and count < VALUES_LEAST[name]
     return _Point(level.users, level.goodput_rps, value, value / spread, value * spread, error**-2, thin)

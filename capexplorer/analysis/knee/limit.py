@@ -16,7 +16,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS, LITTLE_MOST
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
-from ..statistics import BEYOND, upper_median, weighted_mean
+from ..statistics import BEYOND, RELEVANT, upper_median, weighted_mean
 from .crossing import Crossing
 
 LITTLE_LOW_LEAST = 1.05
@@ -35,9 +35,6 @@ FAILURES_MORE = 0.02
 REPLIED_LEAST = 0.9
 """Failures are replies of the service if at least this share of them has an HTTP status: 33-52% of 429 and 503 were recorded
 while loop lag was 24-38 ms."""
-
-RESPONSE_RATIO = 1.25
-"""Queueing is the limit if responses beyond the knee take more than this many times those of the baseline."""
 
 
 Figures = dict[str, Any]
@@ -89,7 +86,7 @@ def _limit_from(
         return "unknown"
     if more is not None and more >= FAILURES_MORE:
         return "errors"
-    if slower is not None and slower > RESPONSE_RATIO:
+    if slower is not None and slower > 1 + RELEVANT:
         return "queueing"
     return "unknown"
 
