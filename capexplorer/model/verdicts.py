@@ -111,8 +111,6 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Number of levels clearly below, and clearly beyond the knee."""
     half_width_ratio: float | None = None
     """Half-width of the interval, divided by N*."""
-    second_detector_users: float | None = None
-    """Knee by a broken-line fit or by Kneedle, whichever is nearer to N*."""
     little_ratio: float | None = None
     """Beyond the knee: users divided by those that Little's law accounts for, by responses and the other part of a cycle at low
     load."""

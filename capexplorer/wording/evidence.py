@@ -42,8 +42,6 @@ def _of_levels(seen: KneeEvidence) -> Iterator[str]:
         width = f" (interval ±{seen.half_width_ratio:.0%})" if seen.half_width_ratio is not None else ""
         lie = "lies" if seen.levels_below == 1 else "lie"
         yield f"{_levels(seen.levels_below)} {lie} below the knee and {seen.levels_beyond} above it{width}"
-    if seen.second_detector_users is not None:
-        yield f"a second method finds the knee at {numbers.counted(seen.second_detector_users)}"
 
 
 def _beyond(found: KneeVerdict) -> Iterator[str]:

@@ -27,7 +27,7 @@ def test_the_knee_of_a_table_is_marked_at_the_first_level_that_shows_it() -> Non
     assert knee.users == pytest.approx(28, abs=1)
     assert knee.finding.figures()["capacity_rps"] == pytest.approx(213, rel=0.02)
     ends = {level.ended_s: level.users for level in timeline.levels}
-    assert ends[knee.t_s] == 43
+    assert ends[knee.t_s] == 36
     assert "provisional" in knee.finding.figures()
 
 

@@ -15,7 +15,7 @@ from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ..knee.curve_gates import LEVELS_LEAST
 from ..knee.detector import analyse, split
-from ..knee.verdict_kinds import AUTOPILOT_ERROR, LADDER_ERROR, Circumstances
+from ..knee.verdict_kinds import Circumstances
 from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
 from ..statistics import LOST_LEAST
 from .neighbours import usable_levels
@@ -199,11 +199,6 @@ class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
         later = [each for each in self.regimes if each.started_s > self.judged.started_s and not each.began_inside]
         return tuple(level for each in later for level in each.levels if failure_ratio_of(level) - least < FAILING)
 
-    @property
-    def structural_error(self) -> float:
-        """Structural error of N*: greater for the few short levels of the autopilot than for a ladder by hand."""
-        return AUTOPILOT_ERROR if any(level.opened.by == "autopilot" for level in self.levels) else LADDER_ERROR
-
 
 # -- The verdict on each regime of an epoch: when it began, how long after the last step of load, and its goodput.
 
@@ -225,7 +220,6 @@ def circumstances(epoch: MeasuredEpoch, regime: Regime) -> Circumstances:
     undecided = (epoch.return_users_of(each) for each in reversed(epoch.regimes)) if is_judged else ()
     return Circumstances(
         epoch=epoch.index,
-        structural=epoch.structural_error,
         since_s=None if regime.began is None else _began_s(epoch, regime),
         until_s=_until_s(epoch, regime),
         levels_lacking=epoch.levels_lacking if is_judged else 0,

@@ -1,4 +1,4 @@
-"""Where the low-load line meets the capacity line: N* = capacity / lambda0, with its interval (docs/knee.md, sections 3, 4, 6).
+"""Where the low-load line meets the capacity line: N* = capacity / lambda0 (docs/knee.md, sections 3, 4).
 
 This is the asymptote crossing of the closed queueing model, Xmax (R0 + Z) (Denning & Buzen 1978; Jain 1991, section 33.6), and
 needs no think time. Arrays have one element per user count, ascending; rates are per second. `detector` decides whether there is
@@ -8,7 +8,6 @@ a knee.
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 
 import msgspec
@@ -50,6 +49,8 @@ class CapacityCurve(msgspec.Struct, frozen=True):
     times that a level's users drew (`think_time`)."""
     steady_error: Floats
     """Standard errors of `steady`, without what all levels share."""
+    corrected: Mask
+    """Levels at low load whose goodput was corrected for think times."""
     counted_error: Floats
     """Standard errors of goodput, at least those of Poisson counts (`LadderLevel.counted_error_rps`)."""
     shared_error: float
@@ -74,12 +75,23 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
     plain = [(level.steady_rps, own) for level, own in zip(levels, error.tolist(), strict=True)]
     corrected = correction(levels)
-    rates = plain if corrected is None else [each or other for each, other in zip(corrected.rates, plain, strict=True)]
-    steady, steady_error = np.array(rates).T
+    low = [None] * len(plain) if corrected is None else corrected.at_low_load
+    steady, steady_error = np.array([each or other for each, other in zip(low, plain, strict=True)]).T
     shared_error = 0.0 if corrected is None else corrected.shared_error
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
     counted_error = np.maximum(error, [level.counted_error_rps for level in levels])
-    return CapacityCurve(users, goodput, error, steady, steady_error, counted_error, shared_error, selection_bias, has_own_errors)
+    return CapacityCurve(
+        users=users,
+        goodput=goodput,
+        error=error,
+        steady=steady,
+        steady_error=steady_error,
+        corrected=np.array([each is not None for each in low]),
+        counted_error=counted_error,
+        shared_error=shared_error,
+        selection_bias=selection_bias,
+        has_own_errors=has_own_errors,
+    )
 
 
 def roughness(users: Floats, goodput: Floats) -> float:
@@ -139,15 +151,6 @@ PLATEAU_USERS = 0.75
 SURE_PLATEAU_TIMES = 1.15
 """Times N*: if the plateau has levels at or above it, the capacity is their mean alone. Just below the crossing a queue with
 random service times reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
-
-BOOTSTRAPS = 300
-"""Resamples for the interval of N* (docs/knee.md, section 6)."""
-
-INTERVAL = (5.0, 95.0)
-"""Percentiles of a 90% interval."""
-
-RAMP_ERROR = 0.12
-"""Further structural error of N* on a ramp with short bins: users of a ramp are never in their steady state."""
 
 
 class Crossing(msgspec.Struct, frozen=True):
@@ -261,26 +264,6 @@ def efficiency(curve: CapacityCurve, found: Crossing) -> tuple[Floats, Floats]:
     return share, np.maximum(share * relative, curve.steady_error / (curve.users * found.rps_per_user))
 
 
-def interval(curve: CapacityCurve, found: Crossing, structural: float) -> tuple[float, float]:
-    """90% interval of N*: bootstraps of goodput times a lognormal structural error. Deterministic: seeded by the data.
-
-    On a curve with short bins of a ramp noise selects the plateau, and in resamples it does so twice. There the resamples are
-    reflected at the estimate, which removes their bias (basic bootstrap; Davison & Hinkley 1997, section 5.2.1).
-    """
-    rng = np.random.default_rng(zlib.crc32(np.concatenate([curve.users, curve.goodput, curve.error]).tobytes()))
-    noise = rng.standard_normal((BOOTSTRAPS, len(curve.users)))
-    goodput = np.maximum(curve.goodput + curve.error * noise, 0.0)
-    weight = np.where(found.baseline, curve.users / curve.steady_error**2, 0.0)
-    rates = np.maximum((curve.steady + curve.steady_error * noise) @ weight / (curve.users @ weight), 1e-12)
-    resampled = _capacities(curve, found, goodput) / rates
-    structural = math.hypot(structural, curve.shared_error)
-    if curve.selection_bias.any():
-        resampled = found.users**2 / np.maximum(resampled, 1e-12)
-        structural = math.hypot(structural, RAMP_ERROR)
-    low, high = np.percentile(resampled * rng.lognormal(0.0, structural, BOOTSTRAPS), INTERVAL)
-    return float(min(low, found.users)), float(max(high, found.users))
-
-
 def scatter(curve: CapacityCurve, found: Crossing) -> float:
     """Birge ratio of the plateau, at least 1: how many times more its levels scatter than their errors allow. Batch means do not
     show slow noise.
@@ -290,16 +273,6 @@ def scatter(curve: CapacityCurve, found: Crossing) -> float:
         return 1.0
     missed = (curve.goodput[found.plateau] - found.capacity) / curve.error[found.plateau]
     return max(1.0, float(np.sqrt((missed**2).sum() / (count - 1))))
-
-
-def _capacities(curve: CapacityCurve, found: Crossing, goodput: Floats) -> Floats:
-    """Capacity of each resampled curve, from the levels on that curve's own plateau."""
-    likely = plateau_levels(curve, goodput)
-    chosen = likely & (curve.users >= curve.users[found.plateau].min())
-    chosen = np.where(chosen.any(axis=1, keepdims=True), chosen, likely)
-    weights = np.where(chosen, 1 / curve.error**2, 0.0)
-    capacities: Floats = (weights * goodput).sum(axis=1) / weights.sum(axis=1)
-    return np.maximum(capacities, _surely_measured(curve, goodput))
 
 
 def _fit(curve: CapacityCurve, baseline: Mask, on_line: range, plateau: Mask) -> Crossing:

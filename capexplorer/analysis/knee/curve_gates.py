@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel, pooled
 from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, crossing, curve_of, efficiency
+from .curve import Knees, knees_of, telling_users
 from .limit import REPLIED_LEAST, Figures
 from .think_time import FAILING_MOST
 
@@ -25,6 +27,12 @@ NO_GOODPUT_RPS = 1e-6
 
 LEVELS_LEAST = 3
 """Minimum number of user counts for a verdict on the knee (docs/knee.md, section 5)."""
+
+REACHED_LEAST = 0.95
+"""Probability that N* is at most the most users from which a knee is reported."""
+
+HALF_WIDTH_MOST = 0.3
+"""Half-width of its interval up to which it is."""
 
 BENT_MOST = 0.85
 """A curve has bent if the efficiency of the level with the most users is below this (docs/knee.md, section 5)."""
@@ -35,9 +43,6 @@ significantly below the line: so bends are found in noisy tables too."""
 
 FLAT_SLOPE = 0.5
 """Slope at the top level, divided by lambda0, below which the knee lies under that level (docs/knee.md, section 5)."""
-
-FLAT_EFFICIENCY = 0.60
-"""Efficiency at the top level below which the knee lies under that level."""
 
 SLOPE_FROM = 0.8
 """The slope at the top is measured from levels at or under this share of its users."""
@@ -90,13 +95,8 @@ class Gates(msgspec.Struct, frozen=True):
 
     @property
     def bent(self) -> bool:
-        """Whether the curve has bent: enough for a provisional mark."""
+        """Whether the curve has bent."""
         return self.surely_bent or (self.efficiency < BENT_MOST and self.last_levels_high < LINEAR_LIKELY)
-
-    @property
-    def flat(self) -> bool:
-        """Whether the curve has bent and hardly rises at the top: enough for a knee."""
-        return self.surely_bent and (self.slope_high < FLAT_SLOPE or self.efficiency_high < FLAT_EFFICIENCY)
 
 
 class KneeLines(msgspec.Struct, frozen=True, dict=True):
@@ -104,16 +104,19 @@ class KneeLines(msgspec.Struct, frozen=True, dict=True):
 
     ladder: tuple[LadderLevel, ...]
     curve: CapacityCurve
-    crossing: Crossing
+    fitted: Crossing
+    """Of lines that are fitted to the levels on them."""
 
     @classmethod
     def of(cls, levels: Sequence[LadderLevel]) -> KneeLines | None:
         """Of levels that need not be pooled; None if the service had no goodput."""
-        ladder = pooled(levels)
-        if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
-            return None
-        curve = curve_of(ladder)
-        return cls(ladder, curve, crossing(curve))
+        return _lines_of(tuple(levels))
+
+    @cached_property
+    def crossing(self) -> Crossing:
+        """Of the lines of the most likely curves."""
+        rate = self.knees.rps_per_user
+        return replace(self.fitted, rps_per_user=rate, capacity=self.knees.users * rate)
 
     @property
     def is_enough(self) -> bool:
@@ -121,19 +124,35 @@ class KneeLines(msgspec.Struct, frozen=True, dict=True):
         return len(self.ladder) >= LEVELS_LEAST
 
     @cached_property
+    def has_knee(self) -> bool:
+        """Whether the knee surely lies within the tested loads, and where."""
+        knees = self.knees
+        return knees.chance_below(self.ladder[-1].users) >= REACHED_LEAST and knees.half_width <= HALF_WIDTH_MOST
+
+    @cached_property
     def gates(self) -> Gates:
         """The gates at the level with the most users; only for lines with enough levels."""
-        return gates_of(self.curve, self.crossing)
+        return gates_of(self.curve, self.fitted)
+
+    @cached_property
+    def knees(self) -> Knees:
+        """How likely each number of users is to be the knee."""
+        return knees_of(self.ladder, self.curve, self.fitted.slower)
+
+    @property
+    def telling_users(self) -> float:
+        """Users of the level that would narrow the interval most."""
+        return telling_users(self.ladder, self.curve, self.fitted.slower)
 
     @property
     def baseline(self) -> list[LadderLevel]:
         """Levels of the low-load line."""
-        return [level for level, chosen in zip(self.ladder, self.crossing.baseline, strict=True) if chosen]
+        return [level for level, chosen in zip(self.ladder, self.fitted.baseline, strict=True) if chosen]
 
     @property
     def last_on_line(self) -> int:
         """Index of the level with the most users that is on the low-load line."""
-        return int(np.flatnonzero(efficiency(self.curve, self.crossing)[0] >= LINEAR_LIKELY)[-1])
+        return int(np.flatnonzero(efficiency(self.curve, self.fitted)[0] >= LINEAR_LIKELY)[-1])
 
     @property
     def figures(self) -> Figures:
@@ -147,12 +166,22 @@ class KneeLines(msgspec.Struct, frozen=True, dict=True):
         }
 
 
+@lru_cache(maxsize=64)
+def _lines_of(levels: tuple[LadderLevel, ...]) -> KneeLines | None:
+    """Of a session only the last level changes from second to second; the lines of those before it are kept."""
+    ladder = pooled(levels)
+    if not ladder or max(level.goodput_rps for level in ladder) <= NO_GOODPUT_RPS:
+        return None
+    curve = curve_of(ladder)
+    return KneeLines(ladder, curve, crossing(curve))
+
+
 def overloaded_from(levels: Sequence[LadderLevel]) -> float | None:
     """Users at the knee or the bend, beyond which the service is overloaded; None without either."""
     lines = KneeLines.of(levels)
     if lines is None or not lines.is_enough:
         return None
-    if lines.gates.flat:
+    if lines.has_knee:
         return lines.crossing.users
     return lines.ladder[lines.last_on_line].users if lines.gates.bent else None
 

@@ -1,8 +1,8 @@
 """The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
-`judge` decides *whether* there is a knee. `crossing` computes where it lies, `limit` what limits it, `verdict_kinds` the
-confidence in it and which further levels would help. A wrong mark is worse than none, so every gate compares a one-sided 95%
-bound; "significantly" means by that bound.
+`judge` decides *whether* there is a knee, by the probabilities of `curve`, which also has its place and interval. `limit` finds
+what limits it, `verdict_kinds` the confidence in it and which further levels would help. A wrong mark is worse than none, so
+every gate compares a one-sided 95% bound; "significantly" means by that bound.
 
 Choices that were measured to be better than the textbook rule:
 
@@ -206,7 +206,7 @@ def judge(
     """
     lines = KneeLines.of(levels)
     if lines is None:
-        return CapacityVerdict(epoch=known.epoch, missing=_missing(pooled(levels), None, None, known))
+        return CapacityVerdict(epoch=known.epoch, missing=_missing(None, len(pooled(levels)), None, known))
     knee, found = _knee(lines, known, checks, disputed) if lines.is_enough else (None, lines.crossing)
     ladder = lines.ladder[found.slower :] if knee is None and lines.is_enough else lines.ladder
     return CapacityVerdict(
@@ -214,7 +214,7 @@ def judge(
         knee=knee,
         latency_knee=None if knee is None else latency_knee(ladder, found, epoch=known.epoch),
         curve=_lines(lines.curve, found, knee),
-        missing=_missing(ladder, found, knee, known),
+        missing=_missing(lines, len(ladder), knee, known),
     )
 
 
@@ -222,23 +222,21 @@ def _knee(lines: KneeLines, known: Circumstances, checks: Checks, disputed: bool
     """The verdict on the knee, and where its lines meet; None: too few levels are left on the low-load line for one."""
     ladder, found, gates = lines.ladder, lines.crossing, lines.gates
     waiting_users = saturated_users(ladder)
-    if waiting_users is not None and not (gates.flat and found.users <= waiting_users):
+    if waiting_users is not None and not (lines.has_knee and found.users <= waiting_users):
         return verdict_kinds.at_or_below(lines, known, waiting_users), found
-    if gates.flat and not disputed and is_consistent(lines) and is_long_enough(lines):
+    if lines.has_knee and not disputed and is_consistent(lines) and is_long_enough(lines):
         return verdict_kinds.knee(lines, known, checks)
-    if gates.bent or gates.flat:
+    if gates.bent or lines.has_knee:
         return verdict_kinds.bend(lines, known, disputed=disputed), found
     if len(ladder) - found.slower < LINE_LEAST:
         return None, found
     return verdict_kinds.no_knee(lines, known), found
 
 
-def _missing(
-    ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None, known: Circumstances
-) -> tuple[Missing, ...]:
+def _missing(lines: KneeLines | None, levels: int, knee: KneeVerdict | None, known: Circumstances) -> tuple[Missing, ...]:
     """The further levels that would help, the most useful first."""
     lacking = known.levels_lacking if knee is not None else 0
-    wanted = (Missing(kind="levels", count=lacking),) if lacking else missing(ladder, found, knee)
+    wanted = (Missing(kind="levels", count=lacking),) if lacking else missing(lines, levels, knee)
     if known.return_users is None:
         return wanted
     return (Missing(kind="return_to_clean", users_below=known.return_users), *wanted)

@@ -42,9 +42,8 @@ standard errors, as where a generator is the limit. They are not corrected."""
 class Correction(msgspec.Struct, frozen=True):
     """Goodput of levels for the mean think time of all, 1/s, with its standard error; None: a level is left as it is."""
 
-    rates: tuple[tuple[float, float] | None, ...]
-    at_low_load: tuple[bool, ...]
-    """Levels whose goodput follows the think times; that of the others follows the service."""
+    at_low_load: tuple[tuple[float, float] | None, ...]
+    """Not for levels whose goodput follows the service instead of the think times."""
     shared_error: float
     """Relative error of all corrected rates together, which no number of levels makes smaller."""
 
@@ -78,9 +77,9 @@ def correction(levels: Sequence[LadderLevel]) -> Correction | None:
     shared_error = math.hypot(accounted.error, LOW_LOAD_MOST * common.error_s / longest_s)
     if shared_error > SHARED_ERROR_MOST:
         return None
-    rates = [None if each is None else each.corrected(accounted) for each in known]
-    at_low_load = tuple(each is not None and each.cycle_s <= longest_s for each in known)
-    return Correction(tuple(rates), at_low_load, shared_error) if any(rates) else None
+    low = [each if each is not None and each.cycle_s <= longest_s else None for each in known]
+    rates = tuple(None if each is None else each.corrected(accounted) for each in low)
+    return Correction(rates, shared_error) if any(rates) else None
 
 
 def at_common_think_time(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
@@ -89,8 +88,8 @@ def at_common_think_time(levels: Sequence[LadderLevel]) -> list[LadderLevel]:
     if found is None:
         return list(levels)
     return [
-        replace(level, goodput_rps=rate[0], goodput_se_rps=rate[1]) if rate is not None and is_low else level
-        for level, rate, is_low in zip(levels, found.rates, found.at_low_load, strict=True)
+        level if rate is None else replace(level, goodput_rps=rate[0], goodput_se_rps=rate[1])
+        for level, rate in zip(levels, found.at_low_load, strict=True)
     ]
 
 

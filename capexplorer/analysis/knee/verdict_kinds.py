@@ -14,63 +14,20 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
-from ...model.verdicts import Confidence, KneeEvidence, KneeVerdict, Limit, Missing, Peak, Verification, VerificationStepName
+from ...model.verdicts import Confidence, KneeEvidence, KneeVerdict, Missing, Peak, Verification, VerificationStepName
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
 from ..statistics import chi_square, upper_median
-from .crossing import CapacityCurve, Crossing, Floats, interval, plateau_levels, scatter
+from .crossing import CapacityCurve, Crossing, scatter
 from .curve_gates import BENT_MOST, LEVELS_LEAST, KneeLines
 from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
 
-# -- Two other knee methods, which confirm a knee but never find one: broken-line regression and Kneedle.
-#
-# Both find knees in straight lines too, so they are used only after the gates. Both take the running maximum of goodput: a
-# collapse counts as a plateau.
+# -- The confidence in a knee (docs/knee.md, section 9): by the width of its interval. Where Little's law does not hold, users or
+# requests are missing from the figures, and confidence is low.
 
-BREAKS = 200
-"""Number of break points tried, evenly spaced in log users: 1-2% apart on usual ladders."""
-
-
-def broken_line(curve: CapacityCurve) -> float:
-    """Users at the break of G = rate min(N, break), the best fit by weighted least squares."""
-    users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
-    weights = 1 / np.maximum(curve.error, 1e-9) ** 2
-    breaks = np.geomspace(users[0], users[-1], BREAKS)[:, np.newaxis]
-    under = np.minimum(users, breaks)
-    rate = (weights * under * goodput).sum(1) / (weights * under**2).sum(1)
-    missed: Floats = (weights * (goodput - rate[:, np.newaxis] * under) ** 2).sum(1)
-    return float(breaks[int(missed.argmin()), 0])
-
-
-def kneedle(curve: CapacityCurve) -> float | None:
-    """Users at which the curve is farthest above its own chord (Satopaa et al. 2011, without smoothing); None if it never is."""
-    users, goodput = curve.users, np.maximum.accumulate(curve.goodput)
-    if users[-1] <= users[0] or goodput[-1] <= goodput[0]:
-        return None
-    above = (goodput - goodput[0]) / (goodput[-1] - goodput[0]) - (users - users[0]) / (users[-1] - users[0])
-    best = int(above.argmax())
-    return float(users[best]) if above[best] > 0 else None
-
-
-# -- The confidence in a knee (docs/knee.md, section 9): seven conditions, counted. All met: high; one missing: medium; else low.
-#
-# Where Little's law does not hold, users or requests are missing from the figures, and confidence is low whatever conditions are
-# met.
-
-
-BASELINE_LEVELS = 3
-BASELINE_SHARE = 0.8
-"""At least so many levels of the low-load line, at or below this share of N*."""
-BEYOND_LEVELS = 2
-BEYOND_SHARE = 1.15
-"""At least so many levels at or above this share of N*."""
-PLATEAU_LEVELS = 2
-"""At least so many levels on the plateau: if one level is high and the next, at twice the users, has collapsed, the capacity
-between them was not measured."""
-HALF_WIDTH_MOST = 0.17
-"""Half-width of the interval of N*, as a share of N*."""
-AGREE_MOST = 0.35
-"""Relative distance within which a second method agrees (docs/knee.md, section 9)."""
+HIGH_MOST, MEDIUM_MOST = 0.08, 0.12
+"""Half-width of the interval up to which confidence is high, and medium: so that 95% and 85% of such knees are within 10% of the
+truth. Where goodput falls beyond the knee it is medium at most: of such services under the autopilot intervals hold N* in 77%."""
 LITTLE_MOST = 1.3
 """Users divided by those that responses and pauses account for: above this no verdict has more than low confidence."""
 CLIENT_TIME_MOST_MS = 10.0
@@ -93,36 +50,11 @@ def doubts(lines: KneeLines, little_ratio: float | None, verification: Verificat
     return tuple(doubt for doubt, holds in found.items() if holds)
 
 
-def confidence_of(lines: KneeLines, found: Crossing, limit: Limit, half_width_ratio: float) -> tuple[Confidence, Figures]:
-    """The confidence in a knee without doubts, and the figures that it is computed from: high if every condition is met, medium
-    if one is missing, else low. A ramp gives medium at most. Only for curves that passed the gates: the second methods have none.
-    """
-    curve = lines.curve
-    second_users = broken_line(curve)
-    other = kneedle(curve)
-    if other is not None and abs(other - found.users) < abs(second_users - found.users):
-        second_users = other
-    baseline_levels = int((curve.users[found.slower : found.linear] <= BASELINE_SHARE * found.users).sum())
-    beyond_levels = int((curve.users >= BEYOND_SHARE * found.users).sum())
-    unmet = sum(
-        (
-            baseline_levels < BASELINE_LEVELS,
-            baseline_levels < 2,  # a lone level may itself be saturated: counts twice
-            beyond_levels < BEYOND_LEVELS,
-            int(plateau_levels(curve, curve.goodput).sum()) < PLATEAU_LEVELS,
-            half_width_ratio >= HALF_WIDTH_MOST,
-            limit == "unknown",
-            abs(second_users - found.users) > AGREE_MOST * found.users,
-        )
-    )
-    is_ramp = any(level.ramp for level in lines.ladder)
-    grade: Confidence = "low" if unmet > 1 else "medium" if unmet or is_ramp else "high"
-    return grade, {
-        "levels_below": baseline_levels,
-        "levels_beyond": beyond_levels,
-        "half_width_ratio": half_width_ratio,
-        "second_detector_users": second_users,
-    }
+def confidence_of(half_width: float, *, falls: bool) -> Confidence:
+    """The confidence in a knee without doubts. `half_width`: of its interval, as a share of N*; `falls`: goodput falls beyond."""
+    if half_width > MEDIUM_MOST:
+        return "low"
+    return "medium" if falls or half_width > HIGH_MOST else "high"
 
 
 def unaccounted(ladder: Sequence[LadderLevel], little_ratio: float | None = None) -> float | None:
@@ -152,50 +84,62 @@ def _little_ratio(level: LadderLevel) -> float | None:
 # -- The further levels that would make a verdict more precise, as typed values, the most useful first. `wording` has the
 # sentences.
 
-GAP_MOST = 1.6
-"""If the level above the knee has more than this many times the users of the level below it, a level between would help."""
-
 HIGHER_RATIO = 1.5
 """The next level to try while the curve does not bend has this many times the most users so far."""
+
+BEYOND_SHARE = 1.15
+"""Levels at or above this share of N* are counted as beyond it."""
+
+BASELINE_LEVELS, BASELINE_SHARE = 3, 0.8
+"""A bend, and a knee at or below the lowest level, need so many levels of at most this share of the users there."""
+
+SAME_LEVEL = 0.1
+"""Relative distance within which the level that would narrow the interval most is one that was measured: it should be longer."""
 
 Advice = tuple[Missing, ...]
 
 
-def missing(ladder: Sequence[LadderLevel], found: Crossing | None, knee: KneeVerdict | None) -> Advice:
-    """Further levels, the most useful first; empty if none would help. `found`, `knee`: None if not computed yet."""
-    if len(ladder) < LEVELS_LEAST or found is None:
-        return (Missing(kind="levels", count=max(1, LEVELS_LEAST - len(ladder))),)
-    if knee is None or knee.kind == "no_knee":
+def missing(lines: KneeLines | None, levels: int, knee: KneeVerdict | None) -> Advice:
+    """Further levels, the most useful first; empty if none would help. `levels`: the number of user counts; `lines`: None without
+    goodput.
+    """
+    if levels < LEVELS_LEAST or lines is None:
+        return (Missing(kind="levels", count=max(1, LEVELS_LEAST - levels)),)
+    ladder, slower = lines.ladder, lines.fitted.slower
+    if knee is None:
         return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER_RATIO),)
-    if knee.kind == "at_or_below":
-        return _lower(BASELINE_LEVELS, BASELINE_SHARE * ladder[found.slower].users)
-    if knee.kind == "bend":
-        return _under(ladder, found.users, found) + (Missing(kind="higher_levels", count=2, users_above=ladder[-1].users),)
-    return _for_knee(ladder, found, knee)
+    match knee.kind:
+        case "no_knee":
+            return (Missing(kind="higher_levels", users_above=ladder[-1].users * HIGHER_RATIO),)
+        case "at_or_below":
+            return _lower(BASELINE_LEVELS, BASELINE_SHARE * ladder[slower].users)
+        case "bend":
+            return (*_under(lines), Missing(kind="higher_levels", count=2, users_above=ladder[-1].users))
+        case _ if (knee.evidence.half_width_ratio or 0.0) > HIGH_MOST:
+            return (_at_telling_users(lines),)
+    steps = knee.verification.open_steps if knee.verification is not None else ()
+    return tuple(
+        Missing(kind=step.name, seconds=step.least_s, users_below=float(step.users), users_above=float(step.users))
+        for step in steps
+    )
 
 
-def _for_knee(ladder: Sequence[LadderLevel], found: Crossing, knee: KneeVerdict) -> Advice:
-    wanted = list(_under(ladder, found.users, found))
-    beyond = sum(level.users >= BEYOND_SHARE * found.users for level in ladder)
-    if beyond < BEYOND_LEVELS:
-        wanted.append(Missing(kind="higher_levels", count=BEYOND_LEVELS - beyond, users_above=BEYOND_SHARE * found.users))
-    around = [level.users for level in ladder]
-    for low, high in zip(around, around[1:], strict=False):
-        if low < found.users <= high and high > GAP_MOST * low:
-            wanted.append(Missing(kind="between_levels", users_above=low, users_below=high))
-    if not wanted and (knee.evidence.half_width_ratio or 0.0) >= HALF_WIDTH_MOST:
-        wanted.append(Missing(kind="longer_levels"))
-    if not wanted and knee.verification is not None:
-        wanted += [
-            Missing(kind=step.name, seconds=step.least_s, users_below=float(step.users), users_above=float(step.users))
-            for step in knee.verification.open_steps
-        ]
-    return tuple(wanted)
+def _at_telling_users(lines: KneeLines) -> Missing:
+    """The level that would narrow the interval most."""
+    users, measured = lines.telling_users, [level.users for level in lines.ladder]
+    if any(abs(each - users) <= SAME_LEVEL * each for each in measured):
+        return Missing(kind="longer_levels")
+    if users > measured[-1]:
+        return Missing(kind="higher_levels", users_above=measured[-1])
+    if users < measured[0]:
+        return Missing(kind="lower_levels", users_below=measured[0])
+    above = next(index for index, each in enumerate(measured) if each > users)
+    return Missing(kind="between_levels", users_above=measured[above - 1], users_below=measured[above])
 
 
-def _under(ladder: Sequence[LadderLevel], knee_users: float, found: Crossing) -> Advice:
-    bound = BASELINE_SHARE * knee_users
-    measured = sum(level.users <= bound for level in ladder[found.slower : found.linear])
+def _under(lines: KneeLines) -> Advice:
+    bound = BASELINE_SHARE * lines.crossing.users
+    measured = sum(level.users <= bound for level in lines.ladder[lines.fitted.slower : lines.fitted.linear])
     return _lower(min(BASELINE_LEVELS, int(bound)) - measured, bound)
 
 
@@ -296,13 +240,6 @@ AT_OR_BELOW = 1.15
 SOFT_SLOPE = 0.1
 """A knee is soft if the slope beyond it, divided by lambda0, is significantly above this."""
 
-LADDER_ERROR = 0.06
-"""Structural error of N* (sigma of a lognormal factor): what the shape of real queues adds to sampling noise. On 1,200 ladders of
-tuning seeds, 5% gave intervals that contain N* in 92%, 6% in 95%, 7% in 96%; on 600 noisy tables without errors 91, 93, 95%."""
-
-AUTOPILOT_ERROR = 0.12
-"""The same for the few short levels of an autopilot (docs/knee.md, section 6)."""
-
 WIDE_RATIO = 2.0
 """"No knee" has more than low confidence only if the most users are at least this many times the fewest."""
 
@@ -315,8 +252,6 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """What a verdict states of its epoch that the judged levels do not show."""
 
     epoch: int = 0
-    structural: float = LADDER_ERROR
-    """Relative error of N* that levels cannot show, beside their noise."""
     since_s: float | None = None
     until_s: float | None = None
     """Between which times the service was that of these levels; None: from the start, or to the end of the epoch."""
@@ -334,17 +269,22 @@ def knee(lines: KneeLines, known: Circumstances, checks: Checks) -> tuple[KneeVe
     """The knee, or "at or below", and its crossing: that of the lines, or a higher one where refusals make goodput a lower
     bound.
     """
-    ladder, curve, crossed = lines.ladder, lines.curve, lines.crossing
-    limit, evidence = limit_of(ladder, crossed)
-    peak = peak_of(curve, crossed)
+    ladder, curve = lines.ladder, lines.curve
+    limit, evidence = limit_of(ladder, lines.crossing)
+    peak = peak_of(curve, lines.fitted)
     refuses = limit == "errors" and (evidence.get("failures_refused_ratio") or 0.0) >= REPLIED_LEAST and peak is None
-    uneven = unevenness(curve, crossed) if refuses else 0.0
-    found = raised_to_refusals(ladder, crossed, uneven)
-    structural = math.hypot(known.structural, uneven)
-    low, high = (end * found.users / crossed.users for end in interval(curve, crossed, structural))
+    uneven = unevenness(curve, lines.crossing) if refuses else 0.0
+    found = raised_to_refusals(ladder, lines.fitted, uneven) if uneven else lines.crossing
+    low, high = (end * found.users / lines.knees.users for end in lines.knees.blurred(uneven).interval)
     lowest_users = ladder[found.slower].users
     below = found.users <= AT_OR_BELOW * lowest_users
-    grade, counted = confidence_of(lines, found, limit, (high - low) / 2 / found.users)
+    half_width = (high - low) / 2 / found.users
+    grade = confidence_of(half_width, falls=peak is not None)
+    counted: Figures = {
+        "levels_below": int((curve.users[found.slower :] <= BASELINE_SHARE * found.users).sum()),
+        "levels_beyond": int((curve.users >= BEYOND_SHARE * found.users).sum()),
+        "half_width_ratio": half_width,
+    }
     verdict = _verdict(
         lines,
         known,
@@ -392,7 +332,7 @@ def bend(lines: KneeLines, known: Circumstances, *, disputed: bool) -> KneeVerdi
         users=ladder[last].users,
         users_low=ladder[max(last - 1, 0)].users,
         users_high=ladder[min(last + 1, len(ladder) - 1)].users,
-        peak=peak_of(lines.curve, found),
+        peak=peak_of(lines.curve, lines.fitted),
         limit="generator" if doubtful else None,
         soft=True,
     )

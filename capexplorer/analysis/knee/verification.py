@@ -126,7 +126,7 @@ def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float,
     """The knee found in the levels before a moment, if it is the same as the present one; else None."""
     before = [level for level in fit if level.started_s < until_s]
     lines = KneeLines.of(before)
-    if lines is None or not lines.is_enough or not lines.gates.flat:
+    if lines is None or not lines.is_enough or not lines.has_knee:
         return None
     if abs(lines.crossing.users - knee_users) > MOVED_MOST * knee_users:
         return None

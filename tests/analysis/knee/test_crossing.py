@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency, interval
+from capexplorer.analysis.knee.crossing import crossing, curve_of, efficiency
 from capexplorer.analysis.ladder import LadderLevel
 
 from ..ladders import ideal
@@ -58,10 +58,3 @@ def test_efficiency_is_1_on_the_line_and_falls_beyond_it() -> None:
     shares, errors = efficiency(curve, crossing(curve))
     assert shares == pytest.approx([1, 1, 1, 1, 1, 100 / 120, 100 / 160], rel=0.01)
     assert (errors > 0).all()
-
-
-def test_the_interval_contains_the_knee_and_grows_with_the_structural_error() -> None:
-    curve = curve_of(ideal(COUNTS))
-    found = crossing(curve)
-    (low, high), (lower, higher) = (interval(curve, found, error) for error in (0.06, 0.12))
-    assert lower < low < 50 < high < higher

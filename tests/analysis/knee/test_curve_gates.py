@@ -1,4 +1,4 @@
-"""Whether the top of a curve is bent or flat, and whether all levels belong to one curve."""
+"""Whether a curve has bent or has a knee, and whether all levels belong to one curve."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ def gates(users: list[float]) -> Gates:
 
 
 @pytest.mark.parametrize(
-    ("users", "bent", "flat"),
+    ("users", "bent", "has_knee"),
     [
         ([10, 20, 30, 40], False, False),
-        ([10, 20, 30, 40, 54], False, False),
-        ([10, 20, 40, 60, 64], True, False),
-        ([10, 20, 40, 80, 100], True, True),
+        ([10, 20, 30, 40, 50.5], False, False),
+        ([10, 20, 30, 40, 58], False, True),
+        ([10, 20, 40, 60, 64], True, True),
     ],
-    ids=["on the line", "just beyond the knee", "a little beyond", "far beyond"],
+    ids=["on the line", "at the knee", "just beyond", "a little beyond"],
 )
-def test_an_ideal_curve_with_its_knee_at_50_users_is_bent_beyond_it_and_flat_far_beyond(
-    users: list[float], bent: bool, flat: bool
-) -> None:
-    found = gates(users)
-    assert {"bent": found.bent, "flat": found.flat} == {"bent": bent, "flat": flat}, found
+def test_an_ideal_curve_with_its_knee_at_50_users_has_one_just_beyond_it(users: list[float], bent: bool, has_knee: bool) -> None:
+    lines = lines_of(ideal(users))
+    assert {"bent": lines.gates.bent, "has_knee": lines.has_knee} == {"bent": bent, "has_knee": has_knee}, lines.gates
 
 
 def test_slope_and_efficiency_at_the_top_have_one_sided_bounds() -> None:

@@ -97,8 +97,8 @@ def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_inter
 
 
 def test_with_refusals_the_capacity_does_not_exceed_the_highest_goodput_measured() -> None:
-    knee = judge(failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0)).knee
-    most_rps = max(level.goodput_rps + 2 * level.goodput_error_rps for level in failing({60: 0.7, 80: 0.5, 100: 0.9}, 1.0))
+    knee = judge(failing({60: 0.8, 80: 0.65, 100: 0.9}, 1.0)).knee
+    most_rps = max(level.goodput_rps + 2 * level.goodput_error_rps for level in failing({60: 0.8, 80: 0.65, 100: 0.9}, 1.0))
     assert knee is not None
     assert knee.capacity_rps is not None
     assert knee.capacity_rps <= most_rps

@@ -39,7 +39,7 @@ def knee_of(verdict: CapacityVerdict) -> KneeVerdict:
         pytest.param("myrocks-read-only", 36, 44, "unknown", id="sysbench on 24 cores"),
         pytest.param("soy-a", 27, 29, "queueing", id="ten holds of Locust, as a table"),
         pytest.param("soy-a-", 27, 29, "queueing", id="the same, as histories"),
-        pytest.param("fast-failures", 240, 310, "errors", id="a ramp into fast failures"),
+        pytest.param("fast-failures", 130, 310, "errors", id="a ramp into fast failures, of noisy bins of a second"),
     ],
 )
 def test_the_knee_and_its_limit_agree_with_the_published_ones(name: str, least: float, most: float, limit: str) -> None:

@@ -38,8 +38,8 @@ def corrected(levels: list[LadderLevel]) -> Correction:
 
 def test_a_level_whose_users_drew_long_think_times_gets_the_goodput_of_the_mean_think_time() -> None:
     found = corrected([level(5, 0.5, drawn_s=0.55), level(20, 0.5), level(40, 0.5), level(80, 0.5)])
-    assert found.rates[0] is not None
-    rate, error = found.rates[0]
+    assert found.at_low_load[0] is not None
+    rate, error = found.at_low_load[0]
     assert rate == pytest.approx(5 / 0.6, rel=0.01)
     assert error == pytest.approx(0.02 * rate)
     assert 0.01 < found.shared_error < 0.03
@@ -55,30 +55,30 @@ def test_think_times_in_common_have_a_mean_an_error_and_a_variation() -> None:
 
 def test_time_that_is_lost_at_low_load_stays_in_the_goodput_of_all_levels() -> None:
     found = corrected([level(5, 0.5, drawn_s=0.55, lost_s=0.06), *(level(users, 0.5, lost_s=0.06) for users in (20, 40, 80))])
-    assert found.rates[0] is not None
-    assert found.rates[0][0] == pytest.approx(5 / 0.66, rel=0.02)
+    assert found.at_low_load[0] is not None
+    assert found.at_low_load[0][0] == pytest.approx(5 / 0.66, rel=0.02)
 
 
 def test_a_level_that_loses_more_time_than_those_at_low_load_is_left_as_it_is() -> None:
     found = corrected([level(5, 0.5), level(20, 0.5), level(40, 0.5), level(80, 0.5, lost_s=0.3)])
-    assert found.rates[-1] is None
-    assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(20 / 0.6, rel=0.01)
+    assert found.at_low_load[-1] is None
+    assert found.at_low_load[1] is not None and found.at_low_load[1][0] == pytest.approx(20 / 0.6, rel=0.01)
 
 
 def test_levels_may_be_given_in_any_order() -> None:
     levels = [level(5, 0.5), level(20, 0.5), level(40, 0.5), level(80, 0.5, lost_s=0.3)]
-    assert corrected(levels[::-1]).rates == corrected(levels).rates[::-1]
+    assert corrected(levels[::-1]).at_low_load == corrected(levels).at_low_load[::-1]
 
 
 def test_failed_requests_are_no_goodput_of_a_corrected_level() -> None:
     failing = replace(level(20, 0.5), failure_ratio=0.01, goodput_rps=0.99 * 20 / 0.6)
     found = corrected([level(5, 0.5), failing, level(40, 0.5)])
-    assert found.rates[1] is not None and found.rates[1][0] == pytest.approx(0.99 * 20 / 0.6, rel=0.005)
+    assert found.at_low_load[1] is not None and found.at_low_load[1][0] == pytest.approx(0.99 * 20 / 0.6, rel=0.005)
 
 
 def test_a_level_that_fails_is_left_as_it_is() -> None:
     failing = replace(level(60, 0.5), failure_ratio=0.3, goodput_rps=70.0)
-    assert corrected([level(5, 0.5), level(20, 0.5), level(40, 0.5), failing]).rates[-1] is None
+    assert corrected([level(5, 0.5), level(20, 0.5), level(40, 0.5), failing]).at_low_load[-1] is None
 
 
 @pytest.mark.parametrize(
