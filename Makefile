@@ -134,10 +134,17 @@ hangups: setup
 lost-workers: setup
 	$(BIN)/python -m lab.trials lost-workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
 
-# An hour on two cores. PARTS=simulated SEEDS=5 FIRST_SEED=905000 for a short run.
-knees: setup
+# An hour and a half on two cores. PARTS="simulated rates" SEEDS=5 FIRST_SEED=905000 for a short run, PARTS=live EXPLORATIONS=1 for
+# one round of real services. Two rivals run themselves, from .rivals/; brk is left out without cargo.
+knees: setup .rivals/.ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/bench/requirements.lock
-	$(BIN)/python -m lab.trials knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
+	$(BIN)/python -m lab.trials knees $(PARTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED)) $(if $(EXPLORATIONS),--explorations $(EXPLORATIONS))
+
+.rivals/.ready: lab/trials/knees/rivals.lock
+	$(BIN)/python -m venv .rivals
+	.rivals/bin/pip install --quiet --disable-pip-version-check -r lab/trials/knees/rivals.lock
+	if command -v cargo > /dev/null; then cargo install --quiet --locked --root .rivals break@0.1.0; fi
+	touch .rivals/.ready
 
 # 45 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
 moving: setup

@@ -12,7 +12,7 @@ from lab.trial import Trial, latest
 from lab.trials.experiments.trial import Experiments, five_page, knees_page
 from lab.trials.faults.trial import Faults
 from lab.trials.knees import page as knees
-from lab.trials.knees.trial import kept
+from lab.trials.knees.trial import KNEES, kept
 from lab.trials.moving import Moving
 from lab.trials.parts.trial import Parts
 from lab.trials.services import Services
@@ -24,7 +24,7 @@ def _of(trial: Trial[Any]) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/bench.md": lambda: clients.page_of(json.loads(clients.DATA.read_text())),
-    "docs/benchmark-knees.md": lambda: knees.pages(kept("knees-simulated"), kept("knees-live"))[0],
+    "docs/benchmark-knees.md": lambda: knees.pages(*map(kept, KNEES))[0],
     "docs/experiments-knees.md": lambda: knees_page(latest(Experiments().kept())),
     "docs/experiments.md": lambda: five_page(latest(Experiments().kept())),
     "docs/faults.md": lambda: _of(Faults()),

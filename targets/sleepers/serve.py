@@ -73,13 +73,14 @@ def _read(connection: socket.socket, heads: dict[socket.socket, bytes], waiting:
         data = connection.recv(HEAD_MOST_BYTES)
     except OSError:
         return False
-    head = heads[connection] + data
-    if not data or len(head) > HEAD_MOST_BYTES:
-        return False
-    if not head.endswith(b"\r\n\r\n"):
-        heads[connection] = head
-        return True
-    heads[connection] = b""
+    heads[connection] += data
+    while b"\r\n\r\n" in heads[connection]:  # several requests at once are pipelined
+        head, _, heads[connection] = heads[connection].partition(b"\r\n\r\n")
+        _answer(connection, head + b"\r\n", waiting)
+    return bool(data) and len(heads[connection]) <= HEAD_MOST_BYTES
+
+
+def _answer(connection: socket.socket, head: bytes, waiting: Waiting) -> None:
     request = Request(connection, b" HTTP/1.0\r\n" in head or b"\r\nconnection: close\r\n" in head.lower())
     if head.startswith(b"GET /work "):
         waiting.put(request)
@@ -87,7 +88,6 @@ def _read(connection: socket.socket, heads: dict[socket.socket, bytes], waiting:
         _reply(request, {"waiting": waiting.qsize()})
     else:
         _reply(request, {"endpoints": ["/work", "/health", "/metrics"]}, "404 Not Found")
-    return True
 
 
 def _reply(request: Request, body: dict[str, object], status: str = "200 OK") -> None:

@@ -10,7 +10,7 @@ import pytest
 from lab.kit.runs import ROOT
 from lab.pages import PAGES
 from lab.trials.knees import page as knees
-from lab.trials.knees.trial import kept
+from lab.trials.knees.trial import KNEES, kept
 
 MOST_BYTES = 6_144
 
@@ -21,7 +21,7 @@ def test_a_page_of_results_is_a_summary(name: str) -> None:
 
 
 def test_the_picture_of_the_finders_is_that_of_the_results() -> None:
-    assert knees.PICTURE.read_text(encoding="utf-8") == knees.pages(kept("knees-simulated"), kept("knees-live"))[1]
+    assert knees.PICTURE.read_text(encoding="utf-8") == knees.pages(*map(kept, KNEES))[1]
 
 
 OF_TESTS = "|".join(sorted(path.stem for path in (ROOT / "tests").glob("[a-z]*") if path.stem not in ("lab", "data")))

@@ -19,41 +19,53 @@ FALSE_BEYOND = 0.25
 """A knee that is further than this from every N* of its service is false."""
 
 OVERLOAD = 1.25
-"""Multiple of N* above which users overload the service."""
+"""Multiple of N* above which a load overloads the service."""
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+    """Loads are numbers of users; at offered rates requests a second, and N* is the capacity."""
+
     finder: str
     service: str
     seed: int
     knees: tuple[float, ...]
     """Every N* that the service had; empty: it never saturates."""
-    users: float | None
+    load: float | None
     """The answer; None: no knee."""
-    users_low: float | None = None
-    users_high: float | None = None
+    low: float | None = None
+    high: float | None = None
     capacity_rps: float | None = None
     seconds: float
-    most_users: int
+    most_load: float
     overload_s: float
+    load_average: float | None = None
+    """Of real services: load average of the machine at the end, and the CPU time that the hypervisor took meanwhile."""
+    steal_s: float | None = None
 
     @property
     def error(self) -> float | None:
-        """|users / N* - 1| for the nearest N*; None where the service or the answer has no knee."""
-        return None if self.users is None or not self.knees else min(abs(self.users / knee - 1) for knee in self.knees)
+        """|answer / N* - 1| for the nearest N*; None where the service or the answer has no knee."""
+        return None if self.load is None or not self.knees else min(abs(self.load / knee - 1) for knee in self.knees)
 
     @property
     def is_false(self) -> bool:
         """Whether the answer is a knee that the service does not have: none at all, or none within FALSE_BEYOND."""
         error = self.error
-        return self.users is not None and (error is None or error > FALSE_BEYOND)
+        return self.load is not None and (error is None or error > FALSE_BEYOND)
 
     @property
     def covered(self) -> bool | None:
         """Whether the interval contains an N*; None without an interval or an N*."""
-        if self.users_low is None or self.users_high is None or not self.knees:
+        if self.low is None or self.high is None or not self.knees:
             return None
-        return any(self.users_low <= knee <= self.users_high for knee in self.knees)
+        return any(self.low <= knee <= self.high for knee in self.knees)
+
+    @property
+    def width(self) -> float | None:
+        """Half the width of the interval as a share of the answer; None without an interval."""
+        if not self.load or self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2 / self.load
 
 
 def explored(finder: str, find: Finder, world: World, service: str, seed: int, knees: tuple[float, ...]) -> Exploration:
@@ -64,7 +76,7 @@ def row(
     finder: str, service: str, seed: int, knees: tuple[float, ...], answer: Answer, seconds: float, steps: Steps
 ) -> Exploration:
     """The row of results of an exploration. Overload are the seconds with more than OVERLOAD times the largest N*."""
-    limit_users = OVERLOAD * max(knees, default=math.inf)
+    limit = OVERLOAD * max(knees, default=math.inf)
     return Exploration(
         finder=finder,
         service=service,
@@ -72,8 +84,8 @@ def row(
         knees=knees,
         **dataclasses.asdict(answer),
         seconds=seconds,
-        most_users=max((users for users, _ in steps), default=0),
-        overload_s=math.fsum(lasted_s for users, lasted_s in steps if users > limit_users),
+        most_load=max((load for load, _ in steps), default=0.0),
+        overload_s=math.fsum(lasted_s for load, lasted_s in steps if load > limit),
     )
 
 

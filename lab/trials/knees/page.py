@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from lab.kit.record import RESULTS
@@ -12,7 +12,6 @@ from lab.kit.runs import ROOT
 from lab.kit.tables import filled, number, table
 
 from .exploration import AUTOPILOT, Exploration
-from .finders import POLICIES
 
 PAGE = ROOT / "docs" / "benchmark-knees.md"
 PICTURE = ROOT / "docs" / "pictures" / "benchmark-knees.svg"
@@ -25,94 +24,129 @@ class Totals:
 
     def __init__(self, finder: str, rows: Sequence[Exploration]) -> None:
         still = [row for row in rows if "," not in row.service and row.knees]
-        errors = [row.error for row in still if row.error is not None]
         covered = [row.covered for row in still if row.covered is not None]
         self.finder, self.intervals = finder, len(covered)
-        self.error_median = _median(errors)
-        self.near_ratio = sum(error <= NEAR for error in errors) / len(still) if still else None  # none found: missed
-        self.covered_ratio = sum(covered) / len(covered) if covered else None
-        self.seconds_median = _median([row.seconds for row in still])
-        self.overload_median_s = _median([row.overload_s for row in still])
-        self.most_median = _median([row.most_users / max(row.knees) for row in still])
+        self.error = _median([row.error for row in still])
+        self.near_ratio = _ratio([row.error is not None and row.error <= NEAR for row in still])  # none found: missed
+        self.covered_ratio = _ratio(covered)
+        self.width = _median([row.width for row in still])
+        self.seconds = _median([row.seconds for row in still])
+        self.most = _median([row.most_load / max(row.knees) for row in still])
+        self.overload_s = _median([row.overload_s for row in still])
         self.false_still = _false([row for row in rows if "," not in row.service and not row.knees])
         self.false_moving = _false([row for row in rows if "," in row.service])
 
 
-def false_by_service(rows: Sequence[Exploration]) -> dict[str, tuple[int, int]]:
-    """(false knees, explorations) by kind of moving service."""
-    names = sorted({row.service for row in rows if "," in row.service})
-    return {name: _false([row for row in rows if row.service == name]) for name in names}
+def totals(rows: Sequence[Exploration]) -> list[Totals]:
+    """Of each finder, those first that found most knees."""
+    names = dict.fromkeys(row.finder for row in rows)
+    found = [Totals(name, [row for row in rows if row.finder == name]) for name in names]
+    return sorted(found, key=lambda each: -(each.near_ratio or 0.0))
 
 
 def _false(rows: Sequence[Exploration]) -> tuple[int, int]:
     return sum(row.is_false for row in rows), len(rows)
 
 
-def _median(values: Sequence[float]) -> float | None:
-    return statistics.median(values) if values else None
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
-COLUMNS = ("finder", "error", "in 15%", "intervals", "seconds", "most users", "overload", "false, still", "false, moving")
+def _ratio(hits: Sequence[bool]) -> float | None:
+    return sum(hits) / len(hits) if hits else None
 
 
-def write(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> None:
-    page, picture = pages(simulated, live)
+COLUMNS = ("finder", "error", "in 15%", "intervals", "width", "seconds", "most load", "overload")
+
+
+def write(simulated: Sequence[Exploration], rates: Sequence[Exploration], live: Sequence[Exploration]) -> None:
+    page, picture = pages(simulated, rates, live)
     PAGE.write_text(page, encoding="utf-8")
     PICTURE.write_text(picture, encoding="utf-8")
 
 
-def pages(simulated: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
+def pages(simulated: Sequence[Exploration], rates: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
     page = filled(
         "benchmark-knees",
+        best=_best(totals(simulated), totals(rates), totals(live)),
         simulated_run=_made("knees-simulated"),
-        simulated=_table(_all(simulated)),
-        by_kind=_by_kind(simulated),
-        live_run=_made("knees-live"),
-        live=_table(_all(live)),
+        simulated=_table(totals(simulated)),
+        rates_run=_made("knees-rates"),
+        rates=_table(totals(rates)),
+        live_run=_made("knees-live") + _shared(live),
+        live=_table(totals(live)),
     )
-    return page, draw(_all(simulated))
-
-
-def _all(rows: Sequence[Exploration]) -> list[Totals]:
-    return [Totals(name, [row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)]
+    return page, draw(totals(simulated))
 
 
 def _made(name: str) -> str:
     made = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     load = " to ".join(f"{each:g}" for each in made["load_average_1m"])
     return (
-        f"`{made['command']}`, commit {made['commit']}, {made['started_at']}, {made['took_s']} s on {made['cpus']} cores,"
+        f"`{made['command']}`, commit {made['commit']}, {made['started_at'][:10]}, {made['took_s']} s on {made['cpus']} cores,"
         f" load average {load}, steal {made['steal_s']} s."
     )
+
+
+def _shared(rows: Sequence[Exploration]) -> str:
+    """How much of the machine others had in each round: the greatest load average, and the mean steal of an exploration."""
+    rounds = {
+        number: (max(row.load_average or 0.0 for row in of_it), sum(row.steal_s or 0.0 for row in of_it) / len(of_it))
+        for number in sorted({row.seed for row in rows})
+        if (of_it := [row for row in rows if row.seed == number])
+    }
+    each = "; ".join(f"{load:.0f}, {steal_s:.1f} s" for load, steal_s in rounds.values())
+    return f" Load average and steal of each round: {each}."
 
 
 def _table(found: Sequence[Totals]) -> str:
     rows = [
         (
             each.finder,
-            number(each.error_median, ".0%"),
+            number(each.error, ".0%"),
             number(each.near_ratio, ".0%"),
-            f"{number(each.covered_ratio, '.0%')} of {each.intervals}" if each.intervals else "none given",
-            number(each.seconds_median, ".3g"),
-            number(each.most_median, ".3g"),
-            f"{number(each.overload_median_s, '.3g')} s",
-            _count(each.false_still),
-            _count(each.false_moving),
+            f"{number(each.covered_ratio, '.0%')} of {each.intervals}" if each.intervals else "none",
+            number(each.width, ".0%"),
+            number(each.seconds, ".3g"),
+            number(each.most, ".3g"),
+            f"{number(each.overload_s, '.3g')} s",
+            each.false_still[0],
+            each.false_moving[0],
         )
         for each in found
     ]
-    return table(COLUMNS, rows, "lr")
+    head = (f"false, still of {found[0].false_still[1]}", f"moving of {found[0].false_moving[1]}")
+    return table((*COLUMNS, *head), rows, "lr")
 
 
-def _by_kind(rows: Sequence[Exploration]) -> str:
-    found = {name: false_by_service([row for row in rows if row.finder == name]) for name in (AUTOPILOT, *POLICIES)}
-    kinds = list(found[AUTOPILOT])
-    return table(("finder", *kinds), [(name, *(_count(counts[kind]) for kind in kinds)) for name, counts in found.items()], "lr")
+MEASURES: Mapping[str, tuple[Callable[[Totals], float | None], str]] = {
+    "error": (lambda each: each.error, ".0%"),
+    "missed by more than 15%": (lambda each: 1 - (each.near_ratio or 0.0), ".0%"),
+    "intervals without an N*": (lambda each: None if each.covered_ratio is None else 1 - each.covered_ratio, ".0%"),
+    "width of intervals": (lambda each: each.width, ".0%"),
+    "seconds": (lambda each: each.seconds, ".0f"),
+    "seconds of overload": (lambda each: each.overload_s, ".0f"),
+    "false, still and moving": (lambda each: float(each.false_still[0] + each.false_moving[0]), ".0f"),
+}
+"""Of each, less is better."""
 
 
-def _count(counted: tuple[int, int]) -> str:
-    false, of = counted
-    return f"{false} of {of}" if of else "–"
+def _best(*parts: Sequence[Totals]) -> str:
+    """Who is best at each measure in each part, and where capexplorer is."""
+    rows = [(name, *(_winner(part, *measure) for part in parts)) for name, measure in MEASURES.items()]
+    return table(("less is better", "simulated", "offered rates", "real"), rows)
+
+
+def _winner(found: Sequence[Totals], figure: Callable[[Totals], float | None], form: str) -> str:
+    known = [(value, each.finder) for each in found if (value := figure(each)) is not None]
+    least, own = min(known)[0], next((value for value, finder in known if finder == AUTOPILOT), None)
+    if own is None or own > least:
+        names = sorted({finder.split(" (")[0] for value, finder in known if value == least})
+        rank = "none given" if own is None else f"{own:{form}}, {sum(value < own for value, _ in known) + 1}. of {len(known)}"
+        return f"{names[0] if len(names) == 1 else f'{len(names)} finders'} {least:{form}}; capexplorer {rank}"
+    others = sum(value == own for value, _ in known) - 1
+    return f"**capexplorer** {own:{form}}" + f", as {others} more" * bool(others)
 
 
 LEFT, WIDTH, ROW, TOP = 240, 300, 34, 56

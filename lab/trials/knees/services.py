@@ -68,6 +68,14 @@ class Service:
             return (knee,)
         return knee, self.truth.capacity_rps * factor * (system.service_s / factor + system.think_s)
 
+    @property
+    def capacities(self) -> tuple[float, ...]:
+        """Every capacity, in requests a second, that the service itself has at some time; empty: none."""
+        capacity = self.truth.capacity_rps
+        if capacity is None:
+            return ()
+        return (capacity, capacity * self.system.trouble.speed) if self.change in PERMANENT else (capacity,)
+
 
 class SimulatedWorld:
     def __init__(self, service: Service) -> None:
@@ -78,30 +86,18 @@ class SimulatedWorld:
     def now_s(self) -> float:
         return self.run.now_s
 
-    @property
-    def users(self) -> int:
-        return self.run.users
+    def step(self, load: float) -> None:
+        self.run.to(round(load))
 
-    def step(self, users: int) -> None:
-        self.run.to(users)
-
-    def watch(self, seconds: int) -> Window:
-        self.steps.append((self.users, seconds))
+    def watch(self, seconds: float) -> Window:
+        self.steps.append((self.run.users, seconds))
         self.run.until(self.run.now_s + seconds)
-        return window(self.users, seconds, [(each.response_s * 1000, each.ok) for each in self.run.take_ended()])
+        return window(self.run.users, seconds, [(each.response_s * 1000, each.ok) for each in self.run.take_ended()])
 
 
-def window(users: int, seconds: int, ended: Sequence[tuple[float, bool]]) -> Window:
-    took_ms = np.array([took for took, ok in ended if ok])
-    good = len(took_ms)
-    return Window(
-        users=users,
-        seconds=seconds,
-        goodput_rps=good / seconds,
-        failure_ratio=1 - good / len(ended) if ended else 0.0,
-        mean_ms=float(took_ms.mean()) if good else None,
-        p95_ms=float(np.quantile(took_ms, 0.95)) if good else None,
-    )
+def window(load: float, seconds: float, ended: Sequence[tuple[float, bool]]) -> Window:
+    took_ms = [took for took, ok in ended if ok]
+    return Window(load, seconds, took_ms, failed=len(ended) - len(took_ms))
 
 
 def started(service: Service) -> Run:
@@ -160,15 +156,11 @@ class LiveWorld:
         self._client = httpx.AsyncClient(timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=None), trust_env=False)
 
     @property
-    def users(self) -> int:
-        return len(self._tasks)
-
-    @property
     def now_s(self) -> float:
         return time.monotonic() - self._began_s
 
-    def step(self, users: int) -> None:
-        asyncio.run_coroutine_threadsafe(self._to(users), self._loop).result()
+    def step(self, load: float) -> None:
+        asyncio.run_coroutine_threadsafe(self._to(round(load)), self._loop).result()
 
     async def _to(self, users: int) -> None:
         while len(self._tasks) < users:
@@ -189,11 +181,11 @@ class LiveWorld:
             self._replies.append(Reply(ended_s, (ended_s - began_s) * 1000, ok))
             await asyncio.sleep(random.expovariate(1 / self._think_s))
 
-    def watch(self, seconds: int) -> Window:
-        self.steps.append((self.users, seconds))
+    def watch(self, seconds: float) -> Window:
+        self.steps.append((len(self._tasks), seconds))
         time.sleep(seconds)  # the policy sets the length of its measurements
         replies, self._seen = self._replies[self._seen :], len(self._replies)
-        return window(self.users, seconds, [(reply.took_ms, reply.ok) for reply in replies])
+        return window(len(self._tasks), seconds, [(reply.took_ms, reply.ok) for reply in replies])
 
     async def _close(self) -> None:
         await self._to(0)

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from lab.kit.record import RESULTS, Conditions, save
 from lab.kit.runs import headless
@@ -27,27 +28,50 @@ from lab.trial import Judged, Result, Trial
 from . import page
 from .exploration import AUTOPILOT, Exploration, autopilot, explored, row, simulated
 from .finders import LIMIT_S, NO_KNEE, POLICIES, Answer
+from .rates import explored_by_rate
 from .services import FIRST_SEED, SERVICES, LiveService, Service, live_world, services, stalling, started
+from .tools import TOOLS, run_tool
 
 # -- real services -------------------------------------------------------------------------------------------------------------
 
-PARALLEL = 3
-"""Explorations at a time: the services sleep and use almost no CPU."""
+PARALLEL = 6
+"""Explorations at a time: the services sleep, and six use about half a core."""
+
+LIVE = ("pepe (USL fit)", "aiperf (adaptive_scale)", "vayu (+25%)", "stair-step by hand")
+"""Policies that explore real services beside capexplorer and the tools themselves: those of 2026, and two of before."""
+
+
+def finders_here() -> tuple[str, ...]:
+    return AUTOPILOT, *LIVE, *(name for name, path in TOOLS.items() if path.exists())
 
 
 def explore_all(explorations: int) -> list[Exploration]:
-    wanted = [(each, name, number) for number in range(explorations) for each in SERVICES for name in (AUTOPILOT, *POLICIES)]
+    """One round of all finders after another."""
+    rows: list[Exploration] = []
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return list(pool.map(lambda one: _explored(*one), wanted))
+        for number in range(explorations):
+            wanted = [(service, name, number) for service in SERVICES for name in finders_here()]
+            rows += [row for some in pool.map(lambda one: _explored(*one), wanted) for row in some]
+    return rows
 
 
-def _explored(service: LiveService, finder: str, number: int) -> Exploration:
-    each = service.system
+def _explored(service: LiveService, finder: str, number: int) -> list[Exploration]:
+    each, began = service.system, Conditions.now()
     with sleepers(each.workers, each.sleep_s * 1000) as (port, pid), stalling(pid) if service.stalls else nullcontext():
         url = f"http://127.0.0.1:{port}"
-        found = _autopilot(service, url, number) if finder == AUTOPILOT else _policy(service, finder, url, number)
-    print(f"{service.name}, {finder}: {found.users} of {each.knee_users:g} in {found.seconds:.0f} s", flush=True)
-    return found
+        if finder in TOOLS:
+            rows = run_tool(finder, service, f"{url}/work", number)
+        else:
+            rows = [_autopilot(service, url, number) if finder == AUTOPILOT else _policy(service, finder, url, number)]
+    ended = Conditions.now()
+    steal_s = round(ended.steal_s - began.steal_s, 1)
+    for found in rows:
+        print(
+            f"{number} {found.service}, {found.finder}: {found.load} of {found.knees[0]:g} in {found.seconds:.0f} s,"
+            f" load average {ended.load_average_1m}, steal {steal_s} s",
+            flush=True,
+        )
+    return [replace(found, load_average=ended.load_average_1m, steal_s=steal_s) for found in rows]
 
 
 def _policy(service: LiveService, finder: str, url: str, number: int) -> Exploration:
@@ -59,7 +83,7 @@ def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
     with tempfile.TemporaryDirectory() as folder:
         ran = headless(Path(folder), str(service.system.path), "--host", url, "--autopilot", timeout_s=LIMIT_S)
     knees, columns = (service.system.knee_users,), ran.timeline.columns
-    steps = [(int(users), float(lasted_s)) for users, lasted_s in zip(columns["users"], columns["duration_s"], strict=True)]
+    steps = [(float(users), float(lasted_s)) for users, lasted_s in zip(columns["users"], columns["duration_s"], strict=True)]
     knee = ran.knee
     answer = NO_KNEE if knee is None else Answer(knee["users"], knee.get("capacity_rps"), knee["users_low"], knee["users_high"])
     return row(AUTOPILOT, service.name, number, knees, answer, ran.timeline.last_s, steps)
@@ -68,6 +92,8 @@ def _autopilot(service: LiveService, url: str, number: int) -> Exploration:
 # -- results -------------------------------------------------------------------------------------------------------------------
 
 FIELDS = Exploration.__struct_fields__
+KNEES = ("knees-simulated", "knees-rates", "knees-live")
+"""The names of the results, one of each part."""
 
 
 def keep(name: str, rows: Sequence[Exploration], began: Conditions, command: str) -> None:
@@ -87,7 +113,7 @@ def kept(name: str) -> list[Exploration]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = [{**fields, "knees": fields["knees"].split()} for fields in csv.DictReader(file)]
     known = [{name: value for name, value in fields.items() if value != ""} for fields in rows]
-    return [msgspec.convert({"users": None, **fields}, Exploration, strict=False) for fields in known]
+    return [msgspec.convert({"load": None, **fields}, Exploration, strict=False) for fields in known]
 
 
 def _text(value: object) -> str:
@@ -151,7 +177,7 @@ class Knees(Trial[str]):
 
     name = "knees"
     about = "Compares knee finders on services of known capacity."
-    cases = {"simulated": "simulated", "live": "live"}
+    cases = {"simulated": "simulated", "rates": "rates", "live": "live"}
     attempts = 1
 
     def add_cases(self, parser: argparse.ArgumentParser) -> None:
@@ -159,20 +185,23 @@ class Knees(Trial[str]):
         parser.set_defaults(unsaved=True)
         parser.add_argument("--seeds", type=int, default=30, help="random services of each kind")
         parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="seed of the first service of each kind")
-        parser.add_argument("--explorations", type=int, default=3, help="of each real service by each finder")
+        parser.add_argument("--explorations", type=int, default=5, help="of each real service by each finder")
 
     def why_not(self, case: str, options: argparse.Namespace) -> str:
         return "" if find_spec("kneed") else "kneed is not installed: `make knees` installs lab/bench/requirements.lock first"
 
     def carry_out(self, case: str, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         began, command = Conditions.now(), f"make knees PARTS={case}"
-        if case == "simulated":
-            CORPUS.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
-            with ProcessPoolExecutor(os.cpu_count()) as pool:
-                rows = [row for some in pool.map(each_finder, services(options.seeds, options.first_seed)) for row in some]
-            command += f" SEEDS={options.seeds} FIRST_SEED={options.first_seed}"
-        else:
+        if case == "live":
             rows = explore_all(options.explorations)
+            command += f" EXPLORATIONS={options.explorations}"
+        else:
+            if case == "simulated":
+                CORPUS.write_text("".join(json.dumps(ladder(each)) + "\n" for each in services(SEEDS)), encoding="utf-8")
+            explore = each_finder if case == "simulated" else explored_by_rate
+            with ProcessPoolExecutor(os.cpu_count()) as pool:
+                rows = [row for some in pool.map(explore, services(options.seeds, options.first_seed)) for row in some]
+            command += f" SEEDS={options.seeds} FIRST_SEED={options.first_seed}"
         keep(f"knees-{case}", rows, began, command)
         return Judged(figures={"explorations": len(rows)})
 
@@ -180,7 +209,7 @@ class Knees(Trial[str]):
         self.write_page()
 
     def write_page(self) -> None:
-        page.write(kept("knees-simulated"), kept("knees-live"))
+        page.write(*map(kept, KNEES))
 
 
 def each_finder(service: Service) -> list[Exploration]:
