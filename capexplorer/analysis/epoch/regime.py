@@ -30,10 +30,6 @@ AGREES = 0.07
 FAILING = 0.2
 """A level fails if its failure ratio is this much (absolute) above that of the clean levels of a regime."""
 
-RECOVERING = 0.05
-"""A level with more users than a regime may still recover from a fault if its failure ratio is this much (absolute) above that of
-the regime's clean levels."""
-
 LATENCY_ERRORS = 3.0
 """Standard errors between the latencies of two levels of one offered rate, from which they differ. Of 1,000 pairs of levels of
 stationary M/M/1 queues at 0.5 to 0.97 of their capacity none did with 2.5 (tuning seed 780,000), but one of 60 plans whose
@@ -60,8 +56,6 @@ def continues(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
         return False
     is_straight = efficiency(curve, top) >= LINEAR_LIKELY
     most_rps = max(best.goodput_rps, top.goodput_rps * now.users / top.users) if is_straight else best.goodput_rps
-    if is_straight and failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= RECOVERING:
-        return _agrees(now, most_rps, best.goodput_error_rps)  # its plateau may be that of a service that recovers
     nearest_rps = min(max(now.goodput_rps, best.goodput_rps), most_rps)
     return _agrees(now, nearest_rps, best.goodput_error_rps)
 

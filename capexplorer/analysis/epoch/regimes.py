@@ -145,10 +145,6 @@ def _at_step_down(
     return "failures" if fails else "goodput"
 
 
-SUCCESS_SHARE_LEAST = 0.1
-"""Below this share of successful requests a further fall shows nothing: a few requests succeed even if a dependency is dead."""
-
-
 def regimes_of(measured: Sequence[Measured]) -> tuple[Regime, ...]:
     """The regimes of an epoch in the order they began. `measured`: its levels in the order they ran."""
     found: list[Regime] = []
@@ -187,26 +183,17 @@ def _separate_faults(found: list[Regime], each: Measured) -> None:
     if began_inside(each) and has_backlog(each, found):
         return
     for regime in (*(earlier for earlier in found[:-1] if not earlier.fails), found[-1]):
-        faults = [one for one in regime.measured if serves_as_many(each, one) and not _follows_overload(one, regime)]
+        faults = [one for one in regime.measured if serves_as_many(each, one)]
         if not faults or len(faults) == len(regime.measured):
             continue
         regime.measured = [one for one in regime.measured if one not in faults]
         found.insert(min(found.index(regime) + 1, len(found) - 1), Regime(faults, "failures"))
 
 
-def _follows_overload(one: Measured, current: Regime) -> bool:
-    """Whether a level of an offered rate failed after a higher rate had failed, whose backlog outlasts the step down."""
-    above = (before.ladder_level for before in current.measured if before.ladder_level.users > one.ladder_level.users)
-    failed = any(before.started_s < one.ladder_level.started_s and failure_ratio_of(before) >= FAILING for before in above)
-    return isinstance(one.level.load, Rate) and failed
-
-
 def _succeeds_less(before: LadderLevel, now: LadderLevel) -> bool:
     """Whether the share of successful requests fell significantly, and by at least FAILING of itself."""
     (share_before, error_before), (share_now, error_now) = map(_succeeding, (before, now))
     fell = share_before - share_now
-    if share_before < SUCCESS_SHARE_LEAST:
-        return False
     return fell >= FAILING * share_before and fell > ONE_SIDED_95 * math.hypot(error_before, error_now)
 
 
@@ -220,22 +207,16 @@ def _keeps_falling(found: Sequence[Regime], each: Measured) -> bool:
     """Whether goodput falls again with more users after it fell at a step up: then the curve is retrograde, and load explains
     both.
 
-    Where it fell by failures, a smaller share of requests must succeed now: a dead dependency fails alike at any load. A level
-    shorter than its responses shows nothing, since its queue still grows.
+    Where it fell by failures, a smaller share of requests must succeed now: a dead dependency fails alike at any load.
     """
     current, now = found[-1], each.ladder_level
     first, last = current.levels[0], current.levels[-1]
     if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
         return False
-    if _is_shorter_than_response(now) or (current.fails and not _succeeds_less(first, now)):
+    if current.fails and not _succeeds_less(first, now):
         return False
     fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
     return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(first, now) > FALL * first.goodput_rps
-
-
-def _is_shorter_than_response(level: LadderLevel) -> bool:
-    """Whether a level has fewer settled seconds than a response took: then few of its own requests have ended."""
-    return level.seconds is not None and level.seconds < (level.response_s or 0.0)
 
 
 def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:

@@ -23,14 +23,6 @@ def test_after_an_undecided_fall_the_levels_before_it_give_the_verdict() -> None
     assert epoch.judged is epoch.regimes[0]
 
 
-@pytest.mark.parametrize(("response_ms", "retrograde"), [(1000.0, True), (6000.0, False)], ids=["shorter", "longer"])
-def test_a_level_shorter_than_its_responses_does_not_show_that_goodput_continues_to_fall(
-    response_ms: float, retrograde: bool
-) -> None:
-    epoch = epoch_of(session(*CLIMB, (32, clean(60)), (40, clean(20, 3)), response_ms=response_ms), 0)
-    assert (len(epoch.regimes) == 1) is retrograde
-
-
 def test_a_recovering_level_with_more_users_is_not_a_plateau_of_the_levels_before_a_fault() -> None:
     stalled: Seconds = [(0, 0)] * 9
     epoch = epoch_of(session(*CLIMB, (32, stalled), (40, [(110, 12)] * 9)), 0)

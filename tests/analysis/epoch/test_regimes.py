@@ -91,10 +91,6 @@ CASES: dict[str, tuple[Levels, dict[str, Any], list[tuple[str | None, list[int]]
         [*CLIMB[:2], (24, clean(120, 4) + [(0, 0)] * 5), (32, [(0, 0)] * 9)], {}, [ONE, (FAILED, [24, 32])], {},
     ),
     "refusals that vary at the limit": ([*CLIMB[:2], (24, WAVE)], {}, [ONE], {}),
-    "equal failures at more users are no fall of goodput": (
-        [*CLIMB[:2], (21, [(20, 19)] * 9), (25, [(24, 23), *[(24, 24)] * 8]), (33, [(32, 31)] * 9)], {},
-        [(None, [8, 16]), (FAILED, [21, 25, 33])], {"is_undecided": True},
-    ),
     "failures that began with a step and continue after a step down": (
         [*CLIMB, (32, failing(160)), (16, failing(80))], {}, [ONE, (FAILED, [32, 16])], {"inside": True},
     ),
