@@ -35,6 +35,9 @@ CASES: dict[str, tuple[Levels, dict[str, Any], list[tuple[str | None, list[int]]
         )
         for seconds in (0, 1)
     },
+    "no reply in the last two seconds of a level": (
+        [*CLIMB, (32, [*clean(160, 7), (0, 0), (0, 0)])], {}, [(None, [8, 16, 24, 32]), (FAILED, [32])], {"has_fault": True},
+    ),
     "failures passed while a level settled": (
         [*CLIMB, (32, clean(160))], {"settling": [*clean(160, 4), *failing(160, 3), *clean(160, 3)]},
         [(None, [8, 16, 24, 32])], {},
