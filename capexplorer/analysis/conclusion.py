@@ -24,6 +24,7 @@ from ..model.conclusions import (
     NotJudged,
     PartsNotRead,
     PartsShowLess,
+    RepliesDiffer,
     RequestsFailed,
     RunInvalid,
     ServiceChanged,
@@ -37,7 +38,7 @@ from ..model.conclusions import (
 )
 from ..model.events import Mark
 from ..model.figures import LevelFigures
-from ..model.findings import Bottleneck, Cause, Leak
+from ..model.findings import Bottleneck, Cause, Leak, RepliesChanged
 from ..model.level import Level
 from ..model.level_use import are_warm
 from ..model.reading_means import readings_of_parts
@@ -67,8 +68,10 @@ def service_limited(view: EpochView) -> ServiceLimited | None:
 
 def think_time_limit(view: EpochView) -> ThinkTimeLimit | None:
     """Think time sets the throughput: the mark is open, or was closed and no level had more users. A step down closes it, but
-    does not refute it.
+    does not refute it; replies that may be errors do.
     """
+    if replies_differ(view) is not None:
+        return None
     most = max((level.users for level in view.settled()), default=0)
     found = (mark for mark in view.marks if mark.id == "think_time_limited" and mark.users)
     mark = next((mark for mark in found if mark.state != "closed" or (mark.users or 0) >= most), None)
@@ -78,6 +81,11 @@ def think_time_limit(view: EpochView) -> ThinkTimeLimit | None:
     figures = next((level.figures for level in reversed(view.settled()) if level.users == mark.users), None)
     wait_s = mark.finding.reading("wait_s") or (figures.wait_s if figures else None)
     return ThinkTimeLimit(mark, wait_s, mark.finding.reading("throughput_rps") or (figures.throughput_rps if figures else None))
+
+
+def replies_differ(view: EpochView) -> RepliesDiffer | None:
+    """Quick replies of another kind than at low load."""
+    return next((RepliesDiffer(mark) for mark in view.marks if isinstance(mark.finding, RepliesChanged)), None)
 
 
 def leaking(view: EpochView) -> Iterator[Leaking]:
@@ -553,5 +561,6 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
-    added = (changed, stalled(view, changed), polled(view), figures_of_user_code(view), machine_shared(view), *parts)
+    of_users = polled(view), replies_differ(view), figures_of_user_code(view)
+    added = (changed, stalled(view, changed), *of_users, machine_shared(view), *parts)
     yield from (clause for clause in added if clause is not None)

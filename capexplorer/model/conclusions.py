@@ -116,6 +116,12 @@ class ShortStall(msgspec.Struct, frozen=True):
     """That of the level."""
 
 
+class RepliesDiffer(msgspec.Struct, frozen=True):
+    """Replies that count as successes are of another kind than at low load, and may be errors."""
+
+    mark: Mark
+
+
 class UsersPoll(msgspec.Struct, frozen=True):
     """A task takes longer with load by more requests, each as quick as before: its users ask until a result is there."""
 
@@ -213,6 +219,7 @@ Clause = (
     | NotJudged
     | PartsNotRead
     | PartsShowLess
+    | RepliesDiffer
     | RequestsFailed
     | RunInvalid
     | ServiceChanged

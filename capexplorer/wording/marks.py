@@ -224,13 +224,13 @@ def _in_words(event: Mark) -> str | None:
         case RateRecovered(recovery=back_at_rate):
             return f"recovery: {recovered(back_at_rate)}"
         case RepliesChanged() as replies:
-            return f"hint: {_of_another_kind(replies, event)}"
+            return f"hint: {of_another_kind(replies, event)}"
         case StopRule() as rule:
             return stop_rule(rule.rule, rule.measured, rule.limit) + at_load(event) + _ended(rule.ended)
     return None
 
 
-def _of_another_kind(found: RepliesChanged, event: Mark) -> str:
+def of_another_kind(found: RepliesChanged, event: Mark) -> str:
     """`from 24 users on, up to 77% of the replies of GET / are about 41 B in 2 ms, not about 620 B in 102 ms: are they ...?`"""
     since = f"from {quantities.load(event.users, event.offered_per_s)} on"
     share = f"up to {found.share_ratio:.0%} of the replies of {found.method} {found.name}"

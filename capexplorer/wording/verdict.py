@@ -13,13 +13,13 @@ from ..model import conclusions
 from ..model.catalogue import ENTRIES, name
 from ..model.events import Mark
 from ..model.figures import LevelFigures
-from ..model.findings import Blame, Cause, Leak
+from ..model.findings import Blame, Cause, Leak, RepliesChanged
 from ..model.level_use import are_warm
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
 from . import numbers, quantities
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
-from .marks import at_load, figures_of_server, title
+from .marks import at_load, figures_of_server, of_another_kind, title
 from .numbers import during, session_time
 from .quantities import rate
 from .rate_sentences import rates
@@ -211,6 +211,12 @@ def _(each: conclusions.PartsShowLess) -> str:
 @clause.register
 def _(each: conclusions.ServiceChanged) -> str:
     return changes(each.regimes, each.named)
+
+
+@clause.register
+def _(each: conclusions.RepliesDiffer) -> str:
+    assert isinstance(each.mark.finding, RepliesChanged)
+    return of_another_kind(each.mark.finding, each.mark)
 
 
 @clause.register

@@ -25,6 +25,7 @@ from capexplorer.model.conclusions import (
     NotJudged,
     PartsNotRead,
     PartsShowLess,
+    RepliesDiffer,
     RequestsFailed,
     RunInvalid,
     ServiceChanged,
@@ -36,8 +37,9 @@ from capexplorer.model.conclusions import (
     UsersNotWarm,
     UsersPoll,
 )
-from capexplorer.model.events import Event, LevelClosed, PartState, Verdict
+from capexplorer.model.events import Event, LevelClosed, Mark, PartState, Verdict
 from capexplorer.model.figures import LevelFigures
+from capexplorer.model.findings import RepliesChanged
 from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict
@@ -73,6 +75,11 @@ def stalled_session() -> list[Event]:
     replies[10] = replies[11] = {"rps": 0, "endpoints": ()}
     replies[12] = {"rps": 50, "max_ms": 2400.0}
     return Scenario(None, at_s=0.0).level(20, replies, latency_ms=60.0, is_closed=False).events
+
+
+PAGES = Mark(t_s=90.0, key="h", state="open", users=24.0, epoch=0, finding=RepliesChanged(
+    method="GET", name="/", share_ratio=0.77, size_bytes=41.0, size_before_bytes=620.0, latency_ms=2.0, latency_before_ms=102.0,
+))  # fmt: skip
 
 
 def polls(requests_per_task: float) -> list[Event]:
@@ -118,6 +125,9 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (Curve, EndpointDegradation), "info"),
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (Curve, ServiceChanged), "info"),
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
+    "replies that may be errors, and no think time": (
+        [*UP_TO_82, NO_KNEE, mark("think_time_limited"), PAGES], (Curve, RepliesDiffer), "info",
+    ),
     "users who poll": (polls(59.0), (NotJudged, UsersPoll), "info"),
     "users of tasks that stay the same": (polls(3.0), (NotJudged,), "info"),
     "a level that its users did not let settle": (TOO_NEW, (Told, UsersNotWarm, Told), "info"),
