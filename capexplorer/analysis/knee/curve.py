@@ -105,20 +105,25 @@ FREEDOM = 8.0
 """Degrees of freedom of the t distribution of all errors together: how well their size is known."""
 
 
+def batch_variance(goodput: Floats, errors: Floats, seconds: Floats, most: Floats | float = math.inf) -> Floats:
+    """Variance of each level's goodput by its standard error of batch means; NaN where that or its seconds are NaN. `most`: what
+    is known of its relative variance otherwise.
+    """
+    counts = np.maximum(goodput * seconds, 1.0)
+    dispersion = (errors * seconds) ** 2 / counts  # 1 for a Poisson count
+    typical = np.nanmean(dispersion) if np.isfinite(dispersion).any() else math.nan
+    counted = (BATCHES * dispersion + POOLED_BATCHES * typical) / (BATCHES + POOLED_BATCHES) * counts
+    found: Floats = (np.minimum(counted, most * counts**2) + EDGE**2) * (1 + SLOW_NOISE_S / seconds) / seconds**2
+    return found
+
+
 def _counted_variance(ladder: Sequence[LadderLevel], curve: CapacityCurve) -> Floats:
     """Of each level's goodput, by its batches or its count."""
-    own = np.array([math.nan if level.goodput_se_rps is None else level.goodput_se_rps for level in ladder])
+    errors = np.array([math.nan if level.goodput_se_rps is None else level.goodput_se_rps for level in ladder])
     seconds = np.array([level.seconds or math.nan for level in ladder])
-    counts = np.maximum(curve.goodput * seconds, 1.0)
-    dispersion = (own * seconds) ** 2 / counts  # 1 for a Poisson count
-    has_batches = np.isfinite(dispersion)
-    if not has_batches.any():
-        return curve.error**2
-    typical = float(dispersion[has_batches].mean())
-    counted = (BATCHES * dispersion + POOLED_BATCHES * typical) / (BATCHES + POOLED_BATCHES) * counts
-    by_latency = np.array([_cycle_variance(level) for level in ladder]) * counts**2
-    counted = np.where(curve.corrected, np.minimum(counted, by_latency), counted)
-    return np.where(has_batches, (counted + EDGE**2) * (1 + SLOW_NOISE_S / seconds) / seconds**2, curve.error**2)
+    by_latency = np.where(curve.corrected, [_cycle_variance(level) for level in ladder], math.inf)
+    variance = batch_variance(curve.goodput, errors, seconds, by_latency)
+    return np.where(np.isfinite(variance), variance, curve.error**2)
 
 
 def _cycle_variance(level: LadderLevel) -> float:

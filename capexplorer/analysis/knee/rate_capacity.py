@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from ...model.intervals import ONE_SIDED_95, Z90
 from ...model.verdicts import Confidence, LevelState, Overload, RateCapacity, RateLimit
 from ..statistics import BEYOND, MOSTLY, NOTABLE, SURE_ERRORS
 from .crossing import PLATEAU_ERRORS, PLATEAU_LEAST, SELECTION_ERRORS
+from .curve import BATCHES, SHAPE_ERROR, batch_variance
 from .curve_gates import BENT_MOST
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, slower, state_of
 
@@ -38,10 +40,14 @@ class JudgedLevel(msgspec.Struct, frozen=True):
 
 def plateau(overloaded: Sequence[JudgedLevel]) -> tuple[float, float]:
     """(goodput, standard error) of the plateau, 1/s. `overloaded`: at least one level that was not served in full."""
+    return _mean(_plateau_levels(overloaded))
+
+
+def _plateau_levels(overloaded: Sequence[JudgedLevel]) -> list[RateLevel]:
     best = max((each.level for each in overloaded), key=without_selection_bias)
     near = [each.level for each in overloaded if _is_near(each, best)]
     beyond = [level for level in near if level.offered_per_s >= BEYOND * _mean(near)[0]]
-    return _mean(beyond or near)
+    return beyond or near
 
 
 def is_constant(overloaded: Sequence[JudgedLevel]) -> bool:
@@ -116,6 +122,22 @@ def least_goodput(best: RateLevel, rate: float, error: float) -> float:
         return best.goodput_per_s - ONE_SIDED_95 * best.goodput_error_per_s
     surely = without_selection_bias(best)
     return 0.0 if rate < surely <= rate + ONE_SIDED_95 * error else surely
+
+
+def _plateau_error(overloaded: Sequence[JudgedLevel]) -> float:
+    """Relative error of the plateau by the batches of its levels: services of equal times vary less than Poisson counts, those
+    with slow ends more. Of a ramp, and without batches, that of `plateau`.
+    """
+    levels = _plateau_levels(overloaded)
+    rate, error = _mean(levels)
+    errors = np.array([math.nan if level.goodput_se_per_s is None else level.goodput_se_per_s for level in levels])
+    goodput, seconds = np.array([(level.goodput_per_s, level.seconds) for level in levels]).T
+    variance = batch_variance(goodput, errors, seconds)
+    if any(level.ramp for level in levels) or not np.isfinite(variance).all():
+        return math.hypot(error / max(rate, 1e-12), STRUCTURAL_ERROR)
+    freedom = BATCHES * len(levels)
+    error = math.sqrt(freedom / (freedom - 2) / float((1 / variance).sum()))  # of Student's t
+    return math.hypot(error / max(rate, 1e-12), SHAPE_ERROR)
 
 
 def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> bool:
@@ -198,11 +220,11 @@ def _refuses(level: RateLevel, usual: LowLoad) -> bool:
 # "Served" levels were served in full, "overloaded" ones were not, by their `state` (`rate_level`).
 
 STRUCTURAL_ERROR = 0.03
-"""Relative error in addition to that of the counts: a machine's speed varies from one minute to the next."""
+"""Relative error of ramps and of levels without batches in addition to that of their counts: a machine's speed varies."""
 
-REFUSING_ERROR = 0.05
-"""The same for a service that refuses: with a short queue its goodput still rises slowly (M/M/4 with 4 places: 0.95 of the
-capacity at 1.3 times as much offered)."""
+REFUSING_ERROR = 0.02
+"""Relative error in addition for a service that refuses: with a short queue its goodput still rises slowly (M/M/4 with 4 places:
+0.95 of the capacity at 1.3 times as much offered)."""
 
 HALF_WIDTH_MOST = 0.1
 """Half-width of the interval, as a share of the capacity, for high confidence."""
@@ -362,8 +384,8 @@ def _interval(
         rate, error, low, high = best.goodput_per_s, best.goodput_error_per_s, least, overloaded[0].level.offered_per_s
     else:
         rate = max(rate, least)
-        structural = REFUSING_ERROR if overloaded[0].state == "fails" else STRUCTURAL_ERROR
-        spread = math.exp(Z90 * math.hypot(error / max(rate, 1e-12), structural))
+        refusing = REFUSING_ERROR if overloaded[0].state == "fails" else 0.0
+        spread = math.exp(Z90 * math.hypot(_plateau_error(overloaded), refusing))
         low, high = max(rate / spread, least), rate * spread
     return rate, error, min(low, rate), max(high, rate)
 

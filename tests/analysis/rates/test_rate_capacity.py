@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel
@@ -181,3 +182,10 @@ def test_a_ramp_beyond_the_capacity_of_one_of_two_endpoints_shows_no_capacity() 
 def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
     good = min(rate, 60 + rate / 2)
     return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
+
+
+@pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.03), (1.5, 0.06)], ids=["equal times", "usual", "slow ends"])
+def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
+    found = judge_rates([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
+    assert found is not None and found.low_per_s is not None and found.high_per_s is not None
+    assert most / 2 < (found.high_per_s - found.low_per_s) / 2 / found.per_s < most
