@@ -184,7 +184,7 @@ def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
     return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
 
 
-@pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.03), (1.5, 0.06)], ids=["equal times", "usual", "slow ends"])
+@pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.03), (1.5, 0.05)], ids=["equal times", "usual", "slow ends"])
 def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
     found = judge_rates([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
     assert found is not None and found.low_per_s is not None and found.high_per_s is not None
