@@ -42,12 +42,11 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
     if not measured:
         return None
     fit, down = split(usable)
-    down += [level for _, level in ladder.after_left_out]
     return RateVerdict(
         capacity=judge_rates(fit, [level.offered_per_s for level in measured if level.left_out]),
         levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
-        recoveries=tuple(recoveries(ladder.timeline, _with_left_out(ladder), fit, down)),
+        recoveries=tuple(recoveries(ladder.timeline, usable, fit, down)),
         regimes=rate_regime_verdicts(ladder),
         first_endpoint=_first_endpoint(ladder, fit),
     )
@@ -61,12 +60,6 @@ def _first_endpoint(ladder: RateLadder, fit: Sequence[RateLevel]) -> EndpointDeg
     parts = {each.level.opened.index for each in ladder.measured if each.is_part}
     used = {level.index for level in fit} - parts
     return first_endpoint_at_rates([level for level in ladder.levels if level.opened.index in used])
-
-
-def _with_left_out(ladder: RateLadder) -> list[RateLevel]:
-    """The usable levels, and those of backlogs of an overload that is left out with that overload, in the order they ran."""
-    known = [*ladder.usable, *(level for pair in ladder.after_left_out for level in pair)]
-    return [level for level in ladder.rates if level in known]
 
 
 def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> list[RateLevel]:

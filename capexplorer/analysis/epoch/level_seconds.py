@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import numpy.ma  # np.percentile imports it at its first call, when a generator may be out of descriptors
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from ...model.figures import LevelFigures
 from ...model.level import Level
@@ -79,38 +78,6 @@ def refused_status(timeline: Timeline, level: Level) -> int | None:
     """The status in REFUSING that nearly all failed requests of a level have; None without one."""
     counts = failures_by_status(timeline, level)
     return next((status for status in REFUSING if counts[status] and counts[status] >= REPLIED_LEAST * counts.total()), None)
-
-
-# -- A fault in the last seconds of a level of an offered rate: too few for a state of the service, they belong to the next level.
-
-FAULTY_MOST = 3
-"""Greatest number of last seconds with a fault that are cut off a level; with more of them it has a failing part. The first of
-them is mixed."""
-
-MIXED_MOST = 0.9
-"""Share of the usual second's iterations below which the second before a stall was cut short by it."""
-
-
-def faulty_last_seconds(requests: Series, failures: Series, finished: Series, in_flight: Series) -> int:
-    """Number of last seconds of a level of an offered rate in which requests fail, or nothing finishes while iterations wait; 0
-    if this happens in earlier seconds too.
-
-    The second in which a stall begins finishes less than usual (MIXED_MOST), and counts as well. Series: one value per second.
-    """
-    usual = float(np.median(finished))
-    stalled = (finished == 0) & (in_flight > 0) & (usual >= STALLED_BUSY_LEAST)
-    bad = stalled | (failures > NOTABLE * requests)
-    first = _only_from(bad)
-    if first is None:
-        return 0
-    is_mixed = bool(stalled[first]) and finished[first - 1] < MIXED_MOST * usual
-    return len(bad) - first + int(is_mixed)
-
-
-def _only_from(bad: NDArray[np.bool_]) -> int | None:
-    """The index from which all values are true, if only these are, and neither none nor all; else None."""
-    first = int(bad.argmax())
-    return first if first > 0 and bad[first:].all() else None
 
 
 # -- Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as

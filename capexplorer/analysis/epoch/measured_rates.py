@@ -6,11 +6,9 @@ Levels are cut where the service changed inside them, as levels of users are.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from ...model.figures import LevelFigures
@@ -23,10 +21,10 @@ from ..causes.generator_saturation import is_saturated
 from ..knee.rate_level import SAME_RATE, LowLoad, RateLevel, is_overloaded, low_load, on_ladder, pooled, state_of
 from ..ladder import LevelPart, Measured
 from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
-from .level_seconds import FAULTY_MOST, faulty_last_seconds, replied_shares, seconds_of_part
+from .level_seconds import replied_shares, seconds_of_part
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
 from .neighbours import NeighbourCheck, withheld_from
-from .onset import cut, parts_of, queue_filled
+from .onset import parts_of, queue_filled
 from .regime import FAILING
 
 # -- Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before.
@@ -87,21 +85,6 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
         return True
     low = low_load(pooled(fit))
     return level.rate_per_s < before.rate_per_s and (recovering or is_overloaded(state_of(before, low)))
-
-
-def after_left_out(levels: Sequence[RateLevel], left_out: Collection[RateLevel]) -> list[tuple[RateLevel, RateLevel]]:
-    """(overload that is left out, level that was not served in full after it), for each level of a lower rate from then on until
-    one is served: its backlog is not a fault of the service, even below all other rates. `levels`: all, in the order they ran.
-    """
-    found: list[tuple[RateLevel, RateLevel]] = []
-    above: RateLevel | None = None
-    for level in levels:
-        is_lost = level.due > 0 and state_of(level, LowLoad()) not in ("kept", "unsure")
-        if above is not None and is_lost and level.rate_per_s < (1 - SAME_RATE) * above.rate_per_s:
-            found.append((above, level))
-        else:
-            above = level if is_lost and level in left_out else None
-    return found
 
 
 def recoveries(
@@ -244,19 +227,6 @@ class RateLadder(MeasuredEpoch, frozen=True, dict=True):
         return [each.rate for each in self.measured]
 
     @property
-    def comparable(self) -> list[Measured]:
-        """Without the backlog of an overload that is left out: the levels of a regime do not explain it."""
-        backlog = [level for _, level in self.after_left_out]
-        excluded = {id(each) for each in self.measured if each.rate in backlog}
-        return [each for each in super().comparable if id(each) not in excluded]
-
-    @cached_property
-    def after_left_out(self) -> list[tuple[RateLevel, RateLevel]]:
-        """Each level with a backlog of an overload that is left out, after that overload."""
-        usable = {id(each) for each in super().comparable}
-        return after_left_out(self.rates, [each.rate for each in self.measured if each.rate.left_out or id(each) not in usable])
-
-    @property
     def disturbed(self) -> tuple[int, ...]:
         """Indices of levels that other processes disturbed."""
         return tuple(dict.fromkeys(each.level.opened.index for each in self.measured if each.ladder_level.disturbed))
@@ -309,17 +279,13 @@ def _counts(level: Level) -> bool:
 
 
 def _parts(timeline: Timeline, level: Level) -> list[LevelPart]:
-    """The parts of a level. Without its last seconds if a fault began only in them: they belong to the next level."""
+    """The parts of a level."""
     if level.opened.ramp:
         return chronological(parts_of(timeline, level), slope_of(timeline, level))
     found, ticks = parts_of(timeline, level), timeline.seconds_of(level)
     if level.opened.since_s is not None and ticks and _fails(found[0]) and queue_filled(timeline, level, ticks[0]):
         found = [replace(found[0], after_queue=True), *found[1:]]
-    if level.closed is None or len(found) > 1 or len(ticks) < 2 * FAULTY_MOST:
-        return found
-    columns = [timeline.columns[name] for name in ("requests", "failures", "finished", "in_flight")]
-    faulty = faulty_last_seconds(*(np.array([column[tick] for tick in ticks]) for column in columns))
-    return cut(timeline, level, [len(ticks) - faulty])[:1] if 0 < faulty <= FAULTY_MOST else found
+    return found
 
 
 def _fails(part: LevelPart) -> bool:

@@ -6,13 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from capexplorer import wording
 from capexplorer.analysis.bottleneck import bottlenecks
-from capexplorer.analysis.epoch.epoch import epoch_of, rate_verdict
-from capexplorer.analysis.epoch.measured_rates import rate_ladder
-from capexplorer.analysis.ladder import Measured
+from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.reanalysis import reanalyse
 from capexplorer.model.events import Mark
 from capexplorer.model.timeline import Timeline
@@ -214,22 +211,6 @@ def test_other_processes_that_use_the_cpu_are_named_and_give_no_capacity() -> No
     found = verdict(timeline).capacity
     assert found is None or found.kind == "keeps_up"
     assert [mark.id for mark in current_marks(timeline, "bottleneck") if mark.id != "not_saturated"] == ["noisy_neighbours"]
-
-
-def test_the_backlog_of_an_overload_during_which_others_used_the_cpu_is_no_fault_at_the_lower_rate() -> None:
-    timeline = session((20.0, 40.0, 300.0, 15.0), Trouble(), timeout_s=1.0)
-    ladder = rate_ladder(timeline, 0, timeline.levels)
-    measured = [_crowded(each) if each.ladder_level.users == 300 else each for each in ladder.measured]
-    found = rate_verdict(replace(ladder, measured=tuple(measured)), {})
-    assert found is not None
-    assert [each.left_out for each in found.levels] == [False, False, True, False]
-    assert [each.recovery for each in found.levels] == [False, False, False, True]
-    assert found.regimes == ()
-    assert [(each.to_per_s, each.recovered) for each in found.recoveries] == [(15.0, False)]
-
-
-def _crowded(each: Measured) -> Measured:
-    return replace(each, ladder_level=replace(each.ladder_level, disturbed=True, goodput_disturbed=True))
 
 
 def test_a_busy_resource_is_the_bottleneck_at_the_offered_rate_that_shows_it() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from capexplorer.analysis.epoch.measured_rates import SecondAfter, Usual, after_left_out, recovery, split, usual_at
+from capexplorer.analysis.epoch.measured_rates import SecondAfter, Usual, recovery, split, usual_at
 from capexplorer.model.findings import RateCapacityFinding, RateRecovered
 from capexplorer.model.load import Drops, OfferedTick
 from capexplorer.model.verdicts import RateVerdict
@@ -109,20 +109,6 @@ def test_a_lower_rate_after_overload_is_recovery_but_one_below_all_earlier_rates
     fit, down = split(levels)
     assert [each.rate_per_s for each in fit] == [50, 150, 20]
     assert [each.rate_per_s for each in down] == [60, 60]
-
-
-DISTURBED = level(150, 20, failed=130, started_s=40.0)
-FAILING = [level(40, 0, failed=40, started_s=60.0), level(20, 0, failed=20, started_s=80.0)]
-
-
-def test_after_an_overload_that_is_left_out_levels_of_lower_rates_are_its_backlog_until_one_is_served() -> None:
-    levels = [level(50), DISTURBED, *FAILING, level(30), level(25, 0, failed=25)]
-    assert after_left_out(levels, [DISTURBED]) == [(DISTURBED, each) for each in FAILING]
-    assert after_left_out(levels, []) == []
-
-
-def test_failures_at_a_higher_rate_than_an_overload_that_is_left_out_are_no_backlog() -> None:
-    assert after_left_out([level(50), DISTURBED, level(200, 0, failed=200)], [DISTURBED]) == []
 
 
 def after(in_flight: float, failed: float = 0.0) -> SecondAfter:
