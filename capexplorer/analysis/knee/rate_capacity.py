@@ -134,10 +134,15 @@ def _plateau_error(overloaded: Sequence[JudgedLevel]) -> float:
     goodput, seconds = np.array([(level.goodput_per_s, level.seconds) for level in levels]).T
     variance = batch_variance(goodput, errors, seconds)
     if any(level.ramp for level in levels) or not np.isfinite(variance).all():
-        return math.hypot(error / max(rate, 1e-12), STRUCTURAL_ERROR)
+        return math.hypot(_relative(error, rate), STRUCTURAL_ERROR)
     freedom = BATCHES * len(levels)
     error = math.sqrt(freedom / (freedom - 2) / float((1 / variance).sum()))  # of Student's t
-    return math.hypot(error / max(rate, 1e-12), SHAPE_ERROR)
+    return math.hypot(_relative(error, rate), SHAPE_ERROR)
+
+
+def _relative(error: float, rate: float) -> float:
+    """At most 1: of a ramp beyond which all requests fail the rate is 0."""
+    return error / rate if error < rate else 1.0
 
 
 def has_ramp(served: Sequence[RateLevel], overloaded: Sequence[JudgedLevel]) -> bool:

@@ -189,3 +189,10 @@ def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
     found = judge_rates([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
     assert found is not None and found.low_per_s is not None and found.high_per_s is not None
     assert most / 2 < (found.high_per_s - found.low_per_s) / 2 / found.per_s < most
+
+
+def test_a_ramp_beyond_which_every_request_fails_has_a_capacity() -> None:
+    bins = [level(rate, ramp=True) for rate in (25, 50)] + [level(rate, 0, failed=rate, ramp=True) for rate in (60, 80)]
+    found = judged(bins)
+    assert found.per_s == near(50.0, rel=0.1)
+    assert (found.high_per_s or 0.0) < 200
