@@ -53,7 +53,7 @@ def test_levels_of_an_imported_table_are_points_of_closed_levels() -> None:
     assert [point for point in points if point.current or not point.certain] == []
     text = pane_text(CurvePane(), timeline, SMALL)
     assert "so far" not in text, "a level is labelled as open"
-    assert "knee 31" in text
+    assert "knee 29" in text
 
 
 def test_levels_of_a_recovery_from_overload_have_a_glyph_of_their_own_and_are_not_fitted() -> None:
