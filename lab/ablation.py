@@ -266,6 +266,7 @@ class Row(msgspec.Struct, frozen=True):
     moves: dict[str, Change]
     incomplete: bool = False
     """Whether it is also named outside functions, where a move does not reach."""
+    commit: str = ""
 
 
 def known(case: Case) -> Known:
@@ -367,11 +368,10 @@ def ablate(logs: Path, seeds: range, words: Sequence[str], processes: int, file:
     _cases.extend(map(known, [*recorded(), *cases]))
     print(f"{len(chosen)} numbers, {len(_cases)} sessions", flush=True)
     gc.freeze()
-    with file.open("wb") as out, get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
-        head = {"commit": commit(), "sessions": len(_cases), "seeds": [seeds.start, seeds.stop], "numbers": len(chosen)}
-        out.write(msgspec.json.encode(head) + b"\n")
+    now = commit()
+    with file.open("ab") as out, get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
         for row in pool.imap(row_of, chosen, chunksize=1):
-            out.write(msgspec.json.encode(row) + b"\n")
+            out.write(msgspec.json.encode(msgspec.structs.replace(row, commit=now)) + b"\n")
             out.flush()
             print(shown(row), flush=True)
 
@@ -400,7 +400,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--count", type=int, default=4, help="seeds of each family")
     parser.add_argument("--only", nargs="*", default=[], metavar="WORD", help="numbers with one of these words in `module.NAME`")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="to which rows are added")
     options = parser.parse_args(argv)
     os.nice(10)
     ablate(options.logs, range(options.first, options.first + options.count), options.only, options.processes, options.out)

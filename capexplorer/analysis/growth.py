@@ -86,9 +86,6 @@ def restarts_s(timeline: Timeline) -> list[float]:
 STRETCHES = 48
 """Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""
 
-STRETCHES_LEAST = 12
-"""With fewer stretches, of at least one value each, there is no trend."""
-
 ERRORS = 3.0
 """Half-width of the interval in standard errors; as many as three because a growing window is tested many times."""
 
@@ -134,7 +131,7 @@ def trend(times_s: Series, values: Series) -> Trend | None:
     known = ~np.isnan(values)
     times, levels = times_s[known], values[known]
     count = min(STRETCHES, len(times)) // 4 * 4
-    if count < STRETCHES_LEAST:
+    if count < STRETCHES // 4:
         return None
     edges = np.linspace(0, len(times), count + 1).astype(int)
     at = np.array([times[start:end].mean() for start, end in zip(edges, edges[1:], strict=False)])

@@ -325,9 +325,6 @@ def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLev
 
 _Number = TypeVar("_Number", int, float)
 
-POOLED_SPREAD_MOST = 5.0
-"""Greatest factor (Birge ratio) by which the common standard error grows where levels of one user count disagree."""
-
 
 def pooled(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     """One level per user count, ascending. Goodput and latency are means weighted by inverse variance; where levels of one count
@@ -368,7 +365,7 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
     if len(same) == 1:
         return same[0]
     goodput_rps, errors = [level.goodput_rps for level in same], [level.goodput_error_rps for level in same]
-    goodput, goodput_se = weighted(goodput_rps, errors, POOLED_SPREAD_MOST)
+    goodput, goodput_se = weighted(goodput_rps, errors)
     latency, latency_se = _weighted_known([level.latency_ms for level in same], [level.latency_error_ms for level in same])
     flags = [level.generator_saturated for level in same if level.generator_saturated is not None]
     return replace(
@@ -403,7 +400,7 @@ def _weighted_known(values: list[float | None], errors: list[float | None]) -> t
     known = [(v, max(e, 1e-9)) for v, e in zip(values, errors, strict=True) if v is not None and e is not None]
     if len(known) < 2:
         return known[0] if known else (None, None)
-    return weighted([v for v, _ in known], [e for _, e in known], POOLED_SPREAD_MOST)
+    return weighted([v for v, _ in known], [e for _, e in known])
 
 
 def _mean_known(values: Sequence[float | None], same: Sequence[LadderLevel]) -> float | None:

@@ -126,12 +126,12 @@ def chi_square(freedom: int, deviate: float) -> float:
     return freedom * (1 - part + deviate * math.sqrt(part)) ** 3
 
 
-def weighted(values: Sequence[float], errors: Sequence[float], spread_most: float) -> tuple[float, float]:
-    """(mean weighted by inverse variance, its standard error times the Birge ratio, which is between 1 and `spread_most`)."""
+def weighted(values: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
+    """(mean weighted by inverse variance, its standard error times the Birge ratio, which is at least 1)."""
     weights = [1 / error**2 for error in errors]
     mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
     chi2 = math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / (len(values) - 1)
-    spread = min(spread_most, max(1.0, math.sqrt(chi2)))
+    spread = max(1.0, math.sqrt(chi2))
     return mean, spread / math.sqrt(math.fsum(weights))
 
 

@@ -13,13 +13,10 @@ import msgspec
 
 from ..model.intervals import ONE_SIDED_95
 from .ladder import LadderLevel
-from .statistics import COUNT_LEAST, wilson
+from .statistics import COUNT_LEAST, NOTABLE, wilson
 
 SUCCESSES_LEAST = {"p95_ms": 20, "p99_ms": 100}
 """Successes from which a percentile may break a rule: with so many, one of them is expected above it."""
-
-USERS_MORE = 1.05
-"""Growth of throughput is computed against levels that this level has at least this many times the users of."""
 
 METRIC_PREFIX = "metric:"
 """A limit of one of the target's own metrics is named `metric:NAME`."""
@@ -82,7 +79,7 @@ def _throughput_growth(level: LadderLevel, earlier: Sequence[LadderLevel], limit
 
     1: goodput grew in proportion to users; 0: not at all.
     """
-    below = [each for each in earlier if each.users * USERS_MORE <= level.users and each.goodput_rps > 0]
+    below = [each for each in earlier if each.users * (1 + NOTABLE) <= level.users and each.goodput_rps > 0]
     if not below:
         return None
     before = max(below, key=lambda each: each.users)

@@ -14,14 +14,14 @@ from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
 from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import LITTLE_MOST, little_ratio
+from ..causes.generator_saturation import LITTLE_MOST, OTHERS_LEAST, little_ratio
 from ..epoch.epoch import work_is_metric
 from ..ladder import SHORT_S
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from . import resource_rules
 from .gate import Gate
 from .measured_level import Found, MeasuredLevel
-from .resource_rules import CORES_LEFT, Rule
+from .resource_rules import Rule
 
 DELAYED_MOST = 0.10
 """A service is not idle if at least this share of the requests inside waits for a core, or a quota throttles it for this share of
@@ -106,9 +106,9 @@ def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     if (level.read("target.throttled_ratio") or 0.0) >= DELAYED_MOST:
         return True
     if delay is None or inside is None:
-        return idle is None or idle < CORES_LEFT
+        return idle is None or idle < OTHERS_LEAST
     cpu = level.read("target.cpu_ratio") or 0.0
-    starved = idle is not None and idle < CORES_LEFT and delay >= RELEVANT * cpu and cpu + delay >= RELEVANT
+    starved = idle is not None and idle < OTHERS_LEAST and delay >= RELEVANT * cpu and cpu + delay >= RELEVANT
     return starved or delay >= DELAYED_MOST * inside
 
 

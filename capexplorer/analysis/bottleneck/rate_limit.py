@@ -18,7 +18,6 @@ from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
-from ..knee.limit import FAILURES_MORE
 from ..knee.verdict_kinds import BASELINE_SHARE
 from ..statistics import BEYOND, COUNT_LEAST, LOST_LEAST, chi_square
 from . import queue_rules
@@ -97,7 +96,7 @@ def refuses(
     other reasons too, the rate of replies must be constant.
     """
     status = level.refused_status
-    if status is None or level.failure_ratio < FAILURES_MORE or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
+    if status is None or level.failure_ratio < LOST_LEAST or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
         return None
     found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio, **queue_rules.idleness(level)}
     if status == TOO_MANY_REQUESTS:

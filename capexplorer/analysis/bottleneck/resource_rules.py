@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 from ...model.findings import Readings
+from ..causes.generator_saturation import OTHERS_LEAST
 from ..epoch.neighbours import SERIAL_LEAST
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from .measured_level import Found, MeasuredLevel
@@ -19,9 +20,6 @@ Rule = Callable[[MeasuredLevel], Found | None]
 
 GIL_MOST = 1.10
 """Most cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
-
-CORES_LEFT = 0.20
-"""A service could have used more CPU if so many cores were idle. On two cores, one of them the generator's, few are idle."""
 
 PAGES_LEAST_PER_S = 10.0
 """Least pages a second that a service without enough memory reads back, from swap or by major faults: starts and deployments have
@@ -65,7 +63,7 @@ def single_thread(level: MeasuredLevel) -> Found | None:
     if busiest is None or busiest < FULL or cpu is None or allowed is None or cpu >= FULL * allowed:
         return None
     idle = level.cores_idle
-    if busiest < SERIAL_LEAST * cpu and (idle is None or idle < CORES_LEFT):
+    if busiest < SERIAL_LEAST * cpu and (idle is None or idle < OTHERS_LEAST):
         return None
     return Found(
         "single_thread_cpu_saturated", {"busiest_thread_ratio": busiest, "target_cpu_ratio": cpu, "cores_allowed": allowed}

@@ -14,25 +14,22 @@ from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import OfferedTick
-from ..statistics import COUNT_LEAST, MOSTLY
+from ..statistics import COUNT_LEAST, MOSTLY, RELEVANT
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .generator_saturation import readings_over_seconds
 
 # -- Whether the pool of users is too small for an offered rate, so that iterations are dropped at `guards.max_users`.
 #
-# While the service is as quick as at its quickest level, the generator causes the drops: by Little's law a pool can start at most
-# users / service time iterations a second. If the service has slowed down, all users wait for it and it causes the drops:
-# `bottleneck` and the verdict of the level then give the reason. A service that hangs completes nothing, so the times of what it
-# completed before do not show that it is quick: then Little's law does, by the users that are busy and the iterations that end.
+# While the service is at most a quarter slower than at its quickest level (six users of four busy workers: 1.45 times), the
+# generator causes the drops: by Little's law a pool can start at most users / service time iterations a second. If the service
+# has slowed down, all users wait for it and it causes the drops: `bottleneck` and the verdict of the level then say why. A
+# service that hangs completes nothing, so the times of what it completed before do not show that it is quick: then Little's law
+# does, by the users that are busy and the iterations that end.
 
 OVER, CONSECUTIVE_TICKS = 5, 3
 """Number of latest ticks that most conditions are tested on, and of those in which a condition must hold: the first second of a
 spike only fills a queue."""
-
-FLAT_MOST = 1.2
-"""The service has not slowed down up to this many times the service time of its quickest level. Requests of six users to four
-busy workers took 1.45 times as long (measured): there the service is the limit, however small the pool."""
 
 HANGING_LEAST = 2.0
 """It has slowed down as well if by Little's law tasks take so many times as long as at the quickest level: few have ended. Users
@@ -86,7 +83,7 @@ def users_at_cap(ticks: Sequence[Sample], usual: UsualTimes) -> Proof | None:
         readings["service_ms"] = round(now, 3)
     if usual.service_ms is None:
         return Proof("users_at_cap", by_generator > by_target, readings)
-    is_quick = now is not None and now <= FLAT_MOST * usual.service_ms
+    is_quick = now is not None and now <= (1 + RELEVANT) * usual.service_ms
     return Proof("users_at_cap", is_quick and not _hangs(dropping, usual), readings | {"usual_ms": round(usual.service_ms, 3)})
 
 

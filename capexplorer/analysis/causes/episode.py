@@ -20,6 +20,7 @@ from ...model.events import FailureTick, Log, Mark, Sample
 from ...model.findings import Cause, Readings
 from ...model.load import NO_LOAD, Load
 from ...model.verdicts import SEVERITIES, Confidence, Severity
+from ..statistics import RELEVANT
 from .confirmation import Proof
 from .resolve import AROUND_S, Resolved, Symptom
 
@@ -210,19 +211,14 @@ def statuses_of(failure: FailureTick) -> dict[str, int]:
 
 
 ENDED_AFTER_S = 10.0
-"""A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer."""
+"""A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer. Updates of a
+mark whose count grew by a quarter are as far apart."""
 
 ENDED_AFTER_GAPS, ENDED_AFTER_MOST_S = 3.0, 60.0
-"""A cause with rare occurrences has ended after this many of its mean gaps, but at the latest after so many seconds."""
+"""A cause with rare occurrences has ended after this many of its mean gaps, but at the latest after so many seconds; after as
+many any growth is published."""
 STEPPED_DOWN_S = 5.0
 """As ENDED_AFTER_S, if there is less load than when the cause last occurred."""
-
-UPDATE_EVERY_S = 10.0
-"""Least seconds between two updates."""
-GREW_LEAST = 1.25
-"""An update is published if the count grew by this factor."""
-UPDATE_AT_LATEST_S = 60.0
-"""Seconds after which any growth is published."""
 
 ENDPOINTS_MOST = 8
 """Greatest number of endpoints in a mark: those with the most failures."""
@@ -345,7 +341,7 @@ class Episode:
         if count == published:
             return False
         same = (before.severity, before.confidence) == (now.severity, now.confidence)
-        return since_s >= UPDATE_AT_LATEST_S or (since_s >= UPDATE_EVERY_S and (count >= GREW_LEAST * published or not same))
+        return since_s >= ENDED_AFTER_MOST_S or (since_s >= ENDED_AFTER_S and (count >= (1 + RELEVANT) * published or not same))
 
     def _mark(self, t_s: float) -> Mark:
         before = self._published

@@ -19,9 +19,8 @@ from ...model.level import Level
 from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ..knee.detector import is_surely_less
-from ..knee.limit import FAILURES_MORE
 from ..ladder import LadderLevel, LevelPart, Measured, parts
-from ..statistics import NOTABLE, Series
+from ..statistics import LOST_LEAST, NOTABLE, Series
 from .level_seconds import (
     BUSY_PERCENTILE,
     part_figures,
@@ -59,15 +58,13 @@ def without_burst_levels(measured: Sequence[Measured]) -> list[Measured]:
     """The levels without those that a saved allowance let through: clean ones with surely more goodput than a later level that
     was refused at no more users.
     """
-    refused = [
-        each.ladder_level for each in measured if each.part.limited and failure_ratio_of(each.ladder_level) >= FAILURES_MORE
-    ]
+    refused = [each.ladder_level for each in measured if each.part.limited and failure_ratio_of(each.ladder_level) >= LOST_LEAST]
     return [each for each in measured if not any(_is_burst(each.ladder_level, later) for later in refused)]
 
 
 def _is_burst(level: LadderLevel, later: LadderLevel) -> bool:
     is_later = later.started_s > level.started_s and later.users <= level.users
-    is_clean = failure_ratio_of(level) < FAILURES_MORE
+    is_clean = failure_ratio_of(level) < LOST_LEAST
     return is_later and is_clean and is_surely_less(later, level.goodput_rps, level.goodput_error_rps)
 
 

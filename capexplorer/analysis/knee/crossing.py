@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import RELATIVE_ERROR_FLOOR, LadderLevel
+from ..statistics import BEYOND
 from .think_time import correction
 
 # -- The curve of pooled levels that the knee is read from: goodput by users, with the errors of each level.
@@ -148,10 +149,6 @@ service failed for a while gave capacities below that of a clean level."""
 PLATEAU_USERS = 0.75
 """Share of the users at the greatest goodput: levels with fewer users never belong to the plateau."""
 
-SURE_PLATEAU_TIMES = 1.15
-"""Times N*: if the plateau has levels at or above it, the capacity is their mean alone. Just below the crossing a queue with
-random service times reaches only 0.85-0.95 of its capacity (simulation, tuning seeds)."""
-
 
 class Crossing(msgspec.Struct, frozen=True):
     """The low-load line, the capacity line, and where they meet."""
@@ -186,7 +183,7 @@ def crossing(curve: CapacityCurve) -> Crossing:
     first = _fit(curve, baseline, on_line, plateau)
     clear = _below_crossing(curve, baseline, first.users)
     whole = _fit(curve, clear, on_line, plateau)
-    beyond = plateau & (curve.users >= SURE_PLATEAU_TIMES * first.users)
+    beyond = plateau & (curve.users >= BEYOND * first.users)
     further = _fit(curve, clear, on_line, beyond) if beyond.any() else whole
     found = further if further.capacity >= whole.capacity else whole  # else goodput falls there
     return replace(found, capacity=max(found.capacity, float(_surely_measured(curve, curve.goodput))))

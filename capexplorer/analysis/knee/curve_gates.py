@@ -16,11 +16,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
-from ..ladder import LadderLevel, pooled
+from ..ladder import SHORT_S, LadderLevel, pooled
+from ..statistics import BEYOND, LOST_LEAST, NOTABLE
 from .crossing import LINEAR_LIKELY, CapacityCurve, Crossing, Mask, crossing, curve_of, efficiency
 from .curve import Knees, knees_of, telling_users
 from .limit import REPLIED_LEAST, Figures
-from .think_time import FAILING_MOST
 
 NO_GOODPUT_RPS = 1e-6
 """Goodput up to this, about one success in ten days, is none: the service has no curve."""
@@ -51,9 +51,6 @@ SLOPE_BASES = 2
 """From so many of the nearest of these levels; the lower upper bound counts. A chord of a concave curve is at least as steep as
 its end, so each of them is an upper bound, and a single level that was short or disturbed does not hide a plateau."""
 
-BEYOND_KNEE = 1.15
-"""Times N*: from there on no level may be on the low-load line. Nearer to N*, a service with constant times still is."""
-
 GAP_MOST = 0.75
 """Share of the capacity that a level between N* and the plateau must reach. A queue with random times reaches 0.85 just below
 N*."""
@@ -61,13 +58,6 @@ N*."""
 ERRORS_LEAST = 0.2
 """Failure ratio from which a level with replies such as 500 or 502 has left its limit far behind, if load made it fail: a service
 that sheds a fifth of its requests makes no more goodput with more users."""
-
-FASTER_MOST = 0.05
-"""Share of the low-load cycle by which responses beyond N* may be shorter than those of the line after a warm-up: if more, the
-service was still warming up when the line was measured."""
-
-BEYOND_S = 6.0
-"""Settled seconds that all levels from N* on must have together: fewer may be a passing disturbance of the service."""
 
 BEYOND_CYCLES = 2.0
 """Mean cycles of their users that these levels must have together: as many as a level takes to settle
@@ -221,14 +211,14 @@ def is_consistent(lines: KneeLines) -> bool:
     """
     ladder, curve, found = lines.ladder, lines.curve, lines.crossing
     shares = efficiency(curve, found)[0] - curve.selection_bias / (curve.users * found.rps_per_user)
-    beyond = curve.users >= BEYOND_KNEE * found.users
+    beyond = curve.users >= BEYOND * found.users
     on_line = beyond & (shares >= LINEAR_LIKELY)
     gaps = (curve.users >= found.users) & (
         curve.users < curve.users[found.plateau & (curve.selection_bias == 0)].max(initial=0.0)
     )
     gaps &= curve.goodput + ONE_SIDED_95 * curve.error < GAP_MOST * found.capacity
     gaps &= [(level.refused_ratio or 0.0) < REPLIED_LEAST for level in ladder]
-    clean = beyond & [(level.failure_ratio or 0.0) < FAILING_MOST for level in ladder]
+    clean = beyond & [(level.failure_ratio or 0.0) < LOST_LEAST for level in ladder]
     failing = (curve.users >= found.users) & [_replies_with_errors(level) for level in ladder]
     rises = _rises(curve, found, clean) or _rises(curve, found, failing)
     return not (on_line.any() or gaps.any() or rises or _still_warms_up(lines))
@@ -246,7 +236,7 @@ def _still_warms_up(lines: KneeLines) -> bool:
     if not found.slower or not line:
         return False
     last = line[-1]
-    least_ms = FASTER_MOST * 1000 / found.rps_per_user
+    least_ms = NOTABLE * 1000 / found.rps_per_user
     return any(
         (last.latency_ms or 0.0) - level.latency_ms - ONE_SIDED_95 * _latency_error_ms(last, level) > least_ms
         for level in lines.ladder
@@ -273,11 +263,11 @@ def _rises(curve: CapacityCurve, found: Crossing, beyond: Mask) -> bool:
 
 
 def is_long_enough(lines: KneeLines) -> bool:
-    """Whether levels from N* on were measured for BEYOND_S and BEYOND_CYCLES in all; True on a ramp, and where lengths of levels
+    """Whether levels from N* on were measured for SHORT_S and BEYOND_CYCLES in all; True on a ramp, and where lengths of levels
     are not known.
     """
     beyond = [level for level in lines.ladder if level.users >= lines.crossing.users]
     if not beyond or any(level.ramp or level.seconds is None or level.throughput_rps is None for level in lines.ladder):
         return True
     cycles = math.fsum((level.seconds or 0.0) * (level.throughput_rps or 0.0) / level.users for level in beyond)
-    return math.fsum(level.seconds or 0.0 for level in beyond) >= BEYOND_S and cycles >= BEYOND_CYCLES
+    return math.fsum(level.seconds or 0.0 for level in beyond) >= SHORT_S and cycles >= BEYOND_CYCLES

@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Confidence, CurveFit, KneeEvidence, KneeVerdict, Missing, Recovery, UslFit
-from ..ladder import LadderLevel, expected_goodput, pooled
+from ..ladder import USERS_SAME, LadderLevel, expected_goodput, pooled
+from ..statistics import FULL, RELEVANT
 from . import verdict_kinds
 from .crossing import CapacityCurve, Crossing, Floats
 from .curve_gates import KneeLines, is_consistent, is_long_enough, overloaded_from
@@ -260,9 +261,6 @@ def _lines(curve: CapacityCurve, found: Crossing, knee: KneeVerdict | None) -> C
 # or was recovery itself: backlogs, retries and cold caches last for a while (docs/knee.md, section 14). A level with fewer users
 # than any before it still feeds the fit: no other level measures that load, and "at or below" advises to step down.
 
-RETURN_USERS = 0.1
-"""Relative distance from the first level's users within which a later level is a return to it."""
-
 RETURN_TO = 0.6
 """Share of the greatest number of users up to which a later level is a return to low load (as `regime.RETURN_LEAST`)."""
 
@@ -276,14 +274,6 @@ RECOVERED_S = 5
 RECOVERED_WORK = 50
 """Finished requests that such an average needs, and the levels before. Fewer decide nothing: the error of a mean of ten
 lognormal times is not known."""
-
-RECOVERED_GOODPUT = 0.90
-RECOVERED_LATENCY = 1.25
-"""The service has not recovered if goodput is surely below this share, or latency surely above this many times, of that at the
-same load before. One bad second in five is allowed."""
-
-MEASURED_USERS_LEAST = 0.9
-"""The figures of the lowest level also serve loads down to this share of its users."""
 
 BACKLOG_GOODPUT = 1.20
 """Where the target counts its own work: goodput above this many times that of before is still work from a backlog. A task queue
@@ -342,7 +332,7 @@ def _returned_with_less(levels: Sequence[LadderLevel]) -> bool:
     """
     top = max(range(len(levels)), key=lambda index: levels[index].users)
     first, before, after = levels[0], levels[: top + 1], levels[top + 1 :] if top else ()
-    near = RETURN_USERS * first.users
+    near = USERS_SAME * first.users
     backs = [level for level in after if abs(level.users - first.users) <= near]
     lower = [level for level in after if level.users <= RETURN_TO * levels[top].users]
     found = [(back, _scaled_to(first, back.users)) for back in backs[-1:]]
@@ -438,21 +428,21 @@ class _Before(msgspec.Struct, frozen=True):
     """Goodput above this many times that of before is work from a backlog; infinite if there can be none."""
 
     def latency_most_ms(self, seconds: int) -> float:
-        """The most that a mean over so many seconds is by chance, at RECOVERED_LATENCY times the latency of before: at one user
+        """The most that a mean over so many seconds is by chance, at (1 + RELEVANT) times the latency of before: at one user
         of a service with several endpoints these means vary by half."""
         error_ms = self.latency_error_ms * math.sqrt(1 + self.seconds / seconds)
-        return RECOVERED_LATENCY * (self.latency_ms or 0.0) + ONE_SIDED_95 * error_ms
+        return (1 + RELEVANT) * (self.latency_ms or 0.0) + ONE_SIDED_95 * error_ms
 
     def goodput_least_rps(self, seconds: int) -> float:
-        """The least that a mean over so many seconds is by chance, at RECOVERED_GOODPUT of the goodput of before."""
+        """The least that a mean over so many seconds is by chance, at FULL of the goodput of before."""
         error_rps = math.hypot(self.goodput_error_rps, math.sqrt(self.goodput_rps / seconds))
-        return RECOVERED_GOODPUT * self.goodput_rps - ONE_SIDED_95 * error_rps
+        return FULL * self.goodput_rps - ONE_SIDED_95 * error_rps
 
 
 def _expected(before: Sequence[LadderLevel], users: float) -> _Before | None:
     """The figures at these users before the overload; None outside the measured range."""
     known = sorted(before, key=lambda level: level.users)
-    if not known or users < MEASURED_USERS_LEAST * known[0].users or users > known[-1].users:
+    if not known or users < FULL * known[0].users or users > known[-1].users:
         return None
     timed = [level for level in known if level.latency_ms is not None]
 

@@ -16,7 +16,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS, LITTLE_MOST
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
-from ..statistics import BEYOND, RELEVANT, upper_median, weighted_mean
+from ..statistics import BEYOND, LOST_LEAST, RELEVANT, upper_median, weighted_mean
 from .crossing import Crossing
 
 LITTLE_LOW_LEAST = 1.05
@@ -28,9 +28,6 @@ requests, and then it does not."""
 
 LAG_LEAST = 0.10
 """Share by which finished work must fall behind accepted work for queue growth."""
-
-FAILURES_MORE = 0.02
-"""Errors are the limit from a failure ratio this much (absolute) above the baseline's."""
 
 REPLIED_LEAST = 0.9
 """Failures are replies of the service if at least this share of them has an HTTP status: 33-52% of 429 and 503 were recorded
@@ -84,7 +81,7 @@ def _limit_from(
         return "unknown"
     if _within_lateness(beyond, baseline):
         return "unknown"
-    if more is not None and more >= FAILURES_MORE:
+    if more is not None and more >= LOST_LEAST:
         return "errors"
     if slower is not None and slower > 1 + RELEVANT:
         return "queueing"
@@ -184,7 +181,7 @@ def _failures_more(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> fl
 def _refused(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
     """Whether requests fail beyond the knee, nearly all of them by replies with an HTTP status."""
     more, replied = _failures_more(beyond, baseline), _replied(beyond, "replied_ratio")
-    return more is not None and more >= FAILURES_MORE and replied is not None and replied >= REPLIED_LEAST
+    return more is not None and more >= LOST_LEAST and replied is not None and replied >= REPLIED_LEAST
 
 
 def _replied(levels: list[LadderLevel], kind: Literal["replied_ratio", "refused_ratio"]) -> float | None:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, LadderLevel, Little
+from ..statistics import LOST_LEAST
 
 HOMOGENEOUS_MOST = 4.0
 """Standard deviations of chi-square by which the think times of levels may differ more than their errors explain; beyond that
@@ -162,7 +163,7 @@ class _Cycle(msgspec.Struct, frozen=True):
     def of(cls, level: LadderLevel, common: CommonThinkTime) -> _Cycle | None:
         """None if the level is a bin of a ramp, requests fail, or its figures are not known."""
         response_s, error_ms, rate = level.response_s, level.latency_error_ms, level.throughput_rps
-        if level.ramp or (level.failure_ratio or 0.0) > FAILING_MOST or not level.seconds or not rate:
+        if level.ramp or (level.failure_ratio or 0.0) > LOST_LEAST or not level.seconds or not rate:
             return None
         if response_s is None or error_ms is None or level.wait_s is None:
             return None
@@ -200,9 +201,6 @@ class _Cycle(msgspec.Struct, frozen=True):
 WAITING_LEAST = 0.85
 """Think time is short if at least this share of the users at the top waits for a response."""
 
-FAILING_MOST = 0.02
-"""Failure ratio above which nothing is concluded from response times: they are then also those of failures."""
-
 LOW_LOAD_DIVISOR = 3
 """R0 is the mean of the lowest third of the levels."""
 
@@ -219,7 +217,7 @@ def saturated_users(ladder: Sequence[LadderLevel]) -> float | None:
     """
     top = ladder[-1]
     low = [level for level in ladder[: len(ladder) // LOW_LOAD_DIVISOR] if level.response_s and level.requests]
-    if not low or not any(level.ramp for level in ladder) or (top.failure_ratio or 0.0) > FAILING_MOST:
+    if not low or not any(level.ramp for level in ladder) or (top.failure_ratio or 0.0) > LOST_LEAST:
         return None
     if top.response_s is None or not top.throughput_rps or top.goodput_rps <= 0 or top.responding_share < WAITING_LEAST:
         return None

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Confidence, KneeEvidence, KneeVerdict, Missing, Peak, Verification, VerificationStepName
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
-from ..statistics import chi_square, upper_median
+from ..statistics import BEYOND, LOST_LEAST, MOSTLY, NOTABLE, SURE_ERRORS, chi_square, upper_median
 from .crossing import CapacityCurve, Crossing, scatter
 from .curve_gates import BENT_MOST, LEVELS_LEAST, KneeLines
-from .limit import FAILURES_MORE, REPLIED_LEAST, Figures, limit_of, may_be_generator
+from .limit import REPLIED_LEAST, Figures, limit_of, may_be_generator
 from .verification import verify
 
 # -- The confidence in a knee (docs/knee.md, section 9): by the width of its interval. Where Little's law does not hold, users or
@@ -87,9 +87,6 @@ def _little_ratio(level: LadderLevel) -> float | None:
 HIGHER_RATIO = 1.5
 """The next level to try while the curve does not bend has this many times the most users so far."""
 
-BEYOND_SHARE = 1.15
-"""Levels at or above this share of N* are counted as beyond it."""
-
 BASELINE_LEVELS, BASELINE_SHARE = 3, 0.8
 """A bend, and a knee at or below the lowest level, need so many levels of at most this share of the users there."""
 
@@ -151,20 +148,11 @@ def _lower(count: int, bound: float) -> Advice:
 
 # -- The greatest goodput, where goodput falls significantly after it.
 
-PEAK_ERRORS = 2.5
-"""Standard errors by which the last level must lie below the capacity."""
-
 PEAK_ERRORS_BEFORE = 0.5
 """Standard errors by which the level before it must lie below the capacity too."""
 
 PEAK_ERRORS_ALONE = 4.0
 """Standard errors by which the last level must lie under the capacity if the level before it does not."""
-
-PEAK_FALL = 0.05
-"""Share of the capacity by which the last level must lie under it: a smaller fall is not reported."""
-
-COLLAPSE = 0.5
-"""Share of goodput lost beyond which a fall is called a collapse."""
 
 
 def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
@@ -181,14 +169,14 @@ def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
     before = (
         best == last - 1 or falls[-2] + curve.selection_bias[-2] > PEAK_ERRORS_BEFORE * errors[-2]
     )  # a short bin is high by chance
-    trend = falls[-1] > PEAK_ERRORS * errors[-1] and before
-    if not (alone or trend) or falls[-1] < PEAK_FALL * found.capacity:
+    trend = falls[-1] > SURE_ERRORS * errors[-1] and before
+    if not (alone or trend) or falls[-1] < NOTABLE * found.capacity:
         return None
     share = 1 - float(curve.goodput[best + 1 :].min() / curve.goodput[best])
     return Peak(
         users=float(curve.users[best]),
         goodput_rps=float(curve.goodput[best]),
-        shape="collapse" if share > COLLAPSE else "retrograde",
+        shape="collapse" if share > MOSTLY else "retrograde",
         fall_ratio=share,
     )
 
@@ -199,10 +187,6 @@ def peak_of(curve: CapacityCurve, found: Crossing) -> Peak | None:
 # Where arrivals come in bursts, part of a rate limiter's allowance stays unused. Goodput beyond the knee then differs from level
 # to level, and is a lower bound of the limit: N* is not below the crossing. It is also not above the first level with refusals.
 # The geometric mean of both is reported.
-
-UNEVEN_LEAST = 0.05
-"""Goodput beyond the knee is only a lower bound if it scatters by at least this share beyond its own errors: 0.15 was recorded
-behind nginx with a small `burst`."""
 
 
 def unevenness(curve: CapacityCurve, found: Crossing) -> float:
@@ -225,17 +209,14 @@ def raised_to_refusals(ladder: Sequence[LadderLevel], found: Crossing, uneven: f
     The capacity is not raised above the upper bound of any level's goodput. Its error then includes `uneven`, the result of
     `unevenness`, as the interval of N* does.
     """
-    first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= FAILURES_MORE), found.users)
-    if uneven < UNEVEN_LEAST or first <= found.users:
+    first = next((level.users for level in ladder if (level.failure_ratio or 0.0) >= LOST_LEAST), found.users)
+    if uneven < NOTABLE or first <= found.users:
         return found
     most_rps = max(level.goodput_rps + ONE_SIDED_95 * level.goodput_error_rps for level in ladder)
     factor = max(1.0, min(math.sqrt(first / found.users), most_rps / found.capacity))
     error = math.hypot(found.capacity_error, uneven * found.capacity)
     return replace(found, capacity=factor * found.capacity, capacity_error=factor * error)
 
-
-AT_OR_BELOW = 1.15
-"""A knee under this many times the users of the lowest level has no measured level below it: the verdict is "at or below"."""
 
 SOFT_SLOPE = 0.1
 """A knee is soft if the slope beyond it, divided by lambda0, is significantly above this."""
@@ -277,12 +258,12 @@ def knee(lines: KneeLines, known: Circumstances, checks: Checks) -> tuple[KneeVe
     found = raised_to_refusals(ladder, lines.fitted, uneven) if uneven else lines.crossing
     low, high = (end * found.users / lines.knees.users for end in lines.knees.blurred(uneven).interval)
     lowest_users = ladder[found.slower].users
-    below = found.users <= AT_OR_BELOW * lowest_users
+    below = found.users <= BEYOND * lowest_users
     half_width = (high - low) / 2 / found.users
     grade = confidence_of(half_width, falls=peak is not None)
     counted: Figures = {
         "levels_below": int((curve.users[found.slower :] <= BASELINE_SHARE * found.users).sum()),
-        "levels_beyond": int((curve.users >= BEYOND_SHARE * found.users).sum()),
+        "levels_beyond": int((curve.users >= BEYOND * found.users).sum()),
         "half_width_ratio": half_width,
     }
     verdict = _verdict(

@@ -15,10 +15,11 @@ import numpy as np
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import Disagreement, Limit, Verification, VerificationStep, VerificationStepName
 from ..causes.generator_saturation import LITTLE_MOST
-from ..ladder import LadderLevel
+from ..ladder import USERS_SAME, LadderLevel
+from ..statistics import LOST_LEAST, RELEVANT, SURE_ERRORS
 from .crossing import Crossing
 from .curve_gates import KneeLines
-from .limit import FAILURES_MORE, LAG_LEAST, LITTLE_LOW_LEAST, little_ratio, work_lag
+from .limit import LAG_LEAST, LITTLE_LOW_LEAST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
 SOAK_FROM, SOAK_TO = 0.6, 0.8
@@ -31,9 +32,6 @@ longer to show do not concern the knee: they have marks of their own."""
 BEYOND_SHARE = 1.2
 BEYOND_FROM, BEYOND_TO = 1.1, 1.4
 """Times N*: the same for the level beyond the knee."""
-
-RETURN_USERS = 0.1
-"""Relative distance from the first level's users within which a later level is a return to it."""
 
 LEAST_S, MOST_S = 6.0, 18.0
 """The same seconds for the other two levels. Six seconds are six batches; 18 are the most that the autopilot gives a level."""
@@ -48,12 +46,8 @@ MOVED_MOST = 0.15
 """Relative difference up to which two knees count as the same: less than half of the autopilot's interval."""
 
 GOODPUT_AGREES = 0.07
-LATENCY_AGREES = 0.25
-"""Relative differences up to which levels agree. They also agree within AGREES_ERRORS standard errors, and latencies within the
+"""Relative differences up to which levels agree. They also agree within SURE_ERRORS standard errors, and latencies within the
 generator's loop lag."""
-
-AGREES_ERRORS = 2.6
-"""95% of equal levels differ by fewer standard errors from six batches (Student's t, five degrees of freedom)."""
 
 FAILURES_LEAST = 4
 """Fewer failures in a level may be chance."""
@@ -167,7 +161,7 @@ def _steps(
     yield _measured(beyond, furthers, earlier)
     first = earlier.first.users
     after_s = furthers[-1].started_s if furthers else -math.inf
-    backs = [level for level in since if level.started_s > after_s and abs(level.users - first) <= RETURN_USERS * first]
+    backs = [level for level in since if level.started_s > after_s and abs(level.users - first) <= USERS_SAME * first]
     yield _measured(back, backs, earlier)
 
 
@@ -210,10 +204,10 @@ def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: Earli
     if name != "beyond" and _fails_more(level, earlier):
         return "failures"
     expected, error = _expected(earlier.lines.ladder, level.users)
-    if expected - level.goodput_rps > max(GOODPUT_AGREES * expected, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
+    if expected - level.goodput_rps > max(GOODPUT_AGREES * expected, SURE_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "less_goodput"
     most, error = max((expected, error), _lower_line(earlier.lines.crossing, level.users))
-    if level.goodput_rps - most > max(GOODPUT_AGREES * most, AGREES_ERRORS * math.hypot(level.goodput_error_rps, error)):
+    if level.goodput_rps - most > max(GOODPUT_AGREES * most, SURE_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "more_goodput"
     if name == "return_to_first" and _is_slower(level, earlier.first):
         return "slower"
@@ -244,7 +238,7 @@ def _fails_more(level: LadderLevel, earlier: EarlierKnee) -> bool:
     requests = math.fsum(known.requests or 1 for known in low)
     before = math.fsum((known.failure_ratio or 0.0) * (known.requests or 1) for known in low) / requests if low else 0.0
     ratio = level.failure_ratio or 0.0
-    return ratio - before >= FAILURES_MORE and ratio * (level.requests or math.inf) >= FAILURES_LEAST
+    return ratio - before >= LOST_LEAST and ratio * (level.requests or math.inf) >= FAILURES_LEAST
 
 
 def _is_slower(level: LadderLevel, first: LadderLevel) -> bool:
@@ -252,7 +246,7 @@ def _is_slower(level: LadderLevel, first: LadderLevel) -> bool:
         return False
     noise_ms = math.hypot(first.latency_error_ms or 0.0, level.latency_error_ms or 0.0)
     return level.latency_ms - first.latency_ms > max(
-        LATENCY_AGREES * first.latency_ms, AGREES_ERRORS * noise_ms, level.loop_lag_ms or 0.0
+        RELEVANT * first.latency_ms, SURE_ERRORS * noise_ms, level.loop_lag_ms or 0.0
     )
 
 

@@ -37,9 +37,9 @@ def test_the_level_with_the_smaller_standard_error_has_the_greater_weight() -> N
 
 
 @pytest.mark.parametrize(
-    ("other_rps", "factor"), [(100.0, 1.0), (112.0, 2.83), (150.0, 5.0)], ids=["agree", "differ", "no relation"]
+    ("other_rps", "factor"), [(100.0, 1.0), (112.0, 2.83), (150.0, 11.79)], ids=["agree", "differ", "no relation"]
 )
-def test_disagreement_widens_the_error_by_at_most_five_times(other_rps: float, factor: float) -> None:
+def test_disagreement_widens_the_error(other_rps: float, factor: float) -> None:
     assert of_two(goodput_rps=other_rps, goodput_se_rps=3.0).goodput_se_rps == pytest.approx(factor * 3.0 / 2**0.5, rel=0.01)
 
 
