@@ -3,6 +3,7 @@ equal times."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from lab.simulation.queues import System, run
 from lab.simulation.virtual import VirtualRates, VirtualRun
 
 from .families import EXPLORED_S, LEVELS_S, STILL, Family, Session, ended, rate_rungs
-from .truth import Truth, exactly
+from .truth import Knee, Truth, exactly
 
 Random = np.random.Generator
 Make = Callable[[Random], System]
@@ -28,7 +29,7 @@ def by_users(make: Make, limit: str, knee_users: Callable[[System], float], expl
     """By the autopilot, or in 5 to 12 levels of 6 to 30 s up to 0.4 to 2.5 N*."""
     system = make(rng)
     knee = knee_users(system)
-    truth = Truth(exactly(knee), (limit,), QUIET, fails_below=limit == "errors")
+    truth = Truth(near(knee, system), (limit,), QUIET, fails_below=limit == "errors")
     session = VirtualRun(run(system, rng))
     if explores:
         session.explore(EXPLORED_S)
@@ -40,7 +41,7 @@ def by_users(make: Make, limit: str, knee_users: Callable[[System], float], expl
 def by_rate(make: Make, limit: str, per_s: Callable[[System], float], explores: bool, rng: Random) -> Session:
     """By the autopilot, or in 5 to 9 levels of 6 to 30 s up to 0.5 to 1.8 of the capacity."""
     system = make(rng)
-    truth = Truth(exactly(per_s(system)), (limit,), QUIET, at_rates=True, fails_below=limit == "errors")
+    truth = Truth(near(per_s(system), system), (limit,), QUIET, at_rates=True, fails_below=limit == "errors")
     return offered(OpenRun(system, rng), truth, float(rng.uniform(0.5, 1.8)) * per_s(system), explores, rng)
 
 
@@ -60,6 +61,16 @@ def steady(rng: Random) -> Session:
     session = VirtualRates(OpenRun(system, rng))
     session.climb([round(float(rng.uniform(0.2, 0.95)) * per_s, 1)], int(rng.integers(40, 240)))
     return ended(Truth(exactly(per_s), ("queue_growth",), QUIET, at_rates=True), session)
+
+
+def near(value: float, system: System) -> tuple[Knee, ...]:
+    """The knee, or the capacity. A limiter with few tokens refuses some requests below its rate: its goodput while 1.2 times its
+    rate is offered is at least that of M/M/1/K, of as many places as tokens."""
+    if system.limiter is None:
+        return exactly(value)
+    per_s, burst = system.limiter
+    least = exact.limited_goodput(1.2 * per_s, exact.servers(1, 1 / per_s), math.floor(burst)) / per_s
+    return (Knee(min(1.0, least) * value, value),)
 
 
 # -- services ------------------------------------------------------------------------------------------------------------------
@@ -97,8 +108,8 @@ def bimodal(rng: Random) -> System:
 
 def limiter(rng: Random) -> System:
     """A token bucket in front of a service with room refuses with 429 beyond its rate, a quarter to 0.7 of what the servers do;
-    its burst is 0.05 to 0.3 s of it. Users who are refused think and come again: the capacity is the rate, N* the users whose
-    requests fill it."""
+    its burst is 0.05 to 0.3 s of it. Users who are refused think and come again: the capacity is at most the rate, N* the users
+    whose requests fill it."""
     system, _ = random_system("queue", rng)
     per_s = float(rng.uniform(0.25, 0.7)) * served_per_s(system)
     return replace(system, limiter=(per_s, max(1.0, float(rng.uniform(0.05, 0.3)) * per_s)))
