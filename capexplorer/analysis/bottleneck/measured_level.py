@@ -142,7 +142,7 @@ def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Itera
     chosen = [each for each in epoch.measured if id(each) not in known] if unexplained else explained
     timeline = epoch.timeline
     host = timeline.header.host if timeline.header is not None else HostFacts()
-    neighbours = NeighbourCheck.of(timeline)
+    neighbours = NeighbourCheck.of(timeline, epoch.index)
     program, local = program_of(timeline), is_loopback_url(timeline.header.target.url if timeline.header else "")
     for each in chosen:
         if each.level.has_load:

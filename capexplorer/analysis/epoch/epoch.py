@@ -257,7 +257,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     saturated = {
         level.opened.index: is_saturated(level.figures, outside_requests_ms) for level in counted if level.figures.settled
     }
-    neighbours = NeighbourCheck.of(timeline)
+    neighbours = NeighbourCheck.of(timeline, index)
     measured = functools.partial(
         measured_of,
         epoch=index,

@@ -258,7 +258,7 @@ def rate_ladder(timeline: Timeline, epoch: int, levels: Sequence[Level]) -> Rate
     """The ladder of those `levels` that offered a constant rate and settled, and of the bins of ramps that ended."""
     own = tuple(level for level in levels if isinstance(level.load, Rate))
     counted = [level for level in own if _counts(level)]
-    neighbours = NeighbourCheck.of(timeline)
+    neighbours = NeighbourCheck.of(timeline, epoch)
 
     return RateLadder(
         timeline,

@@ -63,11 +63,16 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
 
     host: HostFacts
     program: str | None
+    low_load_ms: float | None = None
+    """Least mean response time of a level; None: not known."""
 
     @classmethod
-    def of(cls, timeline: Timeline) -> NeighbourCheck:
-        """The facts in the session's header and journal."""
-        return cls(timeline.header.host if timeline.header is not None else HostFacts(), program_of(timeline))
+    def of(cls, timeline: Timeline, epoch: int) -> NeighbourCheck:
+        """The facts in the session's header and journal, and in the levels of an epoch."""
+        levels = (level.figures for level in timeline.levels if level.opened.epoch == epoch and level.figures.settled)
+        served = (each.response_ms for each in levels if (each.failure_ratio or 0.0) <= NOTABLE)
+        low_load_ms = min((each for each in served if each), default=None)
+        return cls(timeline.header.host if timeline.header is not None else HostFacts(), program_of(timeline), low_load_ms)
 
     def withheld(self, figures: LevelFigures) -> Withheld | None:
         """CPU that other processes withheld from a level; None if it was not relevant or is not known."""
@@ -96,9 +101,23 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         usable = self._cores_usable(figures, cpu or 0.0)
         if cpu is None or delay is None or usable is None or not figures.users_mean:
             return True
-        if cpu + delay >= FULL * usable or figures.offered is not None:
-            return cpu + delay >= FULL * usable  # arrivals at a rate do not wait for replies
+        if self._wants_its_cores(figures, cpu, delay, usable) or figures.offered is not None:
+            return self._wants_its_cores(figures, cpu, delay, usable)  # arrivals at a rate do not wait for replies
         return delay >= NOTABLE * figures.users_mean
+
+    def _wants_its_cores(self, figures: LevelFigures, cpu: float, delay: float, usable: float | None) -> bool:
+        """Whether the service ran on or waited for nearly all cores that it can use. One with few slots cannot use them all: there
+        it is one core, if most requests inside wait for others, and those that it works on, by the response time at low load, take
+        longer by its waits for a core (a Go service with one slot wanted 1.4 of 2 cores for 0.7 requests, with 14 inside).
+        """
+        if usable is not None and cpu + delay >= FULL * usable:
+            return True
+        rate, response_ms, low_load_ms = figures.throughput_rps, figures.response_ms, self.low_load_ms
+        fails = (figures.failure_ratio or 0.0) > NOTABLE
+        if rate is None or response_ms is None or low_load_ms is None or fails or cpu + delay < FULL:
+            return False
+        working = requests_inside(rate, low_load_ms)
+        return delay >= WITHHELD_LEAST * working and working + delay <= MOSTLY * requests_inside(rate, response_ms)
 
     def _is_withheld_from_service(self, figures: LevelFigures, others: float) -> bool:
         cpu, delay = (figures.readings.get(f"target.{name}_ratio") for name in ("cpu", "run_delay"))
@@ -106,8 +125,9 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
             return False
         if delay is None:
             return self._is_full(figures, others)
-        relevant = self._withheld_ratio(figures, cpu, others) >= WITHHELD_LEAST * cpu
-        return relevant and _needs_cpu(figures, cpu + delay, self._cores_usable(figures, cpu))
+        if self._withheld_ratio(figures, cpu, others) < WITHHELD_LEAST * cpu:
+            return False
+        return self._wants_its_cores(figures, cpu, delay, self._cores_usable(figures, cpu)) or _needs_cpu(figures, cpu + delay)
 
     def _waits_for_something_else(self, figures: LevelFigures) -> bool:
         """Whether a quota throttled the service, or cores that it may use were idle."""
@@ -135,10 +155,8 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         return most if processes < PROCESSES_MOST else workers if most is None else min(most, workers)
 
 
-def _needs_cpu(figures: LevelFigures, wanted: float, usable: float | None) -> bool:
-    """Whether CPU is what the service needs. `wanted`: cores it ran on or waited for; `usable`: those it can use, if known."""
-    if usable is not None and wanted >= FULL * usable:
-        return True
+def _needs_cpu(figures: LevelFigures, wanted: float) -> bool:
+    """Whether CPU is what its requests need. `wanted`: cores it ran on or waited for."""
     if (figures.failure_ratio or 0.0) > NOTABLE:
         return False
     rate, response_ms = figures.throughput_rps, figures.response_ms

@@ -74,6 +74,31 @@ def test_other_processes_that_do_not_slow_the_service_disturb_no_level(
     assert not is_disturbed(ONE_THREAD | readings, in_flight=in_flight)
 
 
+ONE_SLOT = {"target.cpu_ratio": 0.68, "target.run_delay_ratio": 0.76, "target.busiest_thread_ratio": 0.2,
+            "neighbours.cpu_ratio": 1.28, "host.cpu_ratio": 1.98}  # fmt: skip
+"""Measured: a Go service that serves one request at a time for 10 ms, on changing threads, beside another program."""
+
+
+@pytest.mark.parametrize(
+    ("why", "low_load_ms", "response_ms", "changes", "is_lowered"),
+    [
+        ("requests queue for one slot, which waits for a core", 10.0, 200.0, {}, True),
+        ("no request queues: users wait longer by the waits for a core alone", 10.0, 20.0, {}, False),
+        ("a pool of ten, whose requests wait for something else for most of their time", 130.0, 300.0, {}, False),
+        ("a limiter, whose service needs little CPU", 1.0, 200.0, {"target.cpu_ratio": 0.1, "target.run_delay_ratio": 0.3}, False),
+        ("the response at low load is not known", None, 200.0, {}, False),
+    ],
+)
+def test_a_service_of_one_slot_is_held_by_its_waits_for_a_core_on_whatever_thread(
+    why: str, low_load_ms: float | None, response_ms: float, changes: dict[str, float], is_lowered: bool
+) -> None:
+    figures = LevelFigures(
+        settled=True, throughput_rps=68.0, response_ms=response_ms, users_mean=34.0, readings={**ONE_SLOT, **changes}
+    )
+    withheld = NeighbourCheck(TWO_CORES, "shop", low_load_ms).withheld(figures)
+    assert (withheld is not None and withheld.of_goodput) == is_lowered
+
+
 OUTAGE = {"target.cpu_ratio": 0.048, "target.run_delay_ratio": 0.057, "target.busiest_thread_ratio": 0.0135,
           "target.processes": 1.0, "neighbours.cpu_ratio": 1.75, "host.cpu_ratio": 1.99}  # fmt: skip
 """Recorded: a proxy whose upstream is gone, so that it replies 502 after 3 ms to 99% of the requests of 20 users."""
