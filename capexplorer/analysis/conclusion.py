@@ -48,7 +48,7 @@ from ..model.watched import KNOWN_SERVERS
 from .bottleneck.level_judgement import users_poll
 from .causes.generator_saturation import OTHERS_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
-from .epoch_view import EpochView, epochs, last_s, most_users, since_s
+from .epoch_view import EpochView, epochs, last_s, most_load, since_s
 from .statistics import LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
@@ -486,9 +486,11 @@ def _capacity(view: EpochView, found: CapacityFound, beside: Sequence[Clause], n
 
 
 def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...]:
-    """What limits the service at its capacity: at most two bottlenecks found at offered rates from its lower bound on."""
-    beyond = (mark for mark in view.bottlenecks() if (mark.offered_per_s or 0.0) >= (capacity.low_per_s or 0.0))
-    return tuple(mark for mark in beyond if mark.offered_per_s is not None)[:2]
+    """What limits the service at its capacity: at most two bottlenecks found at offered rates from its lower bound on, or that no
+    level contradicts: a CPU quota throttles from a low rate on, and at the low rate at which a search ends.
+    """
+    of_rates = [mark for mark in view.bottlenecks() if mark.offered_per_s is not None]
+    return tuple(mark for mark in of_rates if mark.state == "open" or most_load(mark) >= (capacity.low_per_s or 0.0))[:2]
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
@@ -498,7 +500,7 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
     if found.limit == "generator":
         return []
     of_users = [mark for mark in view.bottlenecks() if mark.offered_per_s is None]
-    bottlenecks = [mark for mark in of_users if most_users(mark) >= (found.users_low or 0)]
+    bottlenecks = [mark for mark in of_users if most_load(mark) >= (found.users_low or 0)]
     if found.limit == "errors":
         bottlenecks = [mark for mark in bottlenecks if mark.id != "cpu_steal"]  # no status comes from the hypervisor
     if bottlenecks or found.limit != "errors":

@@ -143,21 +143,20 @@ def _of_curve(mark: Mark, finding: CurveFinding, verdict: Verdict | None, invali
 
 def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
     """Whether levels with a greater load than the bottleneck's show no limit (rule 3)."""
-    found = verdict.capacity.knee if verdict is not None else None
     if mark.offered_per_s is not None:
-        return _is_superseded_at_rates(mark.offered_per_s, verdict)
-    return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most_users(mark)
+        capacity = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
+        return capacity is not None and capacity.kind == "keeps_up" and capacity.per_s > most_load(mark)
+    found = verdict.capacity.knee if verdict is not None else None
+    return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most_load(mark)
 
 
-def most_users(mark: Mark) -> float:
-    """The most users at which a mark is known to hold: later levels may show the same bottleneck again."""
-    at = mark.finding.users_at if isinstance(mark.finding, Bottleneck) else None
-    return max(mark.users or 0.0, at or 0.0)
-
-
-def _is_superseded_at_rates(offered_per_s: float, verdict: Verdict | None) -> bool:
-    found = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
-    return found is not None and found.kind == "keeps_up" and found.per_s > offered_per_s
+def most_load(mark: Mark) -> float:
+    """The most users, or the greatest offered rate, at which a bottleneck is known to hold: its mark has the least, and later
+    levels may show it again."""
+    finding = mark.finding if isinstance(mark.finding, Bottleneck) else None
+    if mark.offered_per_s is not None:
+        return max(mark.offered_per_s, (finding.offered_at_per_s if finding is not None else None) or 0.0)
+    return max(mark.users or 0.0, (finding.users_at if finding is not None else None) or 0.0)
 
 
 # -- the view ------------------------------------------------------------------------------------------------------------------

@@ -191,6 +191,23 @@ def test_a_bottleneck_that_began_below_the_knee_and_lasts_beyond_it_is_its_limit
     assert [each.id for each in knee.blamed] == ["cpu_throttled"] * named
 
 
+@pytest.mark.parametrize(
+    ("offered_per_s", "state", "offered_at_per_s", "is_named"),
+    [(50.0, "closed", 60.0, True), (10.0, "closed", 60.0, True), (10.0, "open", 26.0, True), (10.0, "closed", 26.0, False)],
+)
+def test_the_limit_of_a_capacity_as_a_rate_was_found_near_it_or_is_contradicted_by_no_level(
+    offered_per_s: float, state: str, offered_at_per_s: float, is_named: bool
+) -> None:
+    """A CPU quota throttles from 10/s on, and at the rate of 26/s at which the search ends."""
+    capacity = RateCapacity(kind="capacity", per_s=50.0, low_per_s=45.0)
+    quota = mark("cpu_throttled", state=state, throttled_ratio=0.3)
+    finding = msgspec.structs.replace(quota.finding, offered_at_per_s=offered_at_per_s)
+    quota = msgspec.structs.replace(quota, offered_per_s=offered_per_s, users=None, finding=finding)
+    curve, *_ = concluded(*UP_TO_82, Verdict(t_s=200.0, rates=RateVerdict(capacity=capacity)), quota).clauses
+    assert isinstance(curve, Curve)
+    assert bool(curve.blamed) is is_named
+
+
 def test_failures_have_their_share_of_the_requests_since_they_began() -> None:
     [failed, _] = concluded(*samples(60), mark("server_error", at_s=31.0, count=60, last_s=60.0), mark("disk_saturated")).clauses
     assert isinstance(failed, RequestsFailed)
