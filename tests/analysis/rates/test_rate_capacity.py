@@ -174,6 +174,13 @@ def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput
     assert found.high_per_s == pytest.approx(135, abs=7)
 
 
+def test_goodput_that_likely_rises_is_no_capacity() -> None:
+    """Recorded: 46.5/s and 51.7/s of two endpoints, of which one is limited, differ by 2.2 standard errors."""
+    recorded = [level(52.1, 46.5, seconds=23, goodput_se_per_s=1.53), level(60.7, 51.7, seconds=16, goodput_se_per_s=1.79)]
+    found = judged([level(30), level(43), *recorded])
+    assert (found.kind, found.rises) == ("departs", True)
+
+
 def test_a_ramp_beyond_the_capacity_of_one_of_two_endpoints_shows_no_capacity() -> None:
     found = judged([_two_endpoints(10 + 10 * step, refuses=False, seconds=8, ramp=True) for step in range(30)])
     assert (found.kind, found.rises) == ("departs", True)
