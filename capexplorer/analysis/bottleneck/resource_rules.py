@@ -160,11 +160,6 @@ def disk(level: MeasuredLevel) -> Found | None:
     )
 
 
-WAITING_LEAST = 0.1
-"""And bytes wait to be sent for at least this share of the response time: a delayed acknowledgement keeps data on the way for
-40 ms, and none waits (0 measured; behind 20 Mbit/s 0.5, with replies of 2 MB 0.4)."""
-
-
 def network(level: MeasuredLevel) -> Found | None:
     """A network link is full in one direction: most requests wait until their bytes are sent, or bytes are near the speed of the
     fastest link, with which they are compared since they are summed over all links.
@@ -179,12 +174,16 @@ def network(level: MeasuredLevel) -> Found | None:
 
 
 def _waits_to_be_sent(level: MeasuredLevel) -> Found | None:
+    """Most requests inside have data on the way (Little's law; behind 20 Mbit/s 1.9 sockets a request, with room 0.1 to 0.2), and
+    bytes wait to be sent for a relevant share of the response time (0.5 behind that link, 0.4 with replies of 2 MB): a delayed
+    acknowledgement keeps data on the way for 40 ms, and nothing waits.
+    """
     sending, inside, response_ms = level.read("tcp.sending_sockets"), level.requests_inside, level.figures.response_ms
     waiting = math.fsum(level.read(f"tcp.{name}") or 0.0 for name in ("unsent_bytes", "queued_bytes"))
     rate = level.read("tcp.queue_bytes_per_s") or level.read("host.sent_bytes_per_s")
     if level.part is not None or not sending or not inside or not response_ms or not rate or sending < MOSTLY * inside:
         return None
-    if waiting / rate < WAITING_LEAST * response_ms / 1000:
+    if waiting / rate < RELEVANT * response_ms / 1000:
         return None
     readings: Readings = {"bytes_per_s": rate, "waiting_bytes": waiting, "sending_sockets": sending, "requests_inside": inside}
     return Found("network_bandwidth_saturated", readings)
