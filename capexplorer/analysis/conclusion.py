@@ -16,6 +16,7 @@ from ..model.conclusions import (
     CapacityFound,
     Clause,
     Conclusion,
+    CpuStolen,
     CpuUsedByOthers,
     FiguresOfUserCode,
     Leaking,
@@ -46,10 +47,10 @@ from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
 from .bottleneck.level_judgement import users_poll
-from .causes.generator_saturation import OTHERS_LEAST, others_cpu
+from .causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_load, since_s
-from .statistics import LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
+from .statistics import FULL, LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
 # order.
@@ -246,6 +247,27 @@ def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
     """(cores that other processes used, figures) of the bin of a ramp in which they used most, or of the level."""
     parts = [part.figures for part in level.bins] or [level.figures]
     return max(((others_cpu(figures) or 0.0, figures) for figures in parts), key=lambda found: found[0])
+
+
+def cpu_stolen(view: EpochView, before: Sequence[Clause]) -> CpuStolen | None:
+    """The levels of a full machine that the hypervisor robbed of as much CPU as other processes have to use to count: it also takes
+    idle time, which harms nothing. None if an earlier clause names it as the limit.
+    """
+    blamed = [mark.id for each in before if isinstance(each, CapacityFound | ServiceLimited) for mark in _blamed(each) or ()]
+    cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
+    robbed = {level: share for level in view.loaded() if (share := _stolen(level.figures, cores)) is not None}
+    if not robbed or "cpu_steal" in blamed:
+        return None
+    users = tuple(sorted({float(level.users) for level in robbed if level.users}))
+    return CpuStolen(max(robbed.values()), users, tuple(sorted({level.load.per_s for level in robbed if level.load.per_s})))
+
+
+def _stolen(figures: LevelFigures, cores: int | None) -> float | None:
+    """Stolen CPU as a share of what the machine used or wanted; None if it was not relevant, or not measured."""
+    stolen, busy = (figures.readings.get(f"host.{name}_ratio") for name in ("steal", "cpu"))
+    if stolen is None or busy is None or not cores or stolen < WITHHELD_LEAST * busy or busy + stolen < FULL * cores:
+        return None
+    return stolen / (busy + stolen)
 
 
 def first_endpoint(view: EpochView, *, at_rates: bool) -> tuple[EndpointDegradation, ...]:
@@ -564,5 +586,6 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     of_users = polled(view), replies_differ(view), figures_of_user_code(view)
-    added = (changed, stalled(view, changed), *of_users, machine_shared(view), *parts)
+    of_machine = cpu_stolen(view, found.clauses), machine_shared(view)
+    added = (changed, stalled(view, changed), *of_users, *of_machine, *parts)
     yield from (clause for clause in added if clause is not None)

@@ -181,6 +181,17 @@ class CpuUsedByOthers(msgspec.Struct, frozen=True):
     """Offered rates of such levels, ascending."""
 
 
+class CpuStolen(msgspec.Struct, frozen=True):
+    """The hypervisor gave CPU time of the machine to others (steal)."""
+
+    share_ratio: float
+    """Stolen time, as a share of what the machine used or wanted, in the level with the most."""
+    users: tuple[float, ...]
+    """User counts of these levels, ascending."""
+    per_s: tuple[float, ...] = ()
+    """Offered rates of such levels, ascending."""
+
+
 class PartsNotRead(msgspec.Struct, frozen=True):
     """Watched parts that cannot be read: nothing is known of them."""
 
@@ -209,6 +220,7 @@ class Told(Enum):
 
 Clause = (
     CapacityFound
+    | CpuStolen
     | CpuUsedByOthers
     | EndpointDegradation
     | FiguresOfUserCode

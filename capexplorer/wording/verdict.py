@@ -108,11 +108,23 @@ def _(each: conclusions.CpuUsedByOthers) -> str:
     """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
     names = f" ({', '.join(each.names)})" if each.names else ""
     share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
-    users, rates = each.left_out_users, each.left_out_per_s
-    loads = [f"{_between([numbers.users(one) for one in users])} user{'s' * (users != (1.0,))}"] if users else []
-    loads += [f"{_between([rate(one) for one in rates])} offered"] if rates else []
-    left_out = f": results at {' and '.join(loads)} do not describe the service" if loads else ""
+    loads = _loads(each.left_out_users, each.left_out_per_s)
+    left_out = f": results at {loads} do not describe the service" if loads else ""
     return f"other processes{names} use {share}{left_out}"
+
+
+@clause.register
+def _(each: conclusions.CpuStolen) -> str:
+    """`the hypervisor took up to 23% of the CPU (steal) at 24 to 48 users: results there may be too low`."""
+    loads = _loads(each.users, each.per_s)
+    return f"the hypervisor took up to {each.share_ratio:.0%} of the CPU (steal) at {loads}: results there may be too low"
+
+
+def _loads(users: Sequence[float], rates: Sequence[float]) -> str:
+    """`4 and 8 users and 21/s to 60/s offered`."""
+    loads = [f"{_between([numbers.users(one) for one in users])} user{'s' * (tuple(users) != (1.0,))}"] if users else []
+    loads += [f"{_between([rate(one) for one in rates])} offered"] if rates else []
+    return " and ".join(loads)
 
 
 def _between(loads: Sequence[str]) -> str:

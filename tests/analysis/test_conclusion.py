@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from kit.scenario import Scenario
+from kit.scenario import HEADER, Scenario
 from wording.judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
@@ -17,6 +17,7 @@ from capexplorer.model.conclusions import (
 )
 from capexplorer.model.conclusions import (
     Conclusion,
+    CpuStolen,
     CpuUsedByOthers,
     FiguresOfUserCode,
     Leaking,
@@ -94,6 +95,14 @@ def polls(requests_per_task: float) -> list[Event]:
     return scenario.events
 
 
+def robbed(steal_ratio: float | None, cpu_ratio: float = 1.5) -> list[Event]:
+    """UP_TO_82 on two cores, with such cores stolen and used in the last level."""
+    *others, last = UP_TO_82
+    assert isinstance(last, LevelClosed)
+    readings = {"host.cpu_ratio": cpu_ratio, **({} if steal_ratio is None else {"host.steal_ratio": steal_ratio})}
+    return [HEADER, *others, msgspec.structs.replace(last, figures=msgspec.structs.replace(last.figures, readings=readings))]
+
+
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
     "no detector ran": (UP_TO_82, (NotJudged,), "info"),
@@ -147,6 +156,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
         [*UP_TO_82, KNEE, SHARED], (Curve, MachineShared), "info",
     ),
     "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (Curve, FiguresOfUserCode), "info"),
+    "the hypervisor took CPU": ([*robbed(0.45), KNEE], (Curve, CpuStolen), "info"),
     "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (Curve, PartsNotRead), "warning"),
     "requests wait, and a database is read as a process alone": (
         [*UP_TO_82, KNEE, POOL, DATABASE], (Curve, PartsShowLess), "warning",
@@ -238,6 +248,21 @@ def test_only_epochs_with_marks_or_a_verdict_have_findings() -> None:
     ]
     retracted = mark("gil_bound", epoch=2, state="retracted")
     assert epochs_with_findings(Timeline([*events, retracted])) == [1]
+
+
+@pytest.mark.parametrize(
+    ("steal_ratio", "cpu_ratio", "share"), [(0.45, 1.5, 0.231), (0.15, 1.8, None), (0.4, 0.9, None), (None, 1.9, None)]
+)
+def test_levels_that_the_hypervisor_robbed_are_named_with_its_share(
+    steal_ratio: float | None, cpu_ratio: float, share: float | None
+) -> None:
+    found = next((each for each in concluded(*robbed(steal_ratio, cpu_ratio)).clauses if isinstance(each, CpuStolen)), None)
+    assert found == (None if share is None else CpuStolen(pytest.approx(share, abs=0.001), (82.0,)))
+
+
+def test_stolen_time_that_is_the_limit_is_named_once() -> None:
+    found = concluded(*robbed(0.45), KNEE, mark("cpu_steal"))
+    assert [type(each) for each in found.clauses] == [Curve]
 
 
 def test_every_clause_occurs_in_these_cases() -> None:

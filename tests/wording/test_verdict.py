@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.scenario import HEADER
 
 from capexplorer import wording
-from capexplorer.model.events import Event, Mark, Note, Verdict
+from capexplorer.model.events import Event, LevelClosed, Mark, Note, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation, RateCapacity, RateVerdict
 
@@ -103,6 +104,15 @@ def test_a_rate_limiter_that_refuses_is_the_only_limit_that_is_named() -> None:
 def test_a_rate_limiter_that_delays_has_the_rate_that_it_allows() -> None:
     sentence = sentence_with(mark("rate_limit", how="delays", output_rps=100.02))
     assert ": a rate limiter delays requests to 100/s" in sentence
+
+
+def test_levels_that_the_hypervisor_robbed_are_doubted() -> None:
+    *others, last = UP_TO_82
+    assert isinstance(last, LevelClosed)
+    readings = {"host.cpu_ratio": 1.5, "host.steal_ratio": 0.45}
+    closed = msgspec.structs.replace(last, figures=msgspec.structs.replace(last.figures, readings=readings))
+    sentence = wording.verdict(Timeline([HEADER, *others, closed, knee_verdict("knee", 47)]))
+    assert "; the hypervisor took up to 23% of the CPU (steal) at 82 users: results there may be too low." in sentence
 
 
 def test_a_link_that_is_the_limit_has_its_rate() -> None:
