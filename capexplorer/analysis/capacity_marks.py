@@ -28,6 +28,7 @@ from ..model.findings import (
     RateRecovered,
     Recovered,
     Shift,
+    Stalled,
     kind_of,
 )
 from ..model.level import Level
@@ -35,6 +36,7 @@ from ..model.level_use import level_use
 from ..model.timeline import Timeline
 from ..model.verdicts import Confidence, Recovery, Severity
 from .epoch.epoch import Epoch
+from .epoch.level_seconds import stalls_of
 from .epoch.shifts import goodput_and_latency, missed_shifts
 from .knee.detector import recovery_of
 from .statistics import finite
@@ -128,6 +130,22 @@ def shifts_that_open_levels(timeline: Timeline) -> Iterator[Mark]:
     for before, level in zip(timeline.levels, timeline.levels[1:], strict=False):
         if level.opened.since_s is not None:
             yield _shift_between(timeline, before, level)
+
+
+def stalls(timeline: Timeline, epoch: int) -> Iterator[Mark]:
+    """Short stalls of the service inside levels, each at the end of the second that ended it."""
+    for level in timeline.levels:
+        if level.opened.epoch == epoch and level.has_load and level.figures.settled:
+            for stall in stalls_of(timeline, level):
+                yield Mark(
+                    t_s=stall.at_s + stall.seconds + 1.0,
+                    key=f"stall:level{level.opened.index}@{stall.at_s:.0f}",
+                    state="open",
+                    finding=Stalled(at_s=stall.at_s, seconds=stall.seconds),
+                    epoch=epoch,
+                    **level.load.named,
+                    severity="warning",
+                )
 
 
 def _shift_between(timeline: Timeline, before: Level, level: Level) -> Mark:

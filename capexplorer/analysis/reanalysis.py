@@ -47,6 +47,11 @@ def shifts(timeline: Timeline) -> tuple[Mark, ...]:
     return tuple(capacity_marks.shifts(timeline))
 
 
+def stalls(timeline: Timeline) -> tuple[Mark, ...]:
+    """Short stalls inside levels."""
+    return tuple(mark for epoch in indices(timeline) for mark in capacity_marks.stalls(timeline, epoch))
+
+
 def bottlenecks(timeline: Timeline) -> tuple[Mark, ...]:
     """What limits the service in each epoch, or that no limit was reached."""
     return tuple(mark for epoch in epochs_of(timeline) for mark in marks_of_bottlenecks(epoch))
@@ -62,7 +67,7 @@ def replies(timeline: Timeline) -> tuple[Mark, ...]:
     return tuple(mark for epoch in indices(timeline) for mark in reply_kinds.marks(timeline, epoch))
 
 
-DETECTORS: tuple[Detector, ...] = (capacity, shifts, bottlenecks, resource_growth, replies)
+DETECTORS: tuple[Detector, ...] = (capacity, shifts, stalls, bottlenecks, resource_growth, replies)
 """All detectors, in the order in which they run."""
 
 OBSERVED_BY_RUN_KINDS = frozenset(("stop_rule",))

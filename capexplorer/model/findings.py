@@ -9,7 +9,7 @@ from .verdicts import KneeVerdict, Missing, RateCapacity, RateRecovery, Recovery
 
 MarkKind = Literal[
     "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "rate_recovery", "cause", "bottleneck", "leak", "shift",
-    "recovery", "stop_rule", "replies_changed",
+    "recovery", "stop_rule", "replies_changed", "stall",
 ]  # fmt: skip
 
 
@@ -309,6 +309,22 @@ class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
         return self.rule.partition(":")[0]
 
 
+class Stalled(Finding, frozen=True, kw_only=True, tag="stall"):
+    """The service sent no reply for some seconds inside a level, and went on as before."""
+
+    at_s: float
+    """Start of the first second without a reply, in seconds of the session."""
+    seconds: int
+    """Whole seconds without a reply."""
+
+    LISTED: ClassVar = ("at_s", "seconds")
+
+    @property
+    def id(self) -> str:
+        """`stall`."""
+        return "stall"
+
+
 class RepliesChanged(Finding, frozen=True, kw_only=True, tag="replies_changed"):
     """From a load on, an endpoint's replies are of another size and many times faster than at low load, with a status that counts
     as a success: a hint that they may be errors."""
@@ -394,6 +410,7 @@ AnyFinding = (
     | RateCapacityFinding
     | RateRecovered
     | Shift
+    | Stalled
     | Recovered
     | StopRule
     | RepliesChanged

@@ -9,7 +9,7 @@ import msgspec
 
 from .. import wording
 from ..model.events import Header, Mark, MarkChange, Note, Verdict, clients_of
-from ..model.findings import Cause, Shift
+from ..model.findings import Cause, Shift, Stalled
 from ..model.load import Rate
 from ..model.timeline import Timeline
 from ..model.verdicts import SEVERITIES, RateObjective, RateVerdict, SloVerdict
@@ -160,10 +160,10 @@ def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> 
 
 _ORDER = (
     "cause", "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "bottleneck", "leak", "shift", "recovery",
-    "rate_recovery", "stop_rule", "replies_changed",
+    "rate_recovery", "stop_rule", "replies_changed", "stall",
 )  # fmt: skip
 """Causes first: a cause in the generator may mean that the other findings do not describe the service."""
-WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule", "replies_changed")
+WITHOUT_EVIDENCE = ("shift", "recovery", "rate_capacity", "rate_recovery", "stop_rule", "replies_changed", "stall")
 """Kinds whose sentence already contains all their figures."""
 
 
@@ -233,7 +233,7 @@ def _at_s(mark: Mark) -> float:
     `t_s`.
     """
     match mark.finding:
-        case Shift(at_s=at_s):
+        case Shift(at_s=at_s) | Stalled(at_s=at_s):
             return at_s
         case Cause(first_s=float(first_s)):
             return first_s

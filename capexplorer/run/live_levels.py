@@ -218,6 +218,7 @@ class LiveMarks:
     def _judge(self, epoch: Epoch, *, all_changes: bool) -> None:
         verdict, index = epoch.verdict, epoch.index
         marks = [*bottlenecks.marks(epoch), *reply_kinds.marks(self._timeline, index)]
+        marks += capacity_marks.stalls(self._timeline, index)
         keys = {*bottlenecks.keys(epoch), *reply_kinds.keys(index)}
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]

@@ -20,6 +20,7 @@ from ..model.findings import (
     Recovered,
     RepliesChanged,
     Shift,
+    Stalled,
     StopRule,
 )
 from ..model.watched import ServerKind
@@ -93,6 +94,7 @@ MARK_KINDS = {
     "recovery": "recovery",
     "stop_rule": "stop rule",
     "replies_changed": "hint",
+    "stall": "stall",
 }
 
 PACED = "the users' own pace (constant_pacing, constant_throughput) sets the throughput"
@@ -211,6 +213,9 @@ def _in_words(event: Mark) -> str | None:
             change = quantities.rates(pair, " to ") if shift.column == "goodput" else quantities.latencies(pair, " to ")
             where = f"at {session_time(shift.at_s)} ({quantities.load(event.users, event.offered_per_s)})"
             return f"shift: {shift.column} {'rose' if shift.rose else 'fell'} from {change} {where} and stayed there"
+        case Stalled(at_s=at_s, seconds=seconds):
+            where = f"at {session_time(at_s)} ({quantities.load(event.users, event.offered_per_s)})"
+            return f"stall: no reply for at least {seconds} s {where}; then the service went on as before"
         case Recovered(recovery=back):
             way = f"stepping down from {numbers.users(back.from_users)} to {numbers.counted(back.to_users)}"
             if back.recovered:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.epoch import epochs_of
 from capexplorer.analysis.epoch.level_clock import settling_s
-from capexplorer.analysis.reanalysis import detect
+from capexplorer.analysis.reanalysis import detect, stalls
 from capexplorer.model.events import Mark
+from capexplorer.model.findings import Stalled
 from capexplorer.model.timeline import Timeline
+from capexplorer.report.statements import marked_s
 from capexplorer.session.importers import imported
 
 DATA = Path(__file__).parents[1] / "data"
@@ -46,3 +50,14 @@ def test_a_history_whose_latency_rises_without_a_knee_of_throughput_has_only_the
     assert verdict is not None
     assert verdict.capacity.knee is not None
     assert verdict.capacity.knee.kind == "no_knee"
+
+
+def test_a_short_stall_inside_a_level_is_a_mark_at_its_time() -> None:
+    replies: list[dict[str, Any]] = [{"rps": 50, "max_ms": 90.0} for _ in range(20)]
+    replies[10] = replies[11] = {"rps": 0, "endpoints": ()}
+    replies[12] = {"rps": 50, "max_ms": 2400.0}
+    events = Scenario(None, at_s=0.0).level(20, replies, latency_ms=60.0).events
+    [mark] = stalls(Timeline(events))
+    assert mark.finding == Stalled(at_s=10.0, seconds=2)
+    assert (mark.t_s, mark.users, mark.severity) == (13.0, 20, "warning")
+    assert marked_s(Timeline([*events, mark]))[mark.key] == 10.0

@@ -10,7 +10,7 @@ from marked import marked
 
 from capexplorer import wording
 from capexplorer.model.events import FigureChange, Mark, MarkChange, Reanalysed
-from capexplorer.model.findings import Knee, RepliesChanged
+from capexplorer.model.findings import Knee, RepliesChanged, Stalled
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -123,6 +123,8 @@ def test_a_capacity_verdict_is_expressed_in_one_sentence(verdict: CapacityVerdic
               evidence={"from_users": 200.0, "to_users": 60.0, "recovered": False, "goodput_ratio": 0.4, "latency_ratio": 3.0}),
          "recovery: the service did not recover after stepping down from 200 to 60 users: goodput 40% and latency 300% of "
          "the earlier level"),
+        (Mark(t_s=1.0, key="t", state="open", users=20.0, finding=Stalled(at_s=34.0, seconds=3)),
+         "stall: no reply for at least 3 s at 00:34 (20 users); then the service went on as before"),
         (Mark(t_s=1.0, key="h", state="open", users=24.0, finding=RepliesChanged(
               method="GET", name="/items", share_ratio=0.77, size_bytes=41.0, size_before_bytes=620.0, latency_ms=2.0,
               latency_before_ms=102.0)),

@@ -48,6 +48,7 @@ MARK_TAGS: dict[MarkKind, tuple[str, str]] = {
     "recovery": ("↺", "recovery"),
     "stop_rule": ("■", "stop"),
     "replies_changed": ("?", "replies"),
+    "stall": ("○", "stall"),
 }
 """(sign, word) on the axis line for each kind of mark."""
 
