@@ -9,7 +9,7 @@ unless a knee was found without these levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ..model.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from ..model.conclusions import (
@@ -18,6 +18,7 @@ from ..model.conclusions import (
     Conclusion,
     CpuStolen,
     CpuUsedByOthers,
+    DiskUsedByOthers,
     FiguresOfUserCode,
     Leaking,
     LevelsTooShort,
@@ -47,6 +48,7 @@ from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
 from .bottleneck.level_judgement import users_poll
+from .bottleneck.resource_rules import disk_of_others
 from .causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_load, since_s
@@ -238,9 +240,7 @@ def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
         return None
     used, worst = max((_most_disturbed(level) for level in levels), key=lambda found: found[0])
     cores = view.timeline.header.host.cpus if view.timeline.header is not None else None
-    users = tuple(sorted({float(level.users) for level in left_out if level.users}))
-    rates = tuple(sorted({level.load.per_s for level in left_out if level.load.per_s}))
-    return CpuUsedByOthers(used, cores, tuple(worst.other_processes), users, rates)
+    return CpuUsedByOthers(used, cores, tuple(worst.other_processes), *_loads_of(left_out))
 
 
 def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
@@ -258,8 +258,19 @@ def cpu_stolen(view: EpochView, before: Sequence[Clause]) -> CpuStolen | None:
     robbed = {level: share for level in view.loaded() if (share := _stolen(level.figures, cores)) is not None}
     if not robbed or "cpu_steal" in blamed:
         return None
-    users = tuple(sorted({float(level.users) for level in robbed if level.users}))
-    return CpuStolen(max(robbed.values()), users, tuple(sorted({level.load.per_s for level in robbed if level.load.per_s})))
+    return CpuStolen(max(robbed.values()), *_loads_of(robbed))
+
+
+def disk_used_by_others(view: EpochView) -> DiskUsedByOthers | None:
+    """The levels in which others kept the service's disk busy."""
+    used = {level: per_s for level in view.loaded() if (per_s := disk_of_others(level.figures)) is not None}
+    return DiskUsedByOthers(max(used.values()), *_loads_of(used)) if used else None
+
+
+def _loads_of(levels: Collection[Level]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(user counts, offered rates) of levels, ascending."""
+    users = tuple(sorted({float(level.users) for level in levels if level.users}))
+    return users, tuple(sorted({level.load.per_s for level in levels if level.load.per_s}))
 
 
 def _stolen(figures: LevelFigures, cores: int | None) -> float | None:
@@ -586,6 +597,6 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     of_users = polled(view), replies_differ(view), figures_of_user_code(view)
-    of_machine = cpu_stolen(view, found.clauses), machine_shared(view)
+    of_machine = cpu_stolen(view, found.clauses), disk_used_by_others(view), machine_shared(view)
     added = (changed, stalled(view, changed), *of_users, *of_machine, *parts)
     yield from (clause for clause in added if clause is not None)

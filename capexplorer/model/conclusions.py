@@ -192,6 +192,17 @@ class CpuStolen(msgspec.Struct, frozen=True):
     """Offered rates of such levels, ascending."""
 
 
+class DiskUsedByOthers(msgspec.Struct, frozen=True):
+    """Other processes kept a disk busy that the service uses."""
+
+    others_bytes_per_s: float
+    """What they read and wrote, in the level with the most."""
+    users: tuple[float, ...]
+    """User counts of these levels, ascending."""
+    per_s: tuple[float, ...] = ()
+    """Offered rates of such levels, ascending."""
+
+
 class PartsNotRead(msgspec.Struct, frozen=True):
     """Watched parts that cannot be read: nothing is known of them."""
 
@@ -222,6 +233,7 @@ Clause = (
     CapacityFound
     | CpuStolen
     | CpuUsedByOthers
+    | DiskUsedByOthers
     | EndpointDegradation
     | FiguresOfUserCode
     | KneeVerdict

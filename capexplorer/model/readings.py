@@ -162,6 +162,8 @@ class HostReading(CountingReading, frozen=True, kw_only=True):
     """PSI io "full": share of the tick in which all tasks waited for I/O."""
     disk_busy_ratio: float | None = None
     """Share of the tick in which the busiest disk had work in flight."""
+    disk_bytes_per_s: float | None = None
+    """Bytes that this disk read and wrote."""
     received_bytes_per_s: float | None = None
     """Received by all interfaces of this network namespace, loopback included; the same for sent."""
     sent_bytes_per_s: float | None = None

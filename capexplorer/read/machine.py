@@ -60,6 +60,7 @@ class HostProbe:
         fds, _ = procfs.file_nr(text["file-nr"]) or (None, None)
         swapped_in = per_second(self._growth("swapped in", procfs.spaced_table(text["vmstat"]).get("pswpin")), elapsed_s)
         pressure = {name: self._pressure(name, text[name], elapsed_s) for name in _PRESSURES}
+        busiest_disk = self._busiest_disk(text["diskstats"], elapsed_s)
         return HostReading(
             cpu_ratio=busy,
             steal_ratio=steal,
@@ -68,7 +69,8 @@ class HostProbe:
             cpu_pressure_ratio=pressure["cpu"],
             memory_pressure_ratio=pressure["memory"],
             io_pressure_ratio=pressure["io"],
-            disk_busy_ratio=self._busiest_disk(text["diskstats"], elapsed_s),
+            disk_busy_ratio=busiest_disk[0] if busiest_disk is not None else None,
+            disk_bytes_per_s=busiest_disk[1] if busiest_disk is not None else None,
             received_bytes_per_s=per_second(self._growth("received", received), elapsed_s),
             sent_bytes_per_s=per_second(self._growth("sent", sent), elapsed_s),
             fds=fds,
@@ -91,10 +93,15 @@ class HostProbe:
         ratio = per_second(stalled, elapsed_s, 1e6)
         return None if ratio is None else min(ratio, 1.0)
 
-    def _busiest_disk(self, text: str | None, elapsed_s: float) -> float | None:
-        busy = {name: ms for name, ms in procfs.disk_busy_ms(text).items() if self._whole_disk(name)}
-        shares = (per_second(self._growth(("disk", name), ms), elapsed_s, 1e3) for name, ms in busy.items())
-        measured = [min(share, 1.0) for share in shares if share is not None]
+    def _busiest_disk(self, text: str | None, elapsed_s: float) -> tuple[float, float] | None:
+        """(share of the time with work in flight, bytes a second) of the disk that was busy for longest."""
+        measured = []
+        for name, (busy_ms, moved) in procfs.disks(text).items():
+            if self._whole_disk(name):
+                busy = per_second(self._growth(("disk", name), busy_ms), elapsed_s, 1e3)
+                bytes_per_s = per_second(self._growth(("disk bytes", name), moved), elapsed_s)
+                if busy is not None and bytes_per_s is not None:
+                    measured.append((min(busy, 1.0), bytes_per_s))
         return max(measured, default=None)
 
     def _whole_disk(self, name: str) -> bool:

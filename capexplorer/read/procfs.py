@@ -236,10 +236,10 @@ def pressure_us(text: str | None, kind: str) -> int | None:
     return None
 
 
-def disk_busy_ms(text: str | None) -> dict[str, int]:
-    """Milliseconds with work in flight, by block device (partitions too)."""
+def disks(text: str | None) -> dict[str, tuple[int, int]]:
+    """(milliseconds with work in flight, bytes read and written), by block device (partitions too)."""
     rows = (line.split() for line in (text or "").splitlines())
-    return {row[2]: int(row[12]) for row in rows if len(row) > 12}
+    return {row[2]: (int(row[12]), 512 * (int(row[5]) + int(row[9]))) for row in rows if len(row) > 12}
 
 
 def interface_bytes(text: str | None) -> tuple[int, int] | None:

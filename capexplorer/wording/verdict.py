@@ -120,6 +120,14 @@ def _(each: conclusions.CpuStolen) -> str:
     return f"the hypervisor took up to {each.share_ratio:.0%} of the CPU (steal) at {loads}: results there may be too low"
 
 
+@clause.register
+def _(each: conclusions.DiskUsedByOthers) -> str:
+    """`other processes keep the service's disk busy (412 MiB/s) at 24 users: results there may be too low`."""
+    used = quantities.byte_rate(each.others_bytes_per_s)
+    loads = _loads(each.users, each.per_s)
+    return f"other processes keep the service's disk busy ({used}) at {loads}: results there may be too low"
+
+
 def _loads(users: Sequence[float], rates: Sequence[float]) -> str:
     """`4 and 8 users and 21/s to 60/s offered`."""
     loads = [f"{_between([numbers.users(one) for one in users])} user{'s' * (tuple(users) != (1.0,))}"] if users else []

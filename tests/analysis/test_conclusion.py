@@ -19,6 +19,7 @@ from capexplorer.model.conclusions import (
     Conclusion,
     CpuStolen,
     CpuUsedByOthers,
+    DiskUsedByOthers,
     FiguresOfUserCode,
     Leaking,
     LevelsTooShort,
@@ -95,12 +96,25 @@ def polls(requests_per_task: float) -> list[Event]:
     return scenario.events
 
 
-def robbed(steal_ratio: float | None, cpu_ratio: float = 1.5) -> list[Event]:
-    """UP_TO_82 on two cores, with such cores stolen and used in the last level."""
+def last_level_with(**readings: float) -> list[Event]:
+    """UP_TO_82 on two cores, with these readings of the machine and the target in the last level."""
     *others, last = UP_TO_82
     assert isinstance(last, LevelClosed)
-    readings = {"host.cpu_ratio": cpu_ratio, **({} if steal_ratio is None else {"host.steal_ratio": steal_ratio})}
-    return [HEADER, *others, msgspec.structs.replace(last, figures=msgspec.structs.replace(last.figures, readings=readings))]
+    named = {name.replace("__", "."): value for name, value in readings.items()}
+    return [HEADER, *others, msgspec.structs.replace(last, figures=msgspec.structs.replace(last.figures, readings=named))]
+
+
+BUSY_DISK = last_level_with(
+    host__disk_busy_ratio=0.97,
+    host__io_pressure_ratio=0.4,
+    host__disk_bytes_per_s=4e8,
+    target__read_bytes_per_s=0.0,
+    target__written_bytes_per_s=1e6,
+)
+
+
+def robbed(steal_ratio: float | None, cpu_ratio: float = 1.5) -> list[Event]:
+    return last_level_with(host__cpu_ratio=cpu_ratio, **({} if steal_ratio is None else {"host__steal_ratio": steal_ratio}))
 
 
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
@@ -157,6 +171,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     ),
     "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (Curve, FiguresOfUserCode), "info"),
     "the hypervisor took CPU": ([*robbed(0.45), KNEE], (Curve, CpuStolen), "info"),
+    "others use the disk": ([*BUSY_DISK, KNEE], (Curve, DiskUsedByOthers), "info"),
     "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (Curve, PartsNotRead), "warning"),
     "requests wait, and a database is read as a process alone": (
         [*UP_TO_82, KNEE, POOL, DATABASE], (Curve, PartsShowLess), "warning",

@@ -16,7 +16,12 @@ def test_a_kind_of_clause_has_words_of_its_own(kind: type) -> None:
     assert clause.dispatch(kind) is not clause.dispatch(object)
 
 
-def test_a_short_stall_has_its_time_load_and_length() -> None:
+def test_clauses_about_stalls_and_disks_have_their_figures() -> None:
+    disk = conclusions.DiskUsedByOthers(others_bytes_per_s=399 << 20, users=(24.0, 48.0))
+    assert (
+        clause(disk)
+        == "other processes keep the service's disk busy (399 MiB/s) at 24 and 48 users: results there may be too low"
+    )
     stall = conclusions.ShortStall(at_s=10.0, seconds=2, times=1, load=Users(20))
     assert clause(stall) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ..causes.generator_saturation import OTHERS_LEAST
 from ..epoch.neighbours import SERIAL_LEAST
@@ -144,9 +145,11 @@ def swapping(level: MeasuredLevel) -> Found | None:
 
 
 def disk(level: MeasuredLevel) -> Found | None:
-    """A disk is always busy, tasks wait for I/O, and the service uses disks."""
+    """A disk is always busy, tasks wait for I/O, and the service uses disks, not mainly others."""
     busy, pressure = level.read("host.disk_busy_ratio"), level.read("host.io_pressure_ratio")
     if busy is None or pressure is None or busy < FULL or pressure < NOTABLE:
+        return None
+    if level.part is None and disk_of_others(level.figures) is not None:
         return None
     names = ("target.read_bytes_per_s", "target.written_bytes_per_s")
     own = [level.read(name) for name in names]
@@ -158,6 +161,21 @@ def disk(level: MeasuredLevel) -> Found | None:
         {"disk_busy_ratio": busy, "io_pressure_ratio": pressure, "target_disk_bytes_per_s": moved},
         level.missing(*names),
     )
+
+
+def disk_of_others(figures: LevelFigures) -> float | None:
+    """Bytes a second of others on a busy disk that the service uses, too, and waits for; None if it moves a relevant share of the
+    bytes itself (half of them with an fsync for each write, since the journal writes as much), or if that is not known.
+    """
+    busy, pressure, moved = (
+        figures.readings.get(f"host.{name}") for name in ("disk_busy_ratio", "io_pressure_ratio", "disk_bytes_per_s")
+    )
+    own = [figures.readings.get(f"target.{name}_bytes_per_s") for name in ("read", "written")]
+    if busy is None or pressure is None or moved is None or own[0] is None or own[1] is None:
+        return None
+    ours = own[0] + own[1]
+    waits = busy >= FULL and pressure >= NOTABLE and ours >= OWN_DISK_LEAST_BYTES
+    return moved - ours if waits and ours < RELEVANT * moved else None
 
 
 def network(level: MeasuredLevel) -> Found | None:
