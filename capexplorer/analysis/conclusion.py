@@ -250,7 +250,7 @@ def _most_disturbed(level: Level) -> tuple[float, LevelFigures]:
 
 
 def cpu_stolen(view: EpochView, before: Sequence[Clause]) -> CpuStolen | None:
-    """The levels of a full machine that the hypervisor robbed of as much CPU as other processes have to use to count: it also takes
+    """The levels of a full machine that the hypervisor robbed of as much CPU as others have to withhold to count: it also takes
     idle time, which harms nothing. None if an earlier clause names it as the limit.
     """
     blamed = [mark.id for each in before if isinstance(each, CapacityFound | ServiceLimited) for mark in _blamed(each) or ()]

@@ -106,9 +106,9 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         return delay >= NOTABLE * figures.users_mean
 
     def _wants_its_cores(self, figures: LevelFigures, cpu: float, delay: float, usable: float | None) -> bool:
-        """Whether the service ran on or waited for nearly all cores that it can use. One with few slots cannot use them all: there
-        it is one core, if most requests inside wait for others, and those that it works on, by the response time at low load, take
-        longer by its waits for a core (a Go service with one slot wanted 1.4 of 2 cores for 0.7 requests, with 14 inside).
+        """Whether the service ran on or waited for nearly all cores that it can use. One with few slots cannot use them all: it
+        needs to want one, if most requests inside wait for others, and those that it works on, by the response time at low load,
+        take longer by its waits for a core (a Go service with one slot wanted 1.4 of 2 cores for 0.7 requests, with 14 inside).
         """
         if usable is not None and cpu + delay >= FULL * usable:
             return True

@@ -85,7 +85,13 @@ ONE_SLOT = {"target.cpu_ratio": 0.68, "target.run_delay_ratio": 0.76, "target.bu
         ("requests queue for one slot, which waits for a core", 10.0, 200.0, {}, True),
         ("no request queues: users wait longer by the waits for a core alone", 10.0, 20.0, {}, False),
         ("a pool of ten, whose requests wait for something else for most of their time", 130.0, 300.0, {}, False),
-        ("a limiter, whose service needs little CPU", 1.0, 200.0, {"target.cpu_ratio": 0.1, "target.run_delay_ratio": 0.3}, False),
+        (
+            "a limiter, whose service needs little CPU",
+            1.0,
+            200.0,
+            {"target.cpu_ratio": 0.1, "target.run_delay_ratio": 0.3},
+            False,
+        ),
         ("the response at low load is not known", None, 200.0, {}, False),
     ],
 )
