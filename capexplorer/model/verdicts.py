@@ -514,3 +514,17 @@ class RateVerdict(Reading, frozen=True, kw_only=True):
     """Regimes in the order they began; empty if the service did not change at levels of rates."""
     first_endpoint: EndpointDegradation | None = None
     """The endpoint that degrades first as the rate rises; None if there is none, or only one endpoint."""
+
+    @property
+    def return_per_s(self) -> float | None:
+        """The rate whose repetition would show whether load or a change of the service explains what was found; None: known."""
+        undecided = [each.return_users for each in self.regimes if each.return_users is not None]
+        found = self.capacity
+        if undecided or found is None or found.kind != "departs" or found.overload is None or found.overload.fall_ratio is None:
+            return undecided[-1] if undecided else None
+        rates = [each for each in (found.kept_per_s, found.per_s) if each is not None]
+        return min(rates, key=self._first_level_of)
+
+    def _first_level_of(self, per_s: float) -> int:
+        """Index of the level nearest to a rate: of one that was served and one that was not, the first is repeated."""
+        return min(self.levels, key=lambda each: abs(each.offered_per_s - per_s)).level if self.levels else 0

@@ -371,6 +371,7 @@ def rate_input(timeline: Timeline, load: Load, current: CurrentEpoch) -> RateInp
         level=next((each for each in levels if level is not None and each.level == level.opened.index), None),
         levels=levels,
         capacity=rates.capacity if rates is not None else None,
+        return_per_s=rates.return_per_s if rates is not None else None,
         most_per_s=RATE_MOST_PER_S,
     )
 

@@ -16,7 +16,7 @@ import msgspec
 from ..model.verdicts import RateCapacity, RateLevelVerdict
 
 Why = Literal[
-    "first", "double", "between", "beyond", "lower", "rest", "measuring",
+    "first", "double", "between", "beyond", "lower", "rest", "return", "measuring",
     "capacity", "at_or_below", "max_rate", "generator", "not_recovered", "nothing_done",
 ]  # fmt: skip
 """Reasons of decisions; `wording` has their sentences."""
@@ -60,6 +60,14 @@ BETWEEN_MOST = 4
 """Most rates between one that was served in full and one that was not: each takes the square root of their ratio, from 2 to
 1.04."""
 
+RETURNS_MOST, DRAINS_MOST = 2, 2
+"""Returns of one search: one may show that the service changed, and what is found then may need another one. And rates, each
+LOWER than the one before, at which a backlog is worked off before a return."""
+
+REPEATED = 1.1
+"""Factor from a rate that was not served to the one offered in its place: if that is served, it contradicts the first, with which
+a second level of the same rate would be pooled."""
+
 LEVELS_MOST = 30
 """Levels of one search: doubling from 1/s to 30,000/s takes 16, and those between at most 8 with their rests."""
 
@@ -81,6 +89,8 @@ class RateInput(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[RateLevelVerdict, ...]
     """All judged levels of the epoch, the open one included."""
     capacity: RateCapacity | None
+    return_per_s: float | None = None
+    """The rate to which the verdict asks to return, to know whether load or a change of the service is the reason."""
     most_per_s: float
 
 
@@ -116,6 +126,9 @@ class RateSearch:
         self._offers = 0
         self._usual = 0.0
         """Iterations in flight per iteration a second, at the first rate that was served in full."""
+        self._returns = 0
+        self._drains = 0
+        """Lower rates tried for a backlog that was still there at a rate that had been served."""
         self._between = 0
         """Rates tried between one that was served and one that was not."""
 
@@ -173,9 +186,11 @@ class RateSearch:
         per_s = known.per_s or 0.0
         usual = IN_FLIGHT_MOST * max(self._usual * per_s, 5.0)
         if known.in_flight > usual:
-            return End(per_s, "not_recovered", found=True) if known.open_s >= REST_MOST_S else Stay()
+            return self._not_recovered(known) if known.open_s >= REST_MOST_S else Stay()
         if known.settled_s < LEAST_S:
             return Stay()  # so that the recovery is judged
+        if self._drains > self._returns and (back := self._return(known)) is not None:
+            return back
         kept, above = self._highest_served(known), self._lowest_lost(known)
         found = known.capacity
         most = max(each.offered_per_s for each in known.levels)
@@ -183,12 +198,28 @@ class RateSearch:
             return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
         is_close = kept is None or above is None or above <= CLOSE * kept
         if kept is None or above is None or is_close or self._between >= BETWEEN_MOST:
-            return End(per_s, "capacity", found=True)
+            return self._return(known) or End(per_s, "capacity", found=True)
         return self._offer(math.sqrt(kept * above), "between", known)
+
+    def _not_recovered(self, known: RateInput) -> RateDecision:
+        """Where the verdict asks for a return, the backlog goes first, at a lower rate: the service may have become slower."""
+        per_s = known.per_s or 0.0
+        if known.return_per_s is None or self._drains >= DRAINS_MOST:
+            return End(per_s, "not_recovered", found=True)
+        self._drains += 1
+        return self._offer(LOWER * per_s, "rest", known)
+
+    def _return(self, known: RateInput) -> RateDecision | None:
+        """The return that the verdict asks for; None: it asks for none, or there were enough."""
+        if known.return_per_s is None or self._returns >= RETURNS_MOST:
+            return None
+        self._returns += 1
+        was_lost = known.return_per_s >= self._lowest_overloaded(known)
+        return self._offer(known.return_per_s * (REPEATED if was_lost else 1.0), "return", known)
 
     def _highest_served(self, known: RateInput) -> float | None:
         """The highest mean rate served in full below the lowest that was not; if there is none, the highest unclear one."""
-        below = [each for each in known.levels if not each.recovery and each.offered_per_s < self._lowest_overloaded(known)]
+        below = [each for each in self._used(known) if each.offered_per_s < self._lowest_overloaded(known)]
         kept = [each.offered_per_s for each in below if each.state == "kept"]
         return max(kept or [each.offered_per_s for each in below if each.state == "unsure"], default=None)
 
@@ -197,12 +228,19 @@ class RateSearch:
         lowest, kept = self._lowest_overloaded(known), self._highest_served(known)
         if math.isinf(lowest):
             return None
-        unclear = [each.offered_per_s for each in known.levels if each.state == "unsure" and not each.recovery]
+        unclear = [each.offered_per_s for each in self._used(known) if each.state == "unsure"]
         return min([lowest, *(rate for rate in unclear if kept is not None and rate > kept)])
 
     def _lowest_overloaded(self, known: RateInput) -> float:
-        lost = [each.offered_per_s for each in known.levels if each.state in OVERLOADED and not each.recovery]
-        return min(lost, default=math.inf)
+        """The lowest rate that was not served, unless a higher one was later: the service changed since."""
+        used = self._used(known)
+        kept = [(each.level, each.offered_per_s) for each in used if each.state == "kept"]
+        lost = [(each.level, each.offered_per_s) for each in used if each.state in OVERLOADED]
+        return min((rate for at, rate in lost if not any(later > at and more >= rate for later, more in kept)), default=math.inf)
+
+    def _used(self, known: RateInput) -> list[RateLevelVerdict]:
+        """The levels that describe the service as it is."""
+        return [each for each in known.levels if not each.recovery and not each.other_service]
 
     def _offer(self, per_s: float, why: Why, known: RateInput) -> RateDecision:
         self._stage = why

@@ -80,6 +80,7 @@ RATE_STEPS = {
     "beyond": "not clear after a long level: a higher rate",
     "lower": "not all was served: a lower rate",
     "rest": "a low rate, until the backlog is worked off",
+    "return": "a rate once more, to check whether load or a change of the service explains what was found",
 }
 """The reasons of steps at offered rates."""
 

@@ -89,7 +89,7 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
             return f"{lowest[:1].upper()}{lowest[1:]}{f' ({blamed})' * bool(blamed)}{_overload(known.overload)}{back}."
         case "departs":
             where = f"Goodput is less than the offered rate from {rate(known.per_s)} on{sure}"
-            return f"{where}{_without_maximum(known)}{back}{changed}."
+            return f"{where}{_without_maximum(known, found.return_per_s)}{back}{changed}."
         case "keeps_up":
             if known.limit != "generator":
                 most = f"All offered iterations were served{_usual_failures(found.levels)}, up to {rate(known.per_s)}"
@@ -120,7 +120,7 @@ def _near_capacity(found: RateCapacity) -> str:
     return f", near the capacity: there the mean time from plan is {times} times that at the lowest rate"
 
 
-def _without_maximum(found: RateCapacity) -> str:
+def _without_maximum(found: RateCapacity, return_per_s: float | None) -> str:
     """Why goodput that is less than the offered rate gives no capacity."""
     if found.rises:
         served = f"all is served up to a rate between {rate(found.kept_per_s)} and {rate(found.high_per_s)}"
@@ -131,7 +131,7 @@ def _without_maximum(found: RateCapacity) -> str:
     if found.overload.fall_ratio is None:
         return ", but it was not constant there: a further level shows whether it stays"
     falls = f"falls by {found.overload.fall_ratio:.0%} at {rate(found.overload.offered_per_s)}"
-    return f", and {falls}: a return to {rate(found.kept_per_s)} shows whether load causes that, or the service has become slower"
+    return f", and {falls}: a return to {rate(return_per_s)} shows whether load causes that, or the service has changed"
 
 
 def _interval(found: RateCapacity) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -93,6 +94,38 @@ def test_a_service_that_does_not_recover_ends_the_rate_search() -> None:
     levels = (judged(50, "kept"), judged(100, "queue_grows"))
     pilot.due(search_input(100, *levels))
     assert pilot.due(search_input(30, *levels, in_flight=400, open_s=60)) == End(30, "not_recovered", found=True)
+
+
+def test_a_rate_search_makes_the_return_that_its_verdict_asks_for() -> None:
+    pilot = search_at_10_per_s()
+    levels = (judged(90, "kept"), judged(100, "queue_grows"))
+    assert pilot.due(search_input(100, *levels)) == Offer(58, "rest")
+    assert pilot.due(search_input(58, *levels, return_per_s=90.0)) == Offer(90, "return")
+    assert pilot.due(search_input(90, *levels, judged(90, "kept"))) == Offer(58, "rest")
+    assert pilot.due(search_input(58, *levels)) == End(58, "capacity", found=True)
+
+
+def test_a_rate_that_was_not_served_is_repeated_with_a_tenth_more() -> None:
+    pilot = search_at_10_per_s()
+    levels = (judged(90, "kept"), judged(100, "queue_grows"))
+    pilot.due(search_input(100, *levels))
+    assert pilot.due(search_input(58, *levels, return_per_s=100.0)) == Offer(110, "return")
+
+
+def test_a_backlog_is_worked_off_at_a_lower_rate_before_a_return() -> None:
+    pilot = search_at_10_per_s()
+    levels = (judged(50, "kept"), judged(100, "queue_grows"))
+    pilot.due(search_input(100, *levels))
+    behind = {"in_flight": 400, "open_s": 60, "return_per_s": 50.0}
+    assert pilot.due(search_input(32, *levels, **behind)) == Offer(8, "rest")
+    assert pilot.due(search_input(8, *levels, return_per_s=50.0)) == Offer(50, "return")
+
+
+def test_a_rate_that_was_not_served_is_forgotten_once_a_higher_one_is() -> None:
+    pilot = search_at_10_per_s()
+    lost = msgspec.structs.replace(judged(80, "queue_grows"), level=1)
+    kept = msgspec.structs.replace(judged(91, "kept"), level=2)
+    assert pilot.due(search_input(91, lost, kept)) == Offer(180, "double")
 
 
 @pytest.mark.parametrize("system", [System(1 / 300, 0, service_spread="constant"), System(4 / 400, 0, servers=4)])

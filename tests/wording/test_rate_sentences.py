@@ -68,7 +68,7 @@ def capacity(kind: Any = "capacity", **changes: Any) -> RateCapacity:
         (
             capacity("departs", kept_per_s=170.0, overload=overload("queues", fall_ratio=0.3)),
             "Goodput is less than the offered rate from 198/s on, and falls by 30% at 300/s: a return to 170/s shows whether "
-            "load causes that, or the service has become slower.",
+            "load causes that, or the service has changed.",
         ),
         (
             capacity("keeps_up", contradicted=True),

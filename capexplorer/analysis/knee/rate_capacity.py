@@ -271,7 +271,9 @@ def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = (
     below = [level for level in perhaps_served if level.offered_per_s < above[0].level.offered_per_s]
     if not below:
         return _at_or_below(above, low) if _load_is_the_cause(above) else None
-    return _beyond(served or below, below, above, low, contradicted)
+    return _beyond(
+        served or below, below, above, low, contradicted, [JudgedLevel(level, state_of(level, low)) for level in levels]
+    )
 
 
 def _keeps_up(
@@ -325,18 +327,23 @@ def _at_or_below(overloaded: Sequence[JudgedLevel], low: LowLoad) -> RateCapacit
 
 
 def _beyond(
-    served: Sequence[RateLevel], below: Sequence[RateLevel], overloaded: Sequence[JudgedLevel], usual: LowLoad, contradicted: bool
+    served: Sequence[RateLevel],
+    below: Sequence[RateLevel],
+    overloaded: Sequence[JudgedLevel],
+    usual: LowLoad,
+    contradicted: bool,
+    single: Sequence[JudgedLevel],
 ) -> RateCapacity:
     """The capacity, or only that goodput is less than the offered rate. Where goodput still rises, what exceeds the offered rate
     at which all is served may be one kind of requests: that rate is then at most the goodput at the lowest overloaded rate.
 
     `served`: levels served in full, or unsure ones if there are none. `below`: served and unsure levels at lower rates than all
-    of `overloaded`.
+    of `overloaded`. `single`: all levels, each as it was measured.
     """
     best = max(served, key=without_selection_bias)
     rate, error = plateau(overloaded)
     limit = _limit(overloaded)
-    has_fallen = limit == "queue_growth" and falls(below, overloaded, (rate, error))
+    has_fallen = limit == "queue_growth" and falls(below, overloaded, (rate, error)) and not _falls_again(single, (rate, error))
     may_be_slower = has_fallen or (limit == "queue_growth" and not is_constant(overloaded))
     at_its_maximum = any(_is_at_its_maximum(each) for each in overloaded)
     rises = rises_with_rate(overloaded)
@@ -375,6 +382,17 @@ def _beyond(
         confidence="low" if contradicted else _confidence(sum(lacking), has_ramp(served, overloaded)),
         contradicted=contradicted,
     )
+
+
+def _falls_again(single: Sequence[JudgedLevel], plateau: tuple[float, float]) -> bool:
+    """Whether load surely makes goodput fall: levels with more of it than the plateau were measured before and after one that was
+    overloaded, or the other way round. A service that changed once does not come back."""
+    order: list[bool] = []
+    for each in sorted(single, key=lambda each: each.level.started_s):
+        is_served = each.state == "kept" and _is_less(plateau, each.level)
+        if (is_served or is_overloaded(each.state)) and order[-1:] != [is_served]:
+            order.append(is_served)
+    return len(order) > 2
 
 
 def _interval(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel
+from capexplorer.model.verdicts import RateCapacity, RateLevelVerdict, RateVerdict
 
 from .levels import SERVED, judged, level
 
@@ -172,6 +174,42 @@ def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput
     found = judged([_two_endpoints(rate, refuses) for rate in (60, 100, 150, 206, 276)])
     assert (found.kind, found.rises, found.kept_per_s) == ("departs", True, 100)
     assert found.high_per_s == pytest.approx(135, abs=7)
+
+
+def in_time(*levels: RateLevel) -> RateCapacity:
+    return judged([msgspec.structs.replace(each, started_s=20.0 * at) for at, each in enumerate(levels)])
+
+
+LOST = level(100, 40)
+"""An overload with less goodput than a lower rate had."""
+
+
+@pytest.mark.parametrize("levels", [(*SERVED, LOST), (LOST, *SERVED), (*SERVED, LOST, level(30))])
+def test_goodput_that_falls_once_may_show_a_change_of_the_service(levels: tuple[RateLevel, ...]) -> None:
+    """One that has become slower serves 40/s, and so it serves 30/s after the overload."""
+    assert in_time(*levels).kind == "departs"
+
+
+@pytest.mark.parametrize("levels", [(*SERVED, LOST, level(75)), (LOST, *SERVED, level(110, 40))])
+def test_load_makes_goodput_fall_if_it_fell_and_rose_again_with_the_rate(levels: tuple[RateLevel, ...]) -> None:
+    found = in_time(*levels)
+    assert found.kind == "capacity"
+    assert found.per_s == pytest.approx(75.0)
+    assert found.overload is not None
+    assert found.overload.fall_ratio == pytest.approx(0.47, abs=0.02)
+
+
+@pytest.mark.parametrize(("served_at", "lost_at", "return_per_s"), [(1, 2, 75.0), (2, 1, 100.0)])
+def test_the_rate_that_was_measured_first_is_the_one_to_return_to(served_at: int, lost_at: int, return_per_s: float) -> None:
+    levels = [
+        RateLevelVerdict(
+            level=at, offered_per_s=per_s, goodput_per_s=1.0, goodput_se_per_s=1.0, state="unsure", failure_ratio=0.0,
+            dropped_ratio=0.0, growth_per_s=0.0,
+        )
+        for at, per_s in ((served_at, 75.0), (lost_at, 100.0))
+    ]  # fmt: skip
+    found = in_time(*SERVED, LOST)
+    assert RateVerdict(capacity=found, levels=tuple(levels)).return_per_s == return_per_s
 
 
 def test_goodput_that_likely_rises_is_no_capacity() -> None:
