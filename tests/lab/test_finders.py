@@ -135,9 +135,10 @@ def test_the_first_rate_at_which_requests_in_flight_and_response_times_grow_is_o
     assert [found.load, found.low, found.high] == pytest.approx([rates[3], rates[3], rates[4]])  # 36.25 and 42.2 of 40/s
 
 
-def test_at_rates_the_interval_of_the_autopilot_contains_the_capacity_of_a_queue() -> None:
+def test_at_rates_the_autopilot_finds_the_capacity_of_a_queue() -> None:
     found = explored_by_rate(service("queue"))[0]
-    assert found.finder == AUTOPILOT and found.covered and not found.is_false
+    assert found.finder == AUTOPILOT and not found.is_false
+    assert found.load == pytest.approx(found.knees[0], rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ LEVELS_LEAST = 3
 REACHED_LEAST = 0.95
 """Probability that N* is at most the most users from which a knee is reported."""
 
-HALF_WIDTH_MOST = 0.3
+HALF_WIDTH_MOST = 0.45
 """Half-width of its interval up to which it is."""
 
 BENT_MOST = 0.85
