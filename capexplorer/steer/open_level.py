@@ -98,7 +98,7 @@ def low_load_line(known: SearchInput) -> tuple[float, float]:
     if curve is None or (len(curve.baseline_users) < 2 and len(levels) > 2):  # a line of one level is a line of few requests
         rate = rates[max(len(rates) - 2, 0)]
     else:
-        rate = curve.low_load_rps_per_user
+        rate = min(curve.low_load_rps_per_user, max(rates))  # with few levels the line's likely slope is above all of them
     greatest = max(level.figures.goodput_rps or 0.0 for level in levels)
     return greatest / max(rate, 1e-12), rates[-1] / max(rate, 1e-12)
 
@@ -108,6 +108,11 @@ def line_error(known: SearchInput) -> float:
     curve, figures = known.verdict.curve, known.open.figures
     own = figures.goodput_se_rps / figures.goodput_rps if figures.goodput_se_rps is not None and figures.goodput_rps else 1.0
     return min(own, curve.low_load_se / curve.low_load_rps_per_user) if curve is not None else own
+
+
+def is_straight(known: SearchInput) -> bool:
+    """Whether the open level, the highest one, may well lie on the low-load line: within one standard error."""
+    return low_load_line(known)[1] + line_error(known) >= STRAIGHT
 
 
 def baseline_requests(known: SearchInput) -> int:
@@ -224,7 +229,7 @@ def _is_steady(figures: LevelFigures) -> bool:
 def _lies_on_line(known: SearchInput, top: int) -> bool:
     """Whether this level is above all earlier ones and lies on the low-load line, with enough requests to decide that."""
     figures = known.open.figures
-    if figures.goodput_rps is None or low_load_line(known)[1] < STRAIGHT or known.open.users < top:
+    if figures.goodput_rps is None or not is_straight(known) or known.open.users < top:
         return False
     return figures.requests >= STRAIGHT_REQUESTS or figures.settled_seconds >= STRAIGHT_S
 

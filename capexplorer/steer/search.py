@@ -19,14 +19,13 @@ from .open_level import (
     FAILURES_MOST,
     LEAST_S,
     PORTS_LEAST_S,
-    STRAIGHT,
     UNSETTLED_MOST_S,
     SearchInput,
     baseline_requests,
     collapsed_above,
     fails,
+    is_straight,
     leave_at_once_why,
-    line_error,
     low_load_line,
     may_end,
     ports_last_s,
@@ -250,7 +249,7 @@ class Search:
         top = self._top(known)
         crossing, efficiency = low_load_line(known)
         why: Why
-        if efficiency + line_error(known) >= STRAIGHT:
+        if is_straight(known):
             growth = FIRST_GROWTH if top == 1 else DAMPED_GROWTH if self._damped else GROWTH
             wanted, why = growth * top, "double"
         else:

@@ -33,7 +33,7 @@ def level(
     )  # fmt: skip
 
 
-STEPS = {"soak": (0.7, 20.0, 40.0), "beyond": (1.2, 6.0, 18.0), "return_to_first": (0.0, 6.0, 18.0)}
+STEPS = {"soak": (0.7, 10.0, 40.0), "beyond": (1.2, 6.0, 18.0), "return_to_first": (0.0, 6.0, 18.0)}
 """Share of the knee, least and most seconds of each level that verifies it."""
 
 

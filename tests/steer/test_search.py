@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from capexplorer.model.proposals import Done, GoTo
-from capexplorer.model.verdicts import CapacityVerdict
+from capexplorer.model.verdicts import CapacityVerdict, CurveFit
 from capexplorer.steer.search import Search
 
 from .search_levels import LOW, RATE, STEPS, level, search_input, step, stepped, verdict
 
 FAILING_AT_EVERY_LOAD = [level(users, failures=int(users * RATE * 8 * 0.07)) for users in (3, 6, 12)]
+
+STEEP = CapacityVerdict(curve=CurveFit(low_load_rps_per_user=1.3 * RATE, low_load_se=0.1, baseline_users=(1.0,)))
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,11 @@ FAILING_AT_EVERY_LOAD = [level(users, failures=int(users * RATE * 8 * 0.07)) for
         pytest.param([*LOW, level(24, seconds=12.0, goodput=40.0, error=0.05)], {}, "measuring", id="and until it is precise"),
         pytest.param([*LOW, level(24, seconds=18.0, goodput=40.0, error=0.2)], {}, (34, "bend_near"), id="or its time is over"),
         pytest.param([*LOW, level(24, seconds=6.0, error=0.1)], {}, (48, "double"), id="on the line it ends early"),
+        pytest.param(
+            [level(1, seconds=7.0, error=0.05)], {"current": STEEP}, (3, "double"),
+            id="a line that is likely steeper than its only level holds nobody back",
+        ),
+        pytest.param([*LOW, level(24, seconds=7.0, goodput=44.4, error=0.15)], {}, (48, "double"), id="chance is no bend"),
         pytest.param(LOW, {"max_users": 20}, (20, "double"), id="max_users"),
         pytest.param([level(100), level(25), level(6)], {"current": verdict("at_or_below", 6.0)}, (1, "lower"), id="lower"),
         pytest.param(

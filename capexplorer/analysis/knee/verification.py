@@ -25,7 +25,7 @@ SOAK_SHARE = 0.7
 SOAK_FROM, SOAK_TO = 0.6, 0.8
 """Shares of N*: the one at which a soak is proposed, and those between which a level counts as one."""
 
-SOAK_LEAST_S, SOAK_MOST_S = 20.0, 40.0
+SOAK_LEAST_S, SOAK_MOST_S = 10.0, 40.0
 """Settled seconds of a soak: the least, and those after which it counts however imprecise it is. Leaks and pauses that take
 longer to show do not concern the knee: they have marks of their own."""
 

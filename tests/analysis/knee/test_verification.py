@@ -57,7 +57,7 @@ def slower(level: LadderLevel, factor: float) -> dict[str, Any]:
 def test_after_a_search_the_knee_is_provisional_and_names_the_levels_that_would_verify_it() -> None:
     knee = knee_after()
     assert (knee.provisional, verification(knee).state, knee.confidence) == (True, "provisional", "high")
-    assert open_steps(knee) == [("soak", 35, 20.0), ("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
+    assert open_steps(knee) == [("soak", 35, 10.0), ("beyond", 60, 6.0), ("return_to_first", 10, 6.0)]
 
 
 def test_a_soak_a_level_beyond_and_a_return_verify_it() -> None:
@@ -90,7 +90,7 @@ def test_a_level_beyond_that_comes_down_from_overload_does_not_count() -> None:
     assert [name for name, _, _ in open_steps(knee_after([SOAK, 90, 60, BACK]))] == ["beyond", "return_to_first"]
 
 
-@pytest.mark.parametrize("seconds", [12.0, 19.0])
+@pytest.mark.parametrize("seconds", [6.0, 9.0])
 def test_a_short_level_is_not_a_soak(seconds: float) -> None:
     assert [name for name, _, _ in open_steps(knee_after([SOAK], at0={"seconds": seconds}))][0] == "soak"
 
