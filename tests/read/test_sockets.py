@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import shutil
 import sys
 
 import pytest
+from programs import needs
 
 from capexplorer.read.ports import Range, ephemeral_range, exhausted_in_s, range_of
 
@@ -397,7 +397,7 @@ report([reading.sending_sockets, reading.unread_sockets, reading.unsent_bytes, r
 """A service sends 20 MB to a client that READS, or does not, by a QUEUE on loopback."""
 
 
-@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("ip"), reason="needs tc and ip (iproute2)")
+@needs("tc", "ip")
 def test_bytes_that_wait_for_a_slow_link_are_read_with_its_rate() -> None:
     queue = "tc qdisc add dev lo root tbf rate 20mbit burst 32kb limit 1mb"
     found = run_in_namespace(f"QUEUE, READS = {queue!r}, True" + _SENDS_TO_A_READER)
@@ -410,7 +410,7 @@ def test_bytes_that_wait_for_a_slow_link_are_read_with_its_rate() -> None:
     assert bytes_per_s < 3_000_000, "20 Mbit/s are 2.5 MB/s; without the queue 20 MB take less than 0.1 s"
 
 
-@pytest.mark.skipif(not shutil.which("ip"), reason="needs ip (iproute2)")
+@needs("ip")
 def test_bytes_for_a_program_that_does_not_read_do_not_wait_for_the_network() -> None:
     sending, unread, unsent_bytes, queued_bytes, _ = run_in_namespace("QUEUE, READS = '', False" + _SENDS_TO_A_READER)
     assert unread > 0.5 > sending

@@ -46,7 +46,7 @@ def test_the_knee_is_found_within_15_or_25_percent_of_the_true_one() -> None:
 
 def test_the_search_takes_a_minute_or_two_of_virtual_time() -> None:
     found_s = [run.found_s for run in runs()]
-    assert np.median(found_s) <= 120
+    assert np.median(found_s) <= 100
     assert np.quantile(found_s, 0.9) <= 170
 
 
