@@ -19,7 +19,6 @@ from gevent.monkey import get_original
 from geventhttpclient.client import HTTPClient
 from geventhttpclient.connectionpool import ConnectionPool
 from geventhttpclient.response import HTTPConnectionClosed
-from msgspec.structs import replace
 
 CLOSED = (ConnectionResetError, BrokenPipeError, ConnectionAbortedError, HTTPConnectionClosed)
 """What a client raises where the other side ended the connection. RemoteDisconnected is a ConnectionResetError."""
@@ -33,13 +32,16 @@ class Closes(msgspec.Struct):
     by_users: int = 0
     """Closed by users that go on: a profile without keep-alive, a timeout, a request with `Connection: close`, or user code that
     closed its client."""
+    counts: bool = True
 
-    def add(self, *, by_service: bool) -> None:
-        """Count one."""
+    def add(self, connections: int = 1, *, by_service: bool) -> None:
+        """Count them, unless a user that ends closes them (`uncounted`)."""
+        if not self.counts:
+            return
         if by_service:
-            self.by_service += 1
+            self.by_service += connections
         else:
-            self.by_users += 1
+            self.by_users += connections
 
 
 closes = Closes()
@@ -48,12 +50,14 @@ closes = Closes()
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """A context whose closes are not counted: those of a user that ends are no answer to how long its connections last."""
-    before = replace(closes)
+    """A context whose closes are not counted: those of a user that ends are no answer to how long its connections last. The
+    counts never fall, since the pump's thread may read them at any moment.
+    """
+    closes.counts = False
     try:
         yield
     finally:
-        closes.by_service, closes.by_users = before.by_service, before.by_users
+        closes.counts = True
 
 
 _Poll = get_original("select", "poll")

@@ -118,7 +118,8 @@ def polled_socket(_: object) -> Callable[[Any, Any], bool]:
         if descriptor < 0:
             return False
         alive = is_quiet(descriptor)
-        closes.by_service += not alive
+        if not alive:
+            closes.add(by_service=True)
         return alive
 
     return is_alive
@@ -149,7 +150,7 @@ def counting_pool_close(close: Callable[[Any], None]) -> Callable[[Any], None]:
     """Counts the idle sockets of a pool that is closed."""
 
     def counting(self: Any) -> None:
-        closes.by_users += self._socket_queue.qsize()
+        closes.add(self._socket_queue.qsize(), by_service=False)
         close(self)
 
     return counting
@@ -160,7 +161,7 @@ def counting_abandoned(_: object) -> Callable[[Any], None]:
 
     def abandon(response: Any) -> None:
         if response._sock is not None and response._pool is not None:
-            closes.by_users += 1
+            closes.add(by_service=False)
             _release(response._pool, response._sock)
 
     return abandon

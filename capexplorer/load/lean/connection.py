@@ -420,7 +420,7 @@ class Stream:
     def __del__(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:  # it closes itself in the thread of its loop
-            closes.by_users += 1
+            closes.add(by_service=False)
             self._release(None)
 
     def _receive(self, connection: Connection) -> None:

@@ -17,7 +17,7 @@ from locust.clients import HttpSession
 from locust.contrib.fasthttp import FastHttpSession
 from locust.exception import StopUser
 
-from capexplorer.load.connections import closes
+from capexplorer.load.connections import closes, uncounted
 from capexplorer.load.lean.session import LeanSession
 from capexplorer.model.load import OfferedRate
 from capexplorer.users import LeanHttpUser
@@ -172,3 +172,13 @@ def test_these_closes_do_not_count_as_those_of_users_that_go_on(rig: Make, url: 
     before = closes.by_users
     _step(rig(_user(locust.FastHttpUser, url, wait_time=constant(60))), url)
     assert closes.by_users == before
+
+
+def test_the_counts_of_closes_never_fall() -> None:
+    """The pump's thread may read them while a user ends: a worker once reported -1 closes, and its run ended."""
+    before = closes.by_users
+    with uncounted():
+        closes.add(by_service=False)
+        assert closes.by_users == before
+    closes.add(2, by_service=False)
+    assert closes.by_users == before + 2
