@@ -61,7 +61,9 @@ def test_a_knee_is_marked_within_one_level_of_passing_it(tmp_path: Path) -> None
 
 
 def test_the_mark_of_a_knee_has_its_interval_capacity_limit_and_confidence(tmp_path: Path) -> None:
-    run = run_with_levels(tmp_path / "a.jsonl", *LEVELS)
+    run = RunWithoutLoad(tmp_path / "a.jsonl", HEADER_WITH_OBJECTIVES)
+    for users in LEVELS:
+        add_level(run, users, seconds=20)
     run.end()
     knee = run.timeline.marks["knee:epoch0"]
     figures = knee.finding.figures()
@@ -106,7 +108,7 @@ def test_the_mark_of_a_knee_is_revised_only_when_it_changes(tmp_path: Path) -> N
 
 def test_a_bend_that_becomes_a_knee_keeps_its_mark(tmp_path: Path) -> None:
     run = RunWithoutLoad(tmp_path / "a.jsonl")
-    for users, rate in ((10, 10), (20, 20), (30, 29), (40, 33), (50, 38), (70, 42), (120, 43), (200, 43)):
+    for users, rate in ((10, 10), (20, 19), (30, 26), (40, 31), (50, 35), (60, 38), (80, 41), (120, 43), (200, 43)):
         run.step(users)
         run.add_seconds([rate, rate + 1, rate, rate - 1] * 3, 1000 * (users / rate - 1) + 1)
     run.end()
