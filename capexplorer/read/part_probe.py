@@ -148,7 +148,7 @@ def _fewer_cpus(allowed: int | None, cpus: int | None) -> int | None:
     return allowed if allowed is not None and cpus is not None and allowed < cpus else None
 
 
-_DIAG = base64.b64encode(sockdiag.request([sockdiag.LISTEN])).decode()
+_DIAG = base64.b64encode(sockdiag.message(sockdiag.TCPDIAG_GETSOCK, sockdiag.request([sockdiag.LISTEN]))).decode()
 
 
 _FACT_MOST = 200

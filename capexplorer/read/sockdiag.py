@@ -38,7 +38,7 @@ Key = tuple[int, int, bytes, bytes, bytes]
 """Family, state, remote port (network order), local address, remote address (16 bytes each; IPv4 in the first four)."""
 
 _HEADER = struct.Struct("=IHHII")
-_TCPDIAG_GETSOCK = 18
+TCPDIAG_GETSOCK = 18
 _NETLINK_SOCK_DIAG = 4
 _DUMP = 0x301
 _ERROR, _DONE = 2, 3
@@ -81,6 +81,11 @@ def request(
     more = struct.pack("=3xB", 1 << (attribute - 1) if attribute else 0)
     body = more + identity + struct.pack("=II", mask, 0)
     return body + bytecode
+
+
+def message(kind: int, body: bytes, sequence: int = 1) -> bytes:
+    """A netlink message that asks for a dump."""
+    return _HEADER.pack(_HEADER.size + len(body), kind, _DUMP, sequence, 0) + body
 
 
 def ports_between(first: int, last: int, excluded: Collection[int] = ()) -> bytes:
@@ -174,7 +179,7 @@ class Netlink:
         if self._socket is None:
             raise OSError("no netlink socket")
         self._sequence += 1
-        self._socket.send(_HEADER.pack(_HEADER.size + len(body), kind, _DUMP, self._sequence, 0) + body)
+        self._socket.send(message(kind, body, self._sequence))
         while True:
             piece = self._buffer[: self._socket.recv_into(self._buffer)]
             _, kind, _, sequence, _ = _HEADER.unpack_from(piece)
@@ -224,7 +229,7 @@ class SockDiag:
     ) -> Iterator[memoryview]:
         """The rows of a dump (see `request`), piece by piece. Raises OSError: it was refused, or the kernel dropped rows."""
         body = request(states, port=port, remote_port=remote_port, local_ports=local_ports, attribute=attribute)
-        return self._netlink.pieces(_TCPDIAG_GETSOCK, body)
+        return self._netlink.pieces(TCPDIAG_GETSOCK, body)
 
     def close(self) -> None:
         """Close the socket."""
