@@ -178,7 +178,7 @@ def test_the_machine_is_read_from_its_files_and_rates_begin_with_the_second_read
 def test_this_machine_is_read() -> None:
     probe = HostProbe()
     probe.read(1.0)
-    while (reading := probe.read(1.0)).cpu_ratio is None:  # its clock of CPU time advances in steps
+    while not (reading := probe.read(1.0)).cpu_ratio:  # its clock of CPU time advances in steps, at first of an idle core
         sum(range(1_000_000))
     probe.close()
     assert 0 < reading.cpu_ratio <= (os.cpu_count() or 1)

@@ -25,7 +25,7 @@ def failures(summary: dict[str, Any]) -> dict[str, int]:
 
 
 def test_clients_of_the_task_queue_submit_a_task_every_five_seconds_and_fetch_its_result(tmp_path: Path) -> None:
-    code, errors, summary = ran(tmp_path, "taskqueue", "--plan", "20:12s")
+    code, errors, summary = ran(tmp_path, "taskqueue", "--plan", "20:22s")  # four cycles: users are in step
     assert code == 0, errors
     requests = {each["name"]: each["requests"] for each in summary["endpoints"]}
     seconds = sum(level["ended_s"] - level["settled_s"] for level in summary["levels"])
