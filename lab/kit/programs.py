@@ -24,6 +24,7 @@ PACKAGES = {
     "su": "util-linux",
     "sysctl": "procps",
     "taskset": "util-linux",
+    "tc": "iproute2",
     "tmux": "tmux",
     "unshare": "util-linux",
     "zsh": "zsh",
