@@ -23,7 +23,7 @@ from capexplorer.session.importers import imported
 from lab.simulation import exact
 from lab.simulation.ladders import KINDS, Kind, random_system, rungs
 from lab.simulation.ladders import Truth as LadderTruth
-from lab.simulation.moving import MOVING_KINDS, WORLDS, World, changed
+from lab.simulation.moving import MOVING_KINDS, WORLDS, World, changed, ramped
 from lab.simulation.open_queue import POOL_MOST, OpenRun
 from lab.simulation.queues import CV2, System, run
 from lab.simulation.ramps import history
@@ -186,15 +186,8 @@ def rate_ramp(kind: AnyKind, rng: Random) -> Session:
     """A random service under a ramp of 30 to 300 s to 0.4 to 2.2 of its capacity; a third ramps down again, a third has one rate
     below the capacity at the end."""
     system, _ = random_system(kind, rng)
-    top = round(float(rng.uniform(0.4, 2.2)) * system.servers / system.service_s, 1)
-    ramp_s, then = int(rng.choice([30, 60, 120, 300])), int(rng.integers(3))
-    session = VirtualRates(OpenRun(system, rng))
-    session.ramp(top, ramp_s)
-    if then == 1:
-        session.ramp(0.1, ramp_s)
-    elif then == 2:
-        session.climb([round(0.4 * top, 1)], 20)
-    return ended(rate_truth(system, top), session)
+    session, top_per_s = ramped(system, rng)
+    return ended(rate_truth(system, top_per_s), session)
 
 
 # -- services that change ------------------------------------------------------------------------------------------------------

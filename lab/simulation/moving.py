@@ -130,23 +130,28 @@ RAMPED_KINDS: tuple[Kind | Literal["linear"], ...] = ("queue", "shedding", "time
 
 
 def ramped_rates(kind: Kind | Literal["linear"], seed: int) -> Moving:
-    """A random service that does not change, under a ramp from nothing to between 0.4 and 2.2 of its capacity within 30 to 300 s.
-
-    A third ramps down again, and a third has one rate at the end, below the capacity.
-    """
+    """A random service that does not change, under a ramp (`ramped`)."""
     rng = np.random.default_rng([seed, RAMPED_KINDS.index(kind), 2])
     system, _ = random_system(kind, rng)
     capacity = float("inf") if system.linear else system.servers / system.service_s
-    top = round(float(rng.uniform(0.4, 2.2)) * system.servers / system.service_s, 1)
+    session, top_per_s = ramped(system, rng)
+    session.end()
+    return Moving("still", seed, system, (capacity,), (top_per_s,), session)
+
+
+def ramped(system: System, rng: np.random.Generator) -> tuple[VirtualRates, float]:
+    """A session, which is not ended, of a ramp from nothing to between 0.4 and 2.2 of the capacity within 30 to 300 s, and its
+    highest rate, 1/s. A third ramps down again, and a third has one rate at the end, below the capacity.
+    """
+    top_per_s = round(float(rng.uniform(0.4, 2.2)) * system.servers / system.service_s, 1)
     ramp_s, then = int(rng.choice([30, 60, 120, 300])), int(rng.integers(3))
     session = VirtualRates(OpenRun(system, rng))
-    session.ramp(top, ramp_s)
+    session.ramp(top_per_s, ramp_s)
     if then == 1:
         session.ramp(0.1, ramp_s)
     elif then == 2:
-        session.climb([round(0.4 * top, 1)], 20)
-    session.end()
-    return Moving("still", seed, system, (capacity,), (top,), session)
+        session.climb([round(0.4 * top_per_s, 1)], 20)
+    return session, top_per_s
 
 
 def steady_rate(seed: int) -> Moving:

@@ -78,11 +78,6 @@ class OpenRun:
         """Users that run an iteration now."""
         return self.in_flight - self.queued
 
-    @property
-    def drained_s(self) -> float:
-        """The time at which all iterations in flight will have ended."""
-        return max([self.now_s, *(each.ended_s for each in self._under_way)])
-
     def offer(self, rate_per_s: float) -> None:
         """Set the rate."""
         self.rate_per_s = rate_per_s

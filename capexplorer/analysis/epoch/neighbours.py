@@ -101,8 +101,9 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         usable = self._cores_usable(figures, cpu or 0.0)
         if cpu is None or delay is None or usable is None or not figures.users_mean:
             return True
-        if self._wants_its_cores(figures, cpu, delay, usable) or figures.offered is not None:
-            return self._wants_its_cores(figures, cpu, delay, usable)  # arrivals at a rate do not wait for replies
+        wants_its_cores = self._wants_its_cores(figures, cpu, delay, usable)
+        if wants_its_cores or figures.offered is not None:
+            return wants_its_cores  # arrivals at a rate do not wait for replies
         return delay >= NOTABLE * figures.users_mean
 
     def _wants_its_cores(self, figures: LevelFigures, cpu: float, delay: float, usable: float | None) -> bool:

@@ -32,7 +32,8 @@ REACHED_LEAST = 0.95
 """Probability that N* is at most the most users from which a knee is reported."""
 
 HALF_WIDTH_MOST = 0.45
-"""Half-width of its interval up to which it is."""
+"""Half-width of its interval up to which it is. Of seeds that nobody had looked at, 6 of 335 knees with a half-width up to 0.3
+were false, and 2 of 16 with more (lab/results/population.jsonl)."""
 
 BENT_MOST = 0.85
 """A curve has bent if the efficiency of the level with the most users is below this (docs/knee.md, section 5)."""
