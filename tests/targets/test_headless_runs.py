@@ -32,8 +32,10 @@ def test_clients_of_the_task_queue_submit_a_task_every_five_seconds_and_fetch_it
     submitted = sum(count for name, count in requests.items() if name.startswith("/tasks/submissions "))  # http-fetch, factorial
     assert submitted / seconds / 20 == pytest.approx(1 / 5, rel=0.25)
     assert summary["levels"][0]["goodput_rps"] == pytest.approx(4, rel=0.25)
-    assert requests["/tasks/{id}"] == pytest.approx(submitted, rel=0.25)
-    assert 1 <= requests["/tasks/submissions/{id}"] / submitted <= 2
+    # At both ends of what is counted, each user may have a task on its way, and on a busy machine one more.
+    on_their_way = 2 * 20
+    assert abs(requests["/tasks/{id}"] - submitted) <= on_their_way
+    assert submitted - on_their_way <= requests["/tasks/submissions/{id}"] <= 2 * submitted + on_their_way
     assert set(failures(summary).values()) == {0}
 
 
