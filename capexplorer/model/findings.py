@@ -17,17 +17,19 @@ class Finding(Reading, frozen=True, kw_only=True, tag_field="kind"):
     """Base of all findings."""
 
     LISTED: ClassVar[tuple[str, ...]] = ()
-    """Names of the fields that are figures, in the order of reports."""
+    """Names of the fields that are figures."""
 
     @property
     def id(self) -> str:
-        """The finding's id; for a cause, a bottleneck or a leak an id of the catalogue."""
-        raise NotImplementedError
+        """The finding's kind, or what divides its kind; for a cause, a bottleneck or a leak an id of the catalogue."""
+        return kind_of(self)
 
     def figures(self) -> dict[str, Any]:
-        """Figures by name, as JSON values, without those that are not known."""
-        known = ((name, getattr(self, name)) for name in self.LISTED)
-        return {name: value for name, value in known if value is not None}
+        """Figures by name, in the order of reports, as JSON values, without those that are not known."""
+        return {name: value for name, value in self._named().items() if value is not None}
+
+    def _named(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.LISTED}
 
 
 # -- Findings of the catalogue (docs/causes.md): causes of failures, bottlenecks, leaks.
@@ -102,9 +104,8 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
         """Time at which the latest episode began."""
         return self.first_s if self.since_s is None else self.since_s
 
-    def figures(self) -> dict[str, Any]:
-        """Counts and times, then readings, then alternatives and unavailable readings."""
-        named: dict[str, Any] = {
+    def _named(self) -> dict[str, Any]:
+        return {
             "part": self.part,
             "count": self.count or None,
             "first_s": self.first_s,
@@ -123,7 +124,6 @@ class Cause(Blame, frozen=True, kw_only=True, tag="cause"):
             "unavailable": list(self.unavailable),
             "competing": list(self.competing),
         }
-        return {name: value for name, value in named.items() if value is not None}
 
 
 class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
@@ -141,9 +141,8 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
     """Relative growth (0.05 is 5%) since the level with `users_before`, or at the rate `offered_before_per_s`; None unless more
     load brought no more goodput."""
 
-    def figures(self) -> dict[str, Any]:
-        """Readings first, then the growth that was compared."""
-        named = {
+    def _named(self) -> dict[str, Any]:
+        return {
             "part": self.part,
             **self.readings,
             "users_before": self.users_before,
@@ -156,7 +155,6 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
             "competing": list(self.competing) or None,
             "unavailable": list(self.unavailable) or None,
         }
-        return {name: value for name, value in named.items() if value is not None}
 
 
 class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
@@ -200,11 +198,10 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
         """The finding's kind."""
         return self.verdict.kind
 
-    def figures(self) -> dict[str, Any]:
-        """Figures of the verdict, of its peak, and of its evidence."""
+    def _named(self) -> dict[str, Any]:
         own, peak = self.verdict, self.verdict.peak
         knee = own.kind == "knee"
-        named = {
+        return {
             "users_low": own.users_low,
             "users_high": own.users_high,
             "capacity_rps": own.capacity_rps,
@@ -221,7 +218,6 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
             "peak_fall_ratio": peak.fall_ratio if peak is not None else None,
             **own.evidence.figures(),
         }
-        return {name: value for name, value in named.items() if value is not None}
 
 
 class Knee(CurveFinding, frozen=True, kw_only=True, tag="knee"):
@@ -278,17 +274,15 @@ class Recovered(Finding, frozen=True, kw_only=True, tag="recovery"):
 
     recovery: Recovery
 
-    NAMES: ClassVar = ("from_users", "to_users", "recovered", "after_s", "goodput_ratio", "latency_ratio")
+    LISTED: ClassVar = ("from_users", "to_users", "recovered", "after_s", "goodput_ratio", "latency_ratio")
 
     @property
     def id(self) -> str:
         """`recovered` or `not_recovered`."""
         return "recovered" if self.recovery.recovered else "not_recovered"
 
-    def figures(self) -> dict[str, Any]:
-        """The recovery's figures."""
-        named = ((name, getattr(self.recovery, name)) for name in self.NAMES)
-        return {name: value for name, value in named if value is not None}
+    def _named(self) -> dict[str, Any]:
+        return {name: getattr(self.recovery, name) for name in self.LISTED}
 
 
 class StopRule(Finding, frozen=True, kw_only=True, tag="stop_rule"):
@@ -319,11 +313,6 @@ class Stalled(Finding, frozen=True, kw_only=True, tag="stall"):
 
     LISTED: ClassVar = ("at_s", "seconds")
 
-    @property
-    def id(self) -> str:
-        """`stall`."""
-        return "stall"
-
 
 class RepliesChanged(Finding, frozen=True, kw_only=True, tag="replies_changed"):
     """From a load on, an endpoint's replies are of another size and many times faster than at low load, with a status that counts
@@ -342,11 +331,6 @@ class RepliesChanged(Finding, frozen=True, kw_only=True, tag="replies_changed"):
 
     LISTED: ClassVar = ("method", "name", "share_ratio", "size_bytes", "size_before_bytes", "latency_ms", "latency_before_ms")
 
-    @property
-    def id(self) -> str:
-        """`replies_changed`."""
-        return "replies_changed"
-
 
 # -- Findings at levels of offered rates.
 
@@ -361,10 +345,9 @@ class RateCapacityFinding(Finding, frozen=True, kw_only=True, tag="rate_capacity
         """`rate_` and the kind of the capacity."""
         return f"rate_{self.capacity.kind}"
 
-    def figures(self) -> dict[str, Any]:
-        """Figures of the capacity, and of the service's behaviour beyond it."""
+    def _named(self) -> dict[str, Any]:
         found, overload = self.capacity, self.capacity.overload
-        named = {
+        return {
             "capacity_per_s": found.per_s if found.kind == "capacity" else None,
             "per_s_low": found.low_per_s,
             "per_s_high": found.high_per_s,
@@ -377,7 +360,6 @@ class RateCapacityFinding(Finding, frozen=True, kw_only=True, tag="rate_capacity
             "in_flight_growth_per_s": overload.growth_per_s if overload is not None else None,
             "fall_ratio": overload.fall_ratio if overload is not None else None,
         }
-        return {name: value for name, value in named.items() if value is not None}
 
 
 class RateRecovered(Finding, frozen=True, kw_only=True, tag="rate_recovery"):
@@ -385,21 +367,14 @@ class RateRecovered(Finding, frozen=True, kw_only=True, tag="rate_recovery"):
 
     recovery: RateRecovery
 
-    @property
-    def id(self) -> str:
-        """The finding's kind."""
-        return "rate_recovery"
-
-    def figures(self) -> dict[str, Any]:
-        """The rates before and after the step down, and the seconds to recovery."""
+    def _named(self) -> dict[str, Any]:
         found = self.recovery
-        named = {
+        return {
             "from_per_s": found.from_per_s,
             "to_per_s": found.to_per_s,
             "recovered": found.recovered,
             "after_s": found.after_s,
         }
-        return {name: value for name, value in named.items() if value is not None}
 
 
 AnyFinding = (
