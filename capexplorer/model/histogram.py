@@ -24,7 +24,6 @@ import weakref
 from functools import lru_cache
 from typing import Any
 
-from hdrh.codec import HdrCookieException, HdrHistogramEncoder, HdrLengthException
 from hdrh.histogram import HdrHistogram
 from numpy.typing import ArrayLike
 
@@ -108,33 +107,25 @@ SIGNIFICANT_DIGITS = 3
 # The layout that follows: 2,048 counters of 1 us, then each doubling of the value has 1,024 counters of twice the width.
 _HALF = 1024
 _HALF_BITS = 10
-_NOT_A_HISTOGRAM = (HdrCookieException, HdrLengthException, zlib.error, binascii.Error, ValueError, IndexError, TypeError)
 
 
 class LatencyHistogram:
     """Counts of latencies, 1 us to 1 h, to three significant digits. Equal when the counts are equal."""
 
-    __slots__ = ("_counts", "_hdr", "clamped", "count", "max_us", "min_us")
+    __slots__ = ("_counts", "_hdr", "count", "max_us", "min_us")
 
     count: int
     """Values recorded."""
-    clamped: int
-    """How many of them were outside 1 us to 1 h, or NaN, and were recorded at the bound. Not encoded."""
     min_us: int
     max_us: int
     """The least and the greatest value: exact for recorded values, bounds of a counter for decoded ones. Undefined while `count`
     is 0."""
 
     def __init__(self) -> None:
-        self._adopt(HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS))
-
-    def _adopt(self, hdr: Any) -> None:
-        self._hdr = hdr
-        hdr.encoder.histogram = weakref.proxy(hdr)  # a cycle would keep its 190 KB until the collector runs
-        self._counts: NDArray[np.int64] = np.frombuffer(hdr.counts, dtype=np.int64)
-        self.count = int(hdr.total_count)
-        self.clamped = 0
-        self.min_us, self.max_us = (min(int(value), HIGHEST_US) for value in (hdr.min_value, hdr.max_value))
+        self._hdr: Any = HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS)
+        self._hdr.encoder.histogram = weakref.proxy(self._hdr)  # a cycle would keep its 190 KB until the collector runs
+        self._counts: NDArray[np.int64] = np.frombuffer(self._hdr.counts, dtype=np.int64)
+        self.count, self.min_us, self.max_us = 0, HIGHEST_US, 0
 
     def record_us(self, values: ArrayLike, counts: ArrayLike = 1) -> int:
         """Record latencies in us (rounded to whole ones), each as often as `counts` says. Returns how many were clamped to 1 us
@@ -148,12 +139,10 @@ class LatencyHistogram:
         inside = (given >= LOWEST_US) & (given <= HIGHEST_US)  # False for NaN, which fmax below puts at the lower bound
         whole_us = np.rint(np.fmin(np.fmax(given, LOWEST_US), HIGHEST_US)).astype(np.int64)
         np.add.at(self._counts, _index(whole_us), times)
-        clamped = int(times[~inside].sum())
         self.count += int(times.sum())
-        self.clamped += clamped
         self.min_us = min(self.min_us, int(whole_us.min()))
         self.max_us = max(self.max_us, int(whole_us.max()))
-        return clamped
+        return int(times[~inside].sum())
 
     def add(self, other: LatencyHistogram) -> None:
         """Add the values of `other`, as if they had been recorded here."""
@@ -162,7 +151,6 @@ class LatencyHistogram:
         used = other._used()
         self._counts[used] += other._counts[used]
         self.count += other.count
-        self.clamped += other.clamped
         self.min_us = min(self.min_us, other.min_us)
         self.max_us = max(self.max_us, other.max_us)
 
@@ -170,11 +158,13 @@ class LatencyHistogram:
         """Remove the values of `other`, which was added before. `min_us` and `max_us` become bounds of the remaining counters."""
         self._counts -= other._counts
         self.count -= other.count
-        self.clamped -= other.clamped
-        used = np.flatnonzero(self._counts)
+        self._bound(np.flatnonzero(self._counts))
+
+    def _bound(self, used: NDArray[np.int64]) -> None:
+        """Take the bounds of the counters that are not empty for the least and the greatest value."""
         self.min_us, self.max_us = HIGHEST_US, 0
         if used.size:
-            self.min_us, self.max_us = int(_lowest_us(used[:1])[0]), min(int(_highest_us(used[-1:])[0]), HIGHEST_US)
+            self.min_us, self.max_us = int(_lowest_us(used.min())), min(int(_highest_us(used.max())), HIGHEST_US)
 
     def percentile_ms(self, q: float) -> float | None:
         """The value at quantile `q` (0 to 1); see `percentiles_ms`."""
@@ -220,16 +210,6 @@ class LatencyHistogram:
         """The greatest value; None when empty."""
         return self.max_us / 1000 if self.count else None
 
-    @property
-    def mean_ms(self) -> float | None:
-        """Mean over the middles of the counters, within 0.1%; None if empty. Prefer an exact sum where one was kept."""
-        if not self.count:
-            return None
-        used = self._used()
-        indices = np.flatnonzero(self._counts[used]) + used.start
-        middles_us = (_lowest_us(indices) + _highest_us(indices)) / 2
-        return float(middles_us @ self._counts[indices]) / self.count / 1000
-
     def encode(self) -> str:
         """HdrHistogram V2, compressed, base64."""
         self._hdr.total_count = self.count
@@ -238,21 +218,17 @@ class LatencyHistogram:
         return text.decode("ascii")
 
     @classmethod
-    def decode(cls, text: str) -> LatencyHistogram:
-        """The histogram that `encode` wrote, or another HdrHistogram library with this layout. Raises ValueError for other
-        texts.
-        """
-        if len(text) > LONGEST_TEXT:
-            raise ValueError("not a latency histogram: too long")
-        try:
-            payload = HdrHistogramEncoder.decode(text)
-            _refuse_other_layouts(payload.payload)
-            hdr = HdrHistogram(LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS, hdr_payload=payload)
-        except _NOT_A_HISTOGRAM as error:
-            raise ValueError(f"not a latency histogram: {error or type(error).__name__}") from None
-        histogram = cls.__new__(cls)
-        histogram._adopt(hdr)
-        return histogram
+    def decode(cls, *texts: str) -> LatencyHistogram:
+        """The sum of texts that `encode`, or another HdrHistogram library with this layout, wrote. Raises ValueError for others."""
+        indices, counts = counters(texts, _wire_header())
+        whole = cls()
+        if indices.size:
+            if int(indices.max()) >= whole._counts.size:
+                raise ValueError("more counters than this layout has")
+            np.add.at(whole._counts, indices, counts)
+            whole.count = int(counts.sum())
+            whole._bound(indices)
+        return whole
 
     def copy(self) -> LatencyHistogram:
         """An independent copy."""
@@ -263,7 +239,7 @@ class LatencyHistogram:
     def clear(self) -> None:
         """Remove all values, to record the next second: cheaper than a new histogram (70 us)."""
         self._counts[:] = 0
-        self.count = self.clamped = 0
+        self.count = 0
         self.min_us, self.max_us = HIGHEST_US, 0
 
     def __eq__(self, other: object) -> bool:
@@ -284,22 +260,14 @@ class LatencyHistogram:
 
 def merged(texts: Sequence[str]) -> LatencyHistogram:
     """The sum of encoded histograms. Texts that are no histogram of this layout are left out."""
-    whole = LatencyHistogram()
     try:
-        indices, counts = counters(texts, _wire_header())
-        if indices.size and int(indices.max()) >= whole._counts.size:
-            raise ValueError("another layout")
+        return LatencyHistogram.decode(*texts)
     except ValueError:
+        whole = LatencyHistogram()
         for text in texts:
             with contextlib.suppress(ValueError):
                 whole.add(LatencyHistogram.decode(text))
         return whole
-    if indices.size:
-        np.add.at(whole._counts, indices, counts)
-        whole.count = int(counts.sum())
-        first, last = np.array([indices.min()]), np.array([indices.max()])
-        whole.min_us, whole.max_us = int(_lowest_us(first)[0]), min(int(_highest_us(last)[0]), HIGHEST_US)
-    return whole
 
 
 def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -345,12 +313,6 @@ def _highest_us(indices: NDArray[np.int64]) -> NDArray[np.int64]:
 def _doublings(indices: NDArray[np.int64]) -> NDArray[np.int64]:
     doublings: NDArray[np.int64] = np.maximum((indices >> _HALF_BITS) - 1, 0)
     return doublings
-
-
-def _refuse_other_layouts(header: Any) -> None:
-    found = (header.lowest_trackable_value, header.highest_trackable_value, header.significant_figures)
-    if found != (LOWEST_US, HIGHEST_US, SIGNIFICANT_DIGITS):
-        raise ValueError("lowest {}, highest {}, {} digits is another layout".format(*found))
 
 
 # -- The sum of encoded histograms. Many are decoded at once, when the sum is needed; a sum that is kept takes 1 KB, not 190.
