@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,6 +50,26 @@ def runs(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str
     from ..remote import run_sockets
 
     return [name for name in run_sockets.running() if name.startswith(typed)]
+
+
+# -- declaring -----------------------------------------------------------------------------------------------------------------
+# A command with many options has a dataclass of them, each declared once, as a field. Their values are not checked here.
+
+
+def argument(**settings: Any) -> Any:
+    """A field that is an argument, which may be left out."""
+    return field(default=None, metadata={"parameter": lambda name: click.Argument([name], required=False, **settings)})
+
+
+def option(*flags: str, **settings: Any) -> Any:
+    """A field that is an option. If it is not given: None, of a flag False, of a repeatable one ()."""
+    default = () if settings.get("multiple") else False if settings.get("is_flag") else None
+    return field(default=default, metadata={"parameter": lambda name: click.Option([name, *flags], **settings)})
+
+
+def parameters(kind: type[Any]) -> list[click.Parameter]:
+    """The fields of such a dataclass as click declares them."""
+    return [each.metadata["parameter"](each.name) for each in fields(kind) if each.metadata]
 
 
 # -- local file ----------------------------------------------------------------------------------------------------------------

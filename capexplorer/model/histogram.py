@@ -219,7 +219,7 @@ class LatencyHistogram:
 
     @classmethod
     def decode(cls, *texts: str) -> LatencyHistogram:
-        """The sum of texts that `encode`, or another HdrHistogram library with this layout, wrote. Raises ValueError for others."""
+        """The sum of texts that `encode` wrote, or another library with this layout. Raises ValueError for other texts."""
         indices, counts = counters(texts, _wire_header())
         whole = cls()
         if indices.size:

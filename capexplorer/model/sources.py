@@ -25,14 +25,8 @@ class EventSource(Protocol):
         """End the run or close the log. Returns when everything is saved; may be called twice."""
 
 
-# -- A source of time, passed in so that tests can set it.
-
-
-class Clock(Protocol):
-    """Monotonic seconds."""
-
-    def __call__(self) -> float:
-        """Now."""
+Clock = Callable[[], float]
+"""Monotonic seconds; passed in so that tests can set them."""
 
 
 # -- The protocol of a recording: a saved session, or one that is being saved, at any moment.

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -47,11 +47,8 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """Number of lines that were changed, removed, duplicated or moved."""
 
 
-class Judge(Protocol):
-    """Reads a log and returns its verdict: (sentence, users at the knee)."""
-
-    def __call__(self, log: Path, /) -> tuple[str | None, float | None]:
-        """(None, None) for a log that cannot be read. Must not raise."""
+Judge = Callable[[Path], tuple[str | None, float | None]]
+"""Reads a log and returns its verdict: (sentence, users at the knee); (None, None) if it cannot be read. Must not raise."""
 
 
 class _Figures(msgspec.Struct, frozen=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -22,7 +23,7 @@ from ...read.ports import listening_programs
 from ...session import redact
 from ..afterwards import program_name
 from ..run.resolving import given_settings
-from ..shared_options import LocalFile
+from ..shared_options import LocalFile, argument, option, parameters
 from ..terminal import ask
 from . import given_requests, new_service
 from .given_requests import Requests
@@ -33,57 +34,52 @@ _HOST = re.compile(r"HOST(:\d+)?")
 NO_TERMINAL = "there is no terminal to ask on: expected a URL or --target-cmd COMMAND, and --request or -f"
 
 
-@click.command()
-@click.argument("url", required=False)
-@click.option("--target-cmd", metavar="COMMAND", help='A command that starts the service, e.g. "./server --port {port}".')
-@click.option("--host", metavar="URL", help="URL of a service that runs already.")
-@click.option(
-    "--ready", metavar="PATH", help="With --target-cmd: path that answers with 2xx or 3xx when it is ready; default: /."
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="With --target-cmd: the usual value of {NAME} in it. Repeatable.",
-)
-@click.option(
-    "--request",
-    "requests",
-    multiple=True,
-    metavar="REQUEST",
-    help="/PATH, METHOD /PATH [BODY], a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
-)
-@click.option(
-    "--values",
-    "given_values",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="What {{NAME}} in a request stands for, another one for each request: A,B,C or FILE.csv[:COLUMN]. Repeatable.",
-)
-@click.option("-f", "--locustfile", type=LocalFile(), help="A Locust file in place of requests.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The profile's file; default: NAME.toml in this folder.")
-@click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@click.option("--no-send", is_flag=True, help="Do not send the requests.")
-@click.option("--keep-failing", is_flag=True, help="Keep requests that are not answered with 2xx or 3xx.")
-@click.option(
-    "--allow-host", "allow_hosts", multiple=True, metavar="HOST", help="A host other than loopback that may receive requests."
-)
-def command(
-    url: str | None,
-    target_cmd: str | None,
-    host: str | None,
-    ready: str | None,
-    settings: tuple[str, ...],
-    requests: tuple[str, ...],
-    given_values: tuple[str, ...],
-    locustfile: Path | None,
-    output: Path | None,
-    force: bool,
-    no_send: bool,
-    keep_failing: bool,
-    allow_hosts: tuple[str, ...],
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitArguments:
+    """As given on the command line."""
+
+    url: str | None = argument()
+    target_cmd: str | None = option(
+        "--target-cmd", metavar="COMMAND", help='A command that starts the service, e.g. "./server --port {port}".'
+    )
+    host: str | None = option("--host", metavar="URL", help="URL of a service that runs already.")
+    ready: str | None = option(
+        "--ready",
+        metavar="PATH",
+        help="With --target-cmd: path that answers with 2xx or 3xx when it is ready; default: /.",
+    )
+    settings: tuple[str, ...] = option(
+        "--set",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="With --target-cmd: the usual value of {NAME} in it. Repeatable.",
+    )
+    requests: tuple[str, ...] = option(
+        "--request",
+        multiple=True,
+        metavar="REQUEST",
+        help="/PATH, METHOD /PATH [BODY], a curl command, or a file: HAR, OpenAPI (JSON or YAML), curl commands. Repeatable.",
+    )
+    given_values: tuple[str, ...] = option(
+        "--values",
+        multiple=True,
+        metavar="NAME=VALUES",
+        help="What {{NAME}} in a request stands for, another one for each request: A,B,C or FILE.csv[:COLUMN]. Repeatable.",
+    )
+    locustfile: Path | None = option("-f", "--locustfile", type=LocalFile(), help="A Locust file in place of requests.")
+    output: Path | None = option(
+        "-o", "--output", type=click.Path(path_type=Path), help="The profile's file; default: NAME.toml in this folder."
+    )
+    force: bool = option("--force", is_flag=True, help="Overwrite an existing file.")
+    no_send: bool = option("--no-send", is_flag=True, help="Do not send the requests.")
+    keep_failing: bool = option("--keep-failing", is_flag=True, help="Keep requests that are not answered with 2xx or 3xx.")
+    allow_hosts: tuple[str, ...] = option(
+        "--allow-host", multiple=True, metavar="HOST", help="A host other than loopback that may receive requests."
+    )
+
+
+@click.command(params=parameters(InitArguments))
+def command(**given: Any) -> None:
     """Write a profile for your own service: what starts it, and the requests that users make.
 
     URL is that of a service that runs already, as --host; with a path it is a request, too.
@@ -91,81 +87,63 @@ def command(
     Asks for what the options leave open, sends each request once and shows the answer. Secrets (Authorization, cookies, tokens)
     become references to environment variables.
     """
-    _check(url, target_cmd, host, ready, requests, locustfile)
-    set_values = given_settings(settings)
-    if set_values and target_cmd is None:
-        raise InputError("--set: needs --target-cmd, whose {NAME} it is the usual value of")
-    is_complete = any((url, target_cmd, host)) and bool(requests or locustfile or (url and new_service.is_request(url)))
-    asks = not is_complete
+    asked = InitArguments(**given)
+    _check(asked)
+    is_request = bool(asked.requests or asked.locustfile or (asked.url and new_service.is_request(asked.url)))
+    asks = not (is_request and any((asked.url, asked.target_cmd, asked.host)))
     if asks and not os.isatty(0):
         raise InputError(NO_TERMINAL)
-    if output is not None:
-        _check_new(output, force=force)
-    guard = HostGuard(allow_hosts)
+    if asked.output is not None:
+        _check_new(asked.output, force=asked.force)
+    guard = HostGuard(asked.allow_hosts)
     with ExitStack() as stack:
-        service = _service(stack, url, target_cmd, host, ready, guard, allow_hosts, set_values, asks=asks)
+        service = _service(stack, asked, guard, asks=asks)
         described = Requests(
             service.reached_at,
             service.url,
             guard,
-            sends=not no_send,
-            keeps_failing=keep_failing,
+            sends=not asked.no_send,
+            keeps_failing=asked.keep_failing,
             asks=asks,
-            locustfile=locustfile,
-            values=reading.values(given_values, "--values"),
+            locustfile=asked.locustfile,
+            values=reading.values(asked.given_values, "--values"),
         )
-        for each in (*filter(None, [service.first_request]), *requests):
+        for each in (*filter(None, [service.first_request]), *asked.requests):
             described.add(each, "--request")
-        if asks and not requests and locustfile is None:
+        if asks and not asked.requests and asked.locustfile is None:
             given_requests.ask_for(described)
     if not described.tasks and described.locustfile is None:
         raise InputError("no profile written: no request was answered with 2xx or 3xx")
-    path = output or _new_file(service.name, asks=asks, force=force)
-    _write(path, service, described, allow_hosts)
+    path = asked.output or _new_file(service.name, asks=asks, force=asked.force)
+    _write(path, service, described, asked.allow_hosts)
 
 
-def _service(
-    stack: ExitStack,
-    url: str | None,
-    target_cmd: str | None,
-    host: str | None,
-    ready: str | None,
-    guard: HostGuard,
-    allow_hosts: tuple[str, ...],
-    set_values: Mapping[str, str],
-    *,
-    asks: bool,
-) -> NewService:
+def _service(stack: ExitStack, asked: InitArguments, guard: HostGuard, *, asks: bool) -> NewService:
     """The service that the options name, else the one that the user names. `stack` ends what was started for it."""
-    if target_cmd is not None:
-        return new_service.from_command(stack, target_cmd, ready, guard, set_values, asks=asks)
-    if host is not None:
-        return new_service.running(host, allow_hosts, "--host")
-    if url is not None:
-        return new_service.named(url, allow_hosts, "URL")
-    return new_service.asked_for(stack, guard, allow_hosts)
+    if asked.target_cmd is not None:
+        return new_service.from_command(stack, asked.target_cmd, asked.ready, guard, given_settings(asked.settings), asks=asks)
+    if asked.host is not None:
+        return new_service.running(asked.host, asked.allow_hosts, "--host")
+    if asked.url is not None:
+        return new_service.named(asked.url, asked.allow_hosts, "URL")
+    return new_service.asked_for(stack, guard, asked.allow_hosts)
 
 
-def _check(
-    url: str | None,
-    target_cmd: str | None,
-    host: str | None,
-    ready: str | None,
-    requests: tuple[str, ...],
-    locustfile: Path | None,
-) -> None:
-    if url is not None and (target_cmd is not None or host is not None):
-        raise InputError(
-            f"URL: cannot be combined with {'--host' if host is not None else '--target-cmd'}: both name the service"
-        )
-    if target_cmd is not None and host is not None:
+def _check(asked: InitArguments) -> None:
+    """Raises InputError for arguments that exclude each other, or need another one."""
+    if asked.url is not None and (asked.target_cmd is not None or asked.host is not None):
+        other = "--host" if asked.host is not None else "--target-cmd"
+        raise InputError(f"URL: cannot be combined with {other}: both name the service")
+    if asked.target_cmd is not None and asked.host is not None:
         raise InputError("--target-cmd: cannot be combined with --host, which names a running service")
-    if ready is not None and target_cmd is None:
+    if asked.ready is not None and asked.target_cmd is None:
         raise InputError("--ready: needs --target-cmd")
-    if requests and locustfile is not None:
+    if asked.requests and asked.locustfile is not None:
         raise InputError("--request: cannot be combined with --locustfile, whose users make the requests")
-    if locustfile is not None and not locustfile.is_file():
-        raise InputError(f"{locustfile}: no such locustfile")
+    if asked.locustfile is not None and not asked.locustfile.is_file():
+        raise InputError(f"{asked.locustfile}: no such locustfile")
+    if given_settings(asked.settings) and asked.target_cmd is None:
+        raise InputError("--set: needs --target-cmd, whose {NAME} it is the usual value of")
 
 
 def _new_file(name: str, *, asks: bool, force: bool) -> Path:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from ...errors import InputError
-from .arguments import AUTOPILOT_LOADS, RunArguments, parameters
+from ..shared_options import parameters
+from .arguments import AUTOPILOT_LOADS, RunArguments
 from .exploring import explore
 from .resolving import resolve
 
@@ -28,7 +29,7 @@ class Run(click.Command):
         return super().parse_args(ctx, whole)
 
 
-@click.command(cls=Run, params=parameters())
+@click.command(cls=Run, params=parameters(RunArguments))
 def command(**given: Any) -> int:
     """Explore a service on the live screen, or without a screen by a plan or the autopilot.
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import click
 
 from ...model.load import Arrivals
 from .. import shared_options
-from ..shared_options import LocalFile
+from ..shared_options import LocalFile, argument, option
 
 AUTOPILOT_LOADS = ("users", "rate")
 """The kinds of load that the autopilot may step; the first is the default."""
-
-
-def argument(**settings: Any) -> Any:
-    """A field that is an argument, which may be left out."""
-    return field(default=None, metadata={"parameter": lambda name: click.Argument([name], required=False, **settings)})
-
-
-def option(*flags: str, **settings: Any) -> Any:
-    """A field that is an option. If it is not given: None, of a flag False, of a repeatable one ()."""
-    default = () if settings.get("multiple") else False if settings.get("is_flag") else None
-    return field(default=default, metadata={"parameter": lambda name: click.Option([name, *flags], **settings)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +160,3 @@ class RunArguments:
         """The option that names the service; None: the profile does."""
         given = (("--host", self.host), ("--target-cmd", self.target_cmd), ("--compose", self.compose))
         return next((option for option, value in given if value is not None), None)
-
-
-def parameters() -> list[click.Parameter]:
-    """The fields of RunArguments as click declares them."""
-    return [each.metadata["parameter"](each.name) for each in fields(RunArguments) if each.metadata]

@@ -9,8 +9,7 @@ import sys
 from _queue import Empty, SimpleQueue
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -27,7 +26,6 @@ from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.limits import LEAST_GENERATOR_OPEN_FILES
 from ...model.load import OfferedFigures, Rate, Users
-from ...model.sources import EventSource
 from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
@@ -39,6 +37,10 @@ from ..terminal import print_line, printable, require_screen, signals_to
 from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 from .on_screen import HANG_UP, release_input
+
+if TYPE_CHECKING:
+    from ...run.live import LiveRun
+    from ...run.screens import Unattended
 
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
@@ -65,22 +67,6 @@ def explore_headless(options: RunOptions) -> int:
     return report_failure(run)
 
 
-class LoggedSource(EventSource, Protocol):
-    """A run, whose events are written to a log."""
-
-    @property
-    def path(self) -> Path | None:
-        """Of the log, once it has its header."""
-
-
-class RunEnding(Protocol):
-    """Whether a run has ended."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why the run ended; None while it continues."""
-
-
 class Progress:
     """Prints what happens. `steps`: those of the run's plan; none for the autopilot or a shape. `stdout`: gets the log's path.
     `timeline`: an empty one; None: with columns of its own.
@@ -95,7 +81,7 @@ class Progress:
         """Keys of the findings that were printed in full."""
         self._stdout, self._has_begun = stdout, False
 
-    def watch(self, run: LoggedSource, outcome: RunEnding) -> None:
+    def watch(self, run: LiveRun, outcome: Unattended) -> None:
         """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
         woken = SimpleQueue[None]()
         run.start(lambda: woken.put(None))
@@ -107,14 +93,14 @@ class Progress:
                 if self._console.is_terminal and self._has_begun:
                     live.update(Group(figures(self._timeline), how_far(self._timeline, self._steps)), refresh=True)
 
-    def _take_from(self, run: LoggedSource) -> None:
+    def _take_from(self, run: LiveRun) -> None:
         """Print the path of the log, once, and the events so far."""
         if run.path is not None and not self._has_begun:
             click.echo(run.path, file=self._stdout)
             self._has_begun = True
         self.take(run.take())
 
-    def end(self, run: LoggedSource) -> None:
+    def end(self, run: LiveRun) -> None:
         """Print the verdict after everything is recorded: the last marks are made when a run is closed."""
         self._take_from(run)
         if self._timeline.levels:
