@@ -20,7 +20,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, overload
 
@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model.columns import Columns, extend, rows
-from .model.events import Ended, Event, FailureSignature, LevelOpened, Log, Mark, Note, Sample
+from .model.events import Ended, Event, LevelOpened, Log, Mark, Note, Sample
 from .model.level import Folded, Level, LevelFold, RampFold
 from .model.slice import Merged
 from .model.sources import Landmark
-from .model.timeline import LOG_LINES, FailureCount, ReadLatencies, Timeline
+from .model.timeline import LOG_LINES, ReadLatencies, Timeline
 from .session.reader import open_session
 
 # -- seconds -------------------------------------------------------------------------------------------------------------------
@@ -124,13 +124,6 @@ class _Kept(NamedTuple):
     ticks: int
 
 
-class _Failures(NamedTuple):
-    """Failures of one endpoint with one signature: their ticks, and the running count at each."""
-
-    ticks: array[int]
-    counts: array[int]
-
-
 class Replay:
     """A Recording of the log at `path`. Raises SessionError, in one line, for what is no session."""
 
@@ -142,14 +135,15 @@ class Replay:
         self._times = array("d")
         """For each event the latest time so far, which ascends even if an event was logged late."""
         self._whole = Timeline()
-        """Only its columns, of all that was read."""
+        """Only its columns, failures and their examples, of all that was read."""
         self._columns = self._whole.columns
         self._tick_numbers, self._tick_places = array("Q"), array("Q")
         """Of each tick: its event's number, and where its line begins."""
         self._log_numbers, self._log_places = array("Q"), array("Q")
         self._kept: list[_Kept] = []
         self._kept_numbers = array("Q")
-        self._failures: dict[tuple[str, str, FailureSignature], _Failures] = {}
+        self._examples_from = array("Q")
+        """The tick of each example of a failure, in their order."""
         self._seconds = LevelSeconds(self._columns, self._sample)
         self._latency_seconds = ReadLatencies(self._sample)
         self._moment: tuple[int, Timeline] | None = None
@@ -230,13 +224,8 @@ class Replay:
         tick = len(self._tick_numbers)
         self._tick_numbers.append(self._numbered(sample.t_s))
         self._tick_places.append(place)
-        for failure in sample.failures:
-            key = (failure.name, failure.method, failure.signature)
-            seen = self._failures.get(key)
-            if seen is None:
-                seen = self._failures[key] = _Failures(array("Q"), array("Q"))
-            seen.ticks.append(tick)
-            seen.counts.append(failure.count + (seen.counts[-1] if seen.counts else 0))
+        self._whole.count_failures(sample, tick)
+        self._examples_from.extend([tick] * (len(self._whole.examples) - len(self._examples_from)))
 
     def _take(self, place: int, event: Event) -> None:
         number = self._numbered(event.t_s)
@@ -291,7 +280,9 @@ class Replay:
         timeline.last = self._sample(ticks - 1) if ticks else None
         timeline.last_s = self._times[events - 1]
         timeline.log = self._log_until(events)
-        timeline.failures = self._failures_until(ticks)
+        failures, times = self._whole.failures.items(), self._columns["t_s"]
+        timeline.failures = {key: found for key, each in failures if (found := each.until(ticks, times)) is not None}
+        timeline.examples = dict(islice(self._whole.examples.items(), bisect_left(self._examples_from, ticks)))
         return timeline
 
     def _fold(self, level: Level, levels: Sequence[Level], ticks: int) -> Callable[[], Folded]:
@@ -304,16 +295,6 @@ class Replay:
         event = self._reader.event_at(self._tick_places[tick])
         assert isinstance(event, Sample)
         return event
-
-    def _failures_until(self, ticks: int) -> dict[tuple[str, str, FailureSignature], FailureCount]:
-        found, times = {}, self._columns["t_s"]
-        for key, seen in self._failures.items():
-            last = bisect_left(seen.ticks, ticks) - 1
-            if last >= 0:
-                count = found[key] = FailureCount(*key, first_s=times[seen.ticks[0]])
-                count.count, count.last_s = seen.counts[last], times[seen.ticks[last]]
-                count.ticks, count.counts = seen.ticks, seen.counts
-        return found
 
     # -- output
 

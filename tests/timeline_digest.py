@@ -35,6 +35,7 @@ def _plain(timeline: Timeline) -> list[Any]:
         timeline.journal,
         list(timeline.log),
         failures,
+        [(signature, example) for signature, example in timeline.examples.items()],
     ]
 
 

@@ -169,6 +169,16 @@ class FailureCount:
         self.ticks.append(tick)
         self.counts.append(self.count)
 
+    def until(self, ticks: int, times_s: Sequence[float]) -> FailureCount | None:
+        """The failures of the first `ticks` ticks, which end at these times; None: there are none."""
+        last = bisect_left(self.ticks, ticks) - 1
+        if last < 0:
+            return None
+        found = FailureCount(self.name, self.method, self.signature, self.first_s)
+        found.count, found.last_s = self.counts[last], times_s[self.ticks[last]]
+        found.ticks, found.counts = self.ticks, self.counts
+        return found
+
     def at(self, tick: int) -> int:
         """Failures in this tick."""
         place = bisect_left(self.ticks, tick)
@@ -386,13 +396,17 @@ class Timeline:
         level = self._level(sample.level)
         if level is not None:
             level.add(sample, self.ticks)
+        self.count_failures(sample, self.ticks)
         self.ticks += 1
+
+    def count_failures(self, sample: Sample, tick: int) -> None:
+        """Add the failures of the tick with this column index."""
         for failure in sample.failures:
             key = (failure.name, failure.method, failure.signature)
             count = self.failures.get(key)
             if count is None:
                 count = self.failures[key] = FailureCount(*key, first_s=sample.t_s)
-            count.add(self.ticks - 1, sample.t_s, failure.count)
+            count.add(tick, sample.t_s, failure.count)
         for failure in (*sample.failures, *sample.retried):
             if failure.example:
                 self.examples.setdefault(failure.signature, failure.example)

@@ -79,9 +79,12 @@ def _ramp_level(began_s: float, index: int) -> list[Event]:
 
 
 def _ramp_sample(t_s: float, index: int, second: int) -> Sample:
-    """A second of the ramp, with 5 users more than the second before."""
-    changes = {"level": index, "users": 5 * second, "phase": "spawning", "settled": False}
-    return msgspec.structs.replace(busy_sample(t_s, seed=second, endpoints=2, values=9), **changes)
+    """A second of the ramp, with 5 users more than the second before. The full text of a failure is in the fourth."""
+    sample = busy_sample(t_s, seed=second, endpoints=2, values=9)
+    example = "Connection refused by 127.0.0.1:18080" if second == 3 else None
+    failures = tuple(msgspec.structs.replace(each, example=example) for each in sample.failures)
+    changes = {"level": index, "users": 5 * second, "phase": "spawning", "settled": False, "failures": failures}
+    return msgspec.structs.replace(sample, **changes)
 
 
 def write_log(path: Path, events: Iterable[Event]) -> Path:
