@@ -174,7 +174,7 @@ def _row(entry: SessionEntry) -> dict[str, Any]:
 
 def _valid(row: dict[str, Any]) -> dict[str, Any]:
     """The row with texts that are UTF-8, which names of files need not be."""
-    return {name: outside.text(value, len(value)) if isinstance(value, str) else value for name, value in row.items()}
+    return {name: outside.utf8(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -41,14 +41,13 @@ def number(value: object) -> float | None:
 
 
 def text(value: str, most: int = TEXT_MOST) -> str:
-    """The text without lone surrogates, which are no UTF-8, and at most `most` characters of it."""
-    cut = value[:most]
-    return cut if cut.isascii() else cut.encode("utf-8", "replace").decode("utf-8")
+    """The text without lone surrogates, and at most `most` characters of it."""
+    return utf8(value[:most])
 
 
-def is_valid(value: str) -> bool:
-    """Whether the text is valid UTF-8, as names of files need not be."""
-    return text(value, len(value)) == value
+def utf8(value: str) -> str:
+    """The text without lone surrogates, which Python uses for bytes that are not UTF-8, as in names of files."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
 def figures(found: Mapping[str, object]) -> tuple[dict[str, float], tuple[str, ...]]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from ..model import outside
 from ..model.events import Sample
 from . import redact
 
@@ -104,7 +105,7 @@ def _value(name: str, value: Any, in_sample: bool) -> Any:
 
 def _tuple(name: str, values: tuple[Any, ...], in_sample: bool) -> tuple[Any, ...]:
     if name == "command":
-        return redact.command([_utf8(each) for each in values])
+        return redact.command([outside.utf8(each) for each in values])
     new = tuple([_value(name, each, in_sample) for each in values])
     return values if all(map(operator.is_, values, new)) else new
 
@@ -120,12 +121,7 @@ def _dict(name: str, values: dict[str, Any], in_sample: bool) -> dict[str, Any]:
 
 def _text(text: str) -> str:
     """The text without secrets, valid UTF-8."""
-    return redact.text(_utf8(text))
-
-
-def _utf8(text: str) -> str:
-    """The text without lone surrogates, which Python uses for bytes that are not UTF-8."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return redact.text(outside.utf8(text))
 
 
 @lru_cache(maxsize=1024)

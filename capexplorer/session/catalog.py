@@ -39,7 +39,7 @@ _LARGEST_BYTES = 64 * 1024 * 1024
 
 
 class _Known(msgspec.Struct, frozen=True, array_like=True):
-    """A SessionEntry without its path, and the state of its log."""
+    """The state of a log, and what its SessionEntry has from its content."""
 
     size_bytes: int
     changed_ns: int
@@ -49,6 +49,9 @@ class _Known(msgspec.Struct, frozen=True, array_like=True):
     label: str | None
     duration_s: float | None
     levels: int | None
+
+
+_OF_CACHE = _Known.__struct_fields__[2:]
 
 
 class _Catalog(msgspec.Struct, frozen=True):
@@ -74,7 +77,7 @@ def entries(folder: Path, suffix: str, read: Callable[[Path], SessionEntry | Non
         if entry is None:
             entry = read(folder / file.name)
             had = _to_keep(entry, state)
-        if had is not None and outside.is_valid(file.name):
+        if had is not None and outside.utf8(file.name) == file.name:
             kept[file.name] = had
         if entry is not None:
             found.append(entry)
@@ -92,18 +95,8 @@ def _state(file: os.DirEntry[str]) -> tuple[int, int] | None:
 
 
 def _known_entry(path: Path, known: _Known) -> SessionEntry:
-    return SessionEntry(
-        id=path.name.removesuffix(path.suffix),
-        path=path,
-        size_bytes=known.size_bytes,
-        started_at=known.started_at,
-        profile=known.profile,
-        target=known.target,
-        label=known.label,
-        duration_s=known.duration_s,
-        levels=known.levels,
-        complete=True,
-    )
+    of_cache: dict[str, Any] = {name: getattr(known, name) for name in _OF_CACHE}
+    return SessionEntry(id=path.stem, path=path, size_bytes=known.size_bytes, complete=True, **of_cache)
 
 
 def _to_keep(entry: SessionEntry | None, state: tuple[int, int] | None) -> _Known | None:
@@ -112,7 +105,7 @@ def _to_keep(entry: SessionEntry | None, state: tuple[int, int] | None) -> _Know
     """
     if entry is None or state is None or not entry.complete or entry.problem is not None:
         return None
-    return _Known(*state, entry.started_at, entry.profile, entry.target, entry.label, entry.duration_s, entry.levels)
+    return _Known(*state, *(getattr(entry, name) for name in _OF_CACHE))
 
 
 def _load(folder: Path) -> dict[str, _Known]:
@@ -138,17 +131,12 @@ def list_sessions(folder: Path) -> list[SessionEntry]:
     cannot be read.
     """
     try:
-        found = entries(folder, SUFFIX, _entry)
+        found = entries(folder, SUFFIX, entry_of)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise _unreadable(folder, error) from None
     return sorted(found, key=_age, reverse=True)
-
-
-def entry_of(path: Path) -> SessionEntry | None:
-    """The summary of one session; None if there is no such file."""
-    return _entry(path)
 
 
 def find(name: str, folder: Path) -> Path:
@@ -216,14 +204,6 @@ def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
     return f"no session `{name}` in {folder}; {hint}"
 
 
-class _LastLines(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts from the end of a log."""
-
-    t_s: float | None = None
-    levels: int | None = None
-    complete: bool = False
-
-
 class _EventFields(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of any event that a list needs."""
 
@@ -237,21 +217,19 @@ class _EventFields(msgspec.Struct, frozen=True, kw_only=True):
 _decoder = msgspec.json.Decoder(_EventFields)
 
 
-def _entry(path: Path) -> SessionEntry | None:
-    """The summary of a session; None if the file was deleted in the meantime."""
+def entry_of(path: Path) -> SessionEntry | None:
+    """The summary of one session; None if there is no such file."""
     size_bytes = 0
     try:
         size_bytes = path.stat().st_size
         with open_session(path) as session:
             header = session.header
-            end = _end(path, size_bytes)
+            t_s, levels, complete = _end(path, size_bytes)
     except FileNotFoundError:
         return None
-    except SessionError as error:
-        problem = str(error).removeprefix(f"{path}: ")
+    except (SessionError, OSError) as error:
+        problem = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error).removeprefix(f"{path}: ")
         return SessionEntry(id=path.stem, path=path, size_bytes=size_bytes, problem=problem)
-    except OSError as error:
-        return SessionEntry(id=path.stem, path=path, size_bytes=size_bytes, problem=f"cannot be read: {error.strerror}")
     return SessionEntry(
         id=path.stem,
         path=path,
@@ -260,9 +238,9 @@ def _entry(path: Path) -> SessionEntry | None:
         profile=_title(header.profile),
         target=header.target.name,
         label=header.label,
-        duration_s=end.t_s,
-        levels=end.levels,
-        complete=end.complete,
+        duration_s=t_s,
+        levels=levels,
+        complete=complete,
     )
 
 
@@ -272,21 +250,18 @@ def _title(profile: dict[str, Any]) -> str | None:
     return str(named) if named else None
 
 
-def _end(path: Path, size_bytes: int) -> _LastLines:
-    """Facts from the last lines, read backwards until both the time and the number of levels are known."""
+def _end(path: Path, size_bytes: int) -> tuple[float | None, int | None, bool]:
+    """(time of the last line, number of levels, whether the log has its end): read backwards until both are known."""
     with open_regular(path) as file:
         file.seek(max(0, size_bytes - _TAIL_BYTES))
         lines = file.read(_TAIL_BYTES).split(b"\n")
     t_s: float | None = None
-    for line in reversed(lines):
-        seen = _seen(line)
-        if seen is None:
-            continue
-        t_s = seen.t_s if t_s is None else t_s
-        levels = _levels(seen)
+    for each in filter(None, map(_seen, reversed(lines))):
+        t_s = each.t_s if t_s is None else t_s
+        levels = _levels(each)
         if levels is not None:
-            return _LastLines(t_s=t_s, levels=levels, complete=seen.type == "ended")
-    return _LastLines(t_s=t_s, levels=0 if size_bytes <= _TAIL_BYTES else None)
+            return t_s, levels, each.type == "ended"
+    return t_s, 0 if size_bytes <= _TAIL_BYTES else None, False
 
 
 def _seen(line: bytes) -> _EventFields | None:

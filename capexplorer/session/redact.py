@@ -278,7 +278,7 @@ def _text(value: str) -> str:
     for pattern in (_HEADER, _COOKIE, _SCHEME, _LOGIN, _LABELLED, *_PASSWORD_OPTION, _CODE, _DIGEST, _WEBHOOK):
         value = pattern.sub(_hide, value)
     if "<" in value:
-        value = _XML.sub(_hide_of_element, value)
+        value = _XML.sub(hide_of_field, value)
     return _TOKEN.sub(HIDDEN, value)
 
 
@@ -296,7 +296,8 @@ def _hide(found: re.Match[str]) -> str:
     return found[0][: found.start("value") - found.start()] + _hidden(found["value"])
 
 
-def _hide_of_element(found: re.Match[str]) -> str:
+def hide_of_field(found: re.Match[str]) -> str:
+    """The match of an element or a field without its `value`, if its `name` is that of a secret."""
     if not found["value"].strip() or not is_secret_name(found["name"]):
         return found[0]
     return found[0][: found.start("value") - found.start()] + HIDDEN

@@ -11,9 +11,10 @@ import re
 
 import msgspec
 
+from ..model import outside
 from ..model.kept_request import Body, Headers, KeptRequest
 from . import redact
-from .redact import HIDDEN, is_secret_name
+from .redact import HIDDEN, hide_of_field, is_secret_name
 
 _PART = re.compile(r"form-data; name=\"(?P<name>[^\"\r\n]{1,100})\"[^\r\n]*(?:\r?\n[^\r\n]+){0,4}\r?\n\r?\n(?P<value>[^\r\n]*)")
 """A field of a multipart form."""
@@ -49,14 +50,14 @@ def _body(body: Body) -> Body:
     text = None if body.is_cut else _of_json(redact.without_known(body.text))
     if text is None:
         text = _text(_ended(body.text) if body.is_cut else body.text)
-    return msgspec.structs.replace(body, text=_utf8(text))
+    return msgspec.structs.replace(body, text=outside.utf8(text))
 
 
 def _text(text: str) -> str:
     text = redact.without_known(text)
     if "form-data" in text:
-        text = _PART.sub(_hide, text)
-    return _utf8(redact.text(text))
+        text = _PART.sub(hide_of_field, text)
+    return outside.utf8(redact.text(text))
 
 
 def _of_json(text: str) -> str | None:
@@ -69,11 +70,6 @@ def _of_json(text: str) -> str | None:
         return None
 
 
-def _utf8(text: str) -> str:
-    """The text without lone surrogates, which JSON can escape but UTF-8 cannot encode."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
 def _ended(text: str) -> str:
     """The text shortened to the end of a word outside quotes and tags, so that its end is no part of a secret, which would not be
     recognised.
@@ -84,9 +80,3 @@ def _ended(text: str) -> str:
         text = text[: text.rindex('"')]
     last_tag = text.rfind(">")
     return text[: last_tag + 1] if last_tag >= 0 and text.lstrip().startswith("<") else text
-
-
-def _hide(found: re.Match[str]) -> str:
-    if not found["value"].strip() or not is_secret_name(found["name"]):
-        return found[0]
-    return found[0][: found.start("value") - found.start()] + HIDDEN

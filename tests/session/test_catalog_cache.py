@@ -26,13 +26,13 @@ def folder(tmp_path: Path) -> Path:
 def reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the logs that are read to list the folder."""
     read: list[str] = []
-    original = catalog._entry
+    original = catalog.entry_of
 
     def recording(path: Path) -> SessionEntry | None:
         read.append(path.name)
         return original(path)
 
-    monkeypatch.setattr(catalog, "_entry", recording)
+    monkeypatch.setattr(catalog, "entry_of", recording)
     list_sessions(folder)
     return sorted(read)
 
