@@ -20,6 +20,7 @@ from capexplorer.report.compare.across_levels import (
     overall_change,
     robust_mean,
     service_time_change,
+    widened,
     with_scatter,
 )
 from capexplorer.report.compare.curves import is_disturbed
@@ -33,7 +34,6 @@ from capexplorer.report.compare.estimates import (
     welch,
 )
 from capexplorer.report.compare.fail_if import judge, parse
-from capexplorer.report.compare.pairing import widened
 
 from .compared import LevelSpec, session
 
@@ -187,7 +187,7 @@ def test_a_significant_figure_of_one_level_among_many_is_not_claimed_in_the_verd
     after = session([LevelSpec(n, p50_ms=10.9 if n == 36 else 10.0, latency_factors=uneven) for n in counts])
     comparison = compare([before, after])
     (pair,) = comparison.pairs
-    level = next(level for level in pair.levels if level.users == 36)
+    level = next(level for level in pair.levels if level.load.users == 36)
     assert level["p50"].counts
     assert not level["p50"].claimed
     assert sentences.verdict(comparison).startswith("No significant difference between B and A")

@@ -60,4 +60,4 @@ def test_a_rate_level_during_which_the_service_changed_is_not_compared() -> None
     *before, last = verdict.rates.levels
     rates = replace(verdict.rates, levels=(*before, replace(last, is_part=True)))
     changed.verdicts = {0: replace(verdict, rates=rates)}
-    assert [point.per_s for point in rate_points(changed, 0, SecondLatencies())] == [40, 60, 80]
+    assert [point.load.per_s for point in rate_points(changed, 0, SecondLatencies())] == [40, 60, 80]

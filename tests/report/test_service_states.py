@@ -39,7 +39,7 @@ def test_levels_beyond_a_step_that_may_have_caused_the_fall_are_compared() -> No
 
 def test_a_comparison_pools_only_levels_of_the_state_that_the_verdict_is_about(timelines: dict[str, Timeline]) -> None:
     curve, same = compare([Session(timelines[DOUBLES])] * 2).curves
-    goodput = {point.users: point.figures["goodput"].value for point in curve.points}
+    goodput = {point.load.users: point.figures["goodput"].value for point in curve.points}
     assert goodput[48] == pytest.approx(95.4, abs=0.1)
     assert [point.levels for point in curve.points] == [1, 1, 1, 1]
     assert same.points == curve.points
@@ -47,5 +47,5 @@ def test_a_comparison_pools_only_levels_of_the_state_that_the_verdict_is_about(t
 
 def test_a_level_that_changed_is_not_listed_as_unsettled(timelines: dict[str, Timeline]) -> None:
     curve, _ = compare([Session(timelines[DIES])] * 2).curves
-    assert [point.users for point in curve.points] == [8, 16]
+    assert [point.load.users for point in curve.points] == [8, 16]
     assert curve.unsettled == ()

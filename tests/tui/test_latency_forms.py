@@ -12,6 +12,7 @@ from textual.geometry import Size
 from capexplorer.errors import InputError
 from capexplorer.model.events import EndpointTick, Event, Sample
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import EDGES_MS, KeptLatencies, ReadLatencies, Timeline
 from capexplorer.report.compare import SecondLatencies, curve_of_last
 from capexplorer.report.compare import Session as Compared
@@ -186,7 +187,7 @@ def test_a_difference_beyond_noise_has_no_remark_about_noise() -> None:
 
 def _relabelled(curve: Curve, users: int) -> Curve:
     """The curve with the figures of its points, but as if they had been measured with this many users."""
-    return replace(curve, points=tuple(replace(point, users=users) for point in curve.points))
+    return replace(curve, points=tuple(replace(point, load=Users(users)) for point in curve.points))
 
 
 @pytest.mark.anyio

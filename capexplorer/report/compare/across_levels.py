@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -286,20 +287,12 @@ def _by_errors(figure: str, pairs: Pairs, run: float) -> OverallChange:
     """The mean change weighted by inverse variances, which include `run`, the variation between equal runs. Its error is that of
     the levels (Welch 1947), widened to their scatter (Birge 1932).
     """
-    logs, weights = _logs(pairs), _inverse_variances(pairs, run)
-    mean, whole = _mean_by(weights, logs), math.fsum(weights)
+    logs, weights = _logs(pairs), [1 / max(_variance(pair) + run**2, LEAST_VARIANCE) for pair in pairs]
+    mean, whole = _weighted_mean(logs, weights), math.fsum(weights)
     errors = [(weight / whole * _relative(one), one.degrees) for weight, pair in zip(weights, pairs, strict=True) for one in pair]
     se, degrees = welch(*errors, (run, DEGREES_MOST))
     scatter = math.fsum(weight * (each - mean) ** 2 for weight, each in zip(weights, logs, strict=True)) / (len(logs) - 1)
     return OverallChange(figure, len(logs), mean, se * max(1.0, math.sqrt(scatter)), degrees)
-
-
-def _inverse_variances(pairs: Pairs, run: float) -> list[float]:
-    return [1 / max(_variance(pair) + run**2, LEAST_VARIANCE) for pair in pairs]
-
-
-def _mean_by(weights: Sequence[float], values: Sequence[float]) -> float:
-    return math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / math.fsum(weights)
 
 
 def service_time_change(mean_below: Pairs, goodput_beyond: Pairs) -> OverallChange | None:
@@ -329,7 +322,8 @@ def with_scatter(pairs: Pairs) -> list[tuple[Estimate, Estimate]]:
     logs = _logs(pairs)
     if len(logs) < LEVELS_LEAST:
         return [(replace(before, se=None), replace(after, se=None)) for before, after in pairs]
-    _, scatter = _mean(logs)
+    mean = math.fsum(logs) / len(logs)
+    scatter = math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / (len(logs) - 1))
     return [(_scattered(before, scatter, len(logs)), _scattered(after, scatter, len(logs))) for before, after in pairs]
 
 
@@ -344,10 +338,41 @@ def _logs(pairs: Pairs) -> list[float]:
     return [math.log(after.value / before.value) for before, after in pairs if before.value and after.value]
 
 
-def _mean(logs: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation."""
-    mean = math.fsum(logs) / len(logs)
-    return mean, math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / (len(logs) - 1))
+# -- level noise ---------------------------------------------------------------------------------------------------------------
+# Widens the errors of a figure if it varies more between levels than its batches of seconds show.
+#
+# Batches of a third of a level do not contain noise that lasts as long as the level, and few batches give a rough error: at
+# levels of 10 s, 8% of the rows of mean latency differed between equal runs. The change between two sessions varies slowly with
+# users, so the difference of the changes at adjacent user counts is noise (successive differences; von Neumann, Annals of
+# Mathematical Statistics 12, 1941). The median of their squares, relative to those expected from the errors, gives one factor by
+# which all errors of the figure are widened, and never narrowed (Birge, Physical Review 40, 1932). A jump at one user count, or a
+# change that grows with users, hardly affects the median.
+
+
+ADJACENT_LEAST = 4
+"""Least number of common user counts: three differences or fewer show nothing."""
+
+MEDIAN_OF_CHI_SQUARE = 0.4549
+"""Median of the chi-square distribution with one degree of freedom, i.e. of a squared standard normal deviate."""
+
+
+def widened(figure: str, pairs: Pairs) -> Pairs:
+    """The estimates (before, after), by ascending users, with errors widened to the scatter of adjacent levels."""
+    known = [pair for pair in pairs if all(each.value and each.se for each in pair)]
+    if len(known) < ADJACENT_LEAST:
+        return pairs
+    run = 2 * RUN_TO_RUN.get(figure, 0.0) ** 2
+    changes = zip(_logs(known), map(_variance, known), strict=True)
+    squares = [(one - other) ** 2 / (its + others + 2 * run) for (one, its), (other, others) in pairwise(changes)]
+    factor = max(1.0, math.sqrt(median(squares) / MEDIAN_OF_CHI_SQUARE))
+    return [(_wider(before, factor), _wider(after, factor)) for before, after in pairs]
+
+
+def _wider(estimate: Estimate, factor: float) -> Estimate:
+    return estimate if estimate.se is None else replace(estimate, se=factor * estimate.se)
+
+
+# -- parts of these
 
 
 def _is_known(estimate: Estimate) -> bool:

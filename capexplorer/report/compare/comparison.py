@@ -9,6 +9,7 @@ from ... import wording
 from ...model.events import ClientOverhead, Mark
 from ...model.findings import Knee
 from ...model.intervals import Z90
+from ...model.load import Load, Rate, Users
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
 from ...wording.quantities import offered_rate
@@ -34,21 +35,15 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True):
-    """All settled levels of one user count, pooled."""
+    """The settled levels of one load: all of a number of users, pooled, or the longest of an offered rate."""
 
-    users: int
-    levels: int
+    load: Load
     figures: dict[str, Estimate]
+    """At an offered rate: goodput of iterations, percentiles of the time from plan, share of iterations that failed or were
+    dropped."""
+    levels: int = 1
     disturbed: bool = False
     """Whether other processes disturbed one of the levels."""
-
-
-class RatePoint(msgspec.Struct, frozen=True):
-    """The longest settled level of one offered rate."""
-
-    per_s: float
-    figures: dict[str, Estimate]
-    """Goodput of iterations, percentiles of the time from plan, share of iterations that failed or were dropped."""
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -80,7 +75,7 @@ class Curve(msgspec.Struct, frozen=True):
     run: RunConditions
     regimes: tuple[RegimeVerdict, ...] = ()
     """Periods in which the service did not change; empty if no level is left out because it changed."""
-    rate_points: tuple[RatePoint, ...] = ()
+    rate_points: tuple[CurvePoint, ...] = ()
     """Points by offered rate. They are never compared with those of users."""
     rate_capacity: Estimate | None = None
     """The capacity as a rate; None if its maximum was not measured."""
@@ -130,10 +125,10 @@ class Curve(msgspec.Struct, frozen=True):
         return self.id if self.epoch is None else f"{self.id}#{self.epoch}"
 
 
-class MatchedLevel(msgspec.Struct, frozen=True):
-    """A user count that both curves have."""
+class MatchedLoad(msgspec.Struct, frozen=True):
+    """A load that both curves have."""
 
-    users: int
+    load: Load
     differences: tuple[Difference, ...]
     disturbed: bool = False
     """Whether other processes disturbed one of the two."""
@@ -142,24 +137,9 @@ class MatchedLevel(msgspec.Struct, frozen=True):
     True if neither is limited."""
 
     @property
-    def load(self) -> str:
-        """Its name in tables."""
-        return str(self.users)
-
-    def __getitem__(self, figure: str) -> Difference:
-        return next(each for each in self.differences if each.figure == figure)
-
-
-class MatchedRate(msgspec.Struct, frozen=True):
-    """An offered rate that both curves have."""
-
-    per_s: float
-    differences: tuple[Difference, ...]
-
-    @property
-    def load(self) -> str:
-        """Its name in tables: `200/s`."""
-        return offered_rate(self.per_s)
+    def name(self) -> str:
+        """Its name in tables: `48`, `200/s`."""
+        return str(self.load.users) if isinstance(self.load, Users) else offered_rate(self.load.per_s)
 
     def __getitem__(self, figure: str) -> Difference:
         return next(each for each in self.differences if each.figure == figure)
@@ -170,23 +150,24 @@ class Pair(msgspec.Struct, frozen=True):
 
     before: Curve
     after: Curve
-    levels: tuple[MatchedLevel, ...]
-    only_before: tuple[int, ...]
-    only_after: tuple[int, ...]
+    levels: tuple[MatchedLoad, ...]
+    """Of numbers of users."""
     knee: tuple[Difference, ...]
     """`knee` and `capacity`; not measured unless both have a knee."""
     overall: tuple[OverallChange, ...]
     """Changes of latencies over all common user counts; none if the client classes differ."""
     clients: tuple[str, str] | None
     """The two client classes, where they differ."""
-    rates: tuple[MatchedRate, ...] = ()
-    rates_only_before: tuple[float, ...] = ()
-    rates_only_after: tuple[float, ...] = ()
+    only_before: tuple[Load, ...] = ()
+    only_after: tuple[Load, ...] = ()
+    """Loads that settled only in one of the two: users, and if both have rates, rates."""
+    rates: tuple[MatchedLoad, ...] = ()
+    """Of offered rates."""
     rate_capacity: Difference | None = None
     """The difference of the capacities as rates; None if one of the curves has no level of a rate."""
 
     @property
-    def loads(self) -> tuple[MatchedLevel | MatchedRate, ...]:
+    def loads(self) -> tuple[MatchedLoad, ...]:
         """User counts in common, then rates in common."""
         return (*self.levels, *self.rates)
 
@@ -214,15 +195,12 @@ class Pair(msgspec.Struct, frozen=True):
     @property
     def unmatched(self) -> tuple[tuple[str, str], ...]:
         """(letter, loads that settled only in this curve, in words)."""
-        return tuple(
-            (curve.letter, words)
-            for curve, users, rates in (
-                (self.before, self.only_before, self.rates_only_before),
-                (self.after, self.only_after, self.rates_only_after),
-            )
-            for words in (f"{', '.join(map(str, users))} users" if users else "", ", ".join(map(offered_rate, rates)))
-            if words
-        )
+        found = []
+        for curve, loads in ((self.before, self.only_before), (self.after, self.only_after)):
+            users = ", ".join(str(each.users) for each in loads if isinstance(each, Users))
+            rates = ", ".join(offered_rate(each.per_s) for each in loads if isinstance(each, Rate))
+            found += [(curve.letter, words) for words in (users and f"{users} users", rates) if words]
+        return tuple(found)
 
 
 class Comparison(msgspec.Struct, frozen=True):

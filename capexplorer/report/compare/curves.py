@@ -6,7 +6,7 @@ Rate levels are never compared with levels of users: their goodput is that of it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 from ... import wording
 from ...analysis.causes.generator_saturation import others_cpu
@@ -19,22 +19,23 @@ from ...model.histogram import LatencyHistogram
 from ...model.intervals import Z90
 from ...model.level import Level
 from ...model.level_use import level_uses
+from ...model.load import Rate, Users
 from ...model.reading_means import readings_of_parts
 from ...model.slice import BATCHES
 from ...model.timeline import Timeline, version_of
 from ...model.verdicts import KneeVerdict, RateLevelVerdict, RegimeVerdict
-from .comparison import Curve, CurvePoint, MatchedRate, RatePoint, Session
-from .difference import LEAST_RATIO, LEVEL_FIGURES, Difference, difference
+from .comparison import Curve, CurvePoint, Session
+from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
 from .estimates import Estimate, SecondLatencies, level_estimates, parts, percentile_estimates, pooled
 
 NOT_STATIONARY = ("queue_grows", "dropped")
 """States of levels whose queue grew: their percentiles depend on how long they lasted."""
 
-FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
+RATE_FIGURES = ("goodput", "p50", "p95", "p99", "failure_ratio")
 
 
-def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> tuple[RatePoint, ...]:
+def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> tuple[CurvePoint, ...]:
     """The longest settled level of each rate, by ascending rate, without ramps, recovery, levels disturbed by other
     processes, and those of another state of the service or during which it changed.
     """
@@ -50,7 +51,9 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
             longest[per_s] = level
     growing = {index for index, each in judged.items() if each.state in NOT_STATIONARY}
     return tuple(
-        RatePoint(per_s, _estimates(level, [] if level.opened.index in growing else _histograms(level, timeline, latencies)))
+        CurvePoint(
+            Rate(per_s), _estimates(level, [] if level.opened.index in growing else _histograms(level, timeline, latencies))
+        )
         for per_s, level in sorted(longest.items())
     )
 
@@ -66,7 +69,7 @@ def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) ->
 
 
 def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str, Estimate]:
-    """Estimates by the names of FIGURES, with percentiles of the time from plan. `histograms`: those of the level's parts;
+    """Estimates by the names of RATE_FIGURES, with percentiles of the time from plan. `histograms`: those of the level's parts;
     empty for a level whose latency grew with its length, so that the noise is unknown.
     """
     found, seconds = level.figures.offered, level.figures.settled_seconds
@@ -86,25 +89,6 @@ def rate_capacity(timeline: Timeline, epoch: int) -> Estimate | None:
     if found is None or found.low_per_s is None or found.high_per_s is None:
         return None
     return Estimate(found.per_s, (found.high_per_s - found.low_per_s) / (2 * Z90))
-
-
-def matched(before: Curve, after: Curve, compared: Callable[[str, Estimate, Estimate], Difference]) -> Iterator[MatchedRate]:
-    """Rates that were offered in both. `compared`: the difference of a figure, which may be due to the clients."""
-    theirs = {point.per_s: point for point in after.rate_points}
-    for ours in before.rate_points:
-        other = theirs.get(ours.per_s)
-        if other is not None:
-            yield MatchedRate(ours.per_s, tuple(compared(name, ours.figures[name], other.figures[name]) for name in FIGURES))
-
-
-def capacity_moved(before: Curve, after: Curve) -> Difference:
-    """The difference of the capacities as rates; `not_measured` unless both are known."""
-    return difference("capacity", before.rate_capacity, after.rate_capacity)
-
-
-def only(ours: Sequence[RatePoint], theirs: Sequence[RatePoint]) -> tuple[float, ...]:
-    """Rates of `ours` that were not offered in `theirs`."""
-    return tuple(sorted({point.per_s for point in ours} - {point.per_s for point in theirs}))
 
 
 # -- shared machine ------------------------------------------------------------------------------------------------------------
@@ -197,7 +181,7 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         complete=timeline.ended is not None,
         damaged=session.damaged,
         points=points,
-        unsettled=tuple(sorted(on_curve - {point.users for point in points})),
+        unsettled=tuple(sorted(on_curve - {point.load.users for point in points})),
         marked_knee=_knee(timeline, epoch),
         verdict=_verdict(timeline, epoch),
         judged=wording.judgement(timeline, epoch),
@@ -223,10 +207,10 @@ def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]
                 disturbed.add(level.users)
     return tuple(
         CurvePoint(
-            users=users,
-            levels=len(each),
-            figures={figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
-            disturbed=users in disturbed,
+            Users(users),
+            {figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
+            len(each),
+            users in disturbed,
         )
         for users, each in sorted(found.items())
     )

@@ -133,17 +133,17 @@ def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]
         found = [("", one) for one in pair.knee if one.figure == condition.figure]
         as_rate = pair.rate_capacity if condition.figure == "capacity" else None
         return [*found, (" as a rate", as_rate)] if as_rate is not None else found
-    users = [level for level in pair.levels if condition.per_s is None and condition.users in (None, level.users)]
-    rates = [each for each in pair.rates if condition.users is None and _is_meant(condition.per_s, each.per_s)]
+    users = [level for level in pair.levels if condition.per_s is None and condition.users in (None, level.load.users)]
+    rates = [each for each in pair.rates if condition.users is None and _is_meant(condition.per_s, each.name)]
     return [
-        *((f" at {level.load} users", level[condition.figure]) for level in users),
-        *((f" at {each.load}", each[condition.figure]) for each in rates),
+        *((f" at {level.name} users", level[condition.figure]) for level in users),
+        *((f" at {each.name}", each[condition.figure]) for each in rates),
     ]
 
 
-def _is_meant(per_s: float | None, offered_per_s: float) -> bool:
+def _is_meant(per_s: float | None, name: str) -> bool:
     """Whether a condition is about this rate: its digits are those that are shown."""
-    return per_s is None or offered_rate(per_s) == offered_rate(offered_per_s)
+    return per_s is None or offered_rate(per_s) == name
 
 
 def _missing(condition: Condition) -> str:

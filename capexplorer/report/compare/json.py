@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,10 +10,11 @@ import msgspec
 from ... import wording as verdicts
 from ...model.events import Mark
 from ...model.findings import Cause
+from ...model.load import Users
 from ...wording import units
 from . import sentences
 from .across_levels import OverallChange
-from .comparison import Comparison, Curve, MatchedLevel, Pair
+from .comparison import Comparison, Curve, MatchedLoad, Pair
 from .difference import Difference
 from .environment import Differing
 from .estimates import Estimate
@@ -51,16 +52,10 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "started_at": curve.started_at,
         "complete": curve.complete,
         "client_floor_ms": {name: {"p50": each.p50_ms, "p99": each.p99_ms} for name, each in sorted(curve.overheads.items())},
-        "knee": {name: _estimate(each) for name, each in curve.knee.items()} or None,
-        "levels": [
-            {"users": point.users, "pooled": point.levels, **{name: _estimate(each) for name, each in point.figures.items()}}
-            for point in curve.points
-        ],
+        "knee": _estimates(curve.knee) or None,
+        "levels": [{"users": each.load.users, "pooled": each.levels, **_estimates(each.figures)} for each in curve.points],
         "unsettled_users": list(curve.unsettled),
-        "rates": [
-            {"per_s": point.per_s, **{name: _estimate(each) for name, each in point.figures.items()}}
-            for point in curve.rate_points
-        ],
+        "rates": [{"per_s": each.load.per_s, **_estimates(each.figures)} for each in curve.rate_points],
         "rate_capacity": None if curve.rate_capacity is None else _estimate(curve.rate_capacity),
         "marks": [_mark(mark) for mark in curve.marks],
         "verdict": curve.judged.sentence,
@@ -90,22 +85,20 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "before": pair.before.letter,
         "after": pair.after.letter,
         "clients": list(pair.clients) if pair.clients else None,
-        "levels": [_level(level) for level in pair.levels],
-        "rates": [{"per_s": each.per_s, **{one.figure: _difference(one) for one in each.differences}} for each in pair.rates],
+        "levels": list(map(_load, pair.levels)),
+        "rates": list(map(_load, pair.rates)),
         "rate_capacity": None if pair.rate_capacity is None else _difference(pair.rate_capacity),
-        "users_only_before": list(pair.only_before),
-        "users_only_after": list(pair.only_after),
+        "users_only_before": [each.users for each in pair.only_before if isinstance(each, Users)],
+        "users_only_after": [each.users for each in pair.only_after if isinstance(each, Users)],
         **{one.figure: _difference(one) for one in pair.knee},
         "overall": {one.figure: _overall(one) for one in pair.overall},
     }
 
 
-def _level(level: MatchedLevel) -> dict[str, Any]:
-    return {
-        "users": level.users,
-        "held_by_others": level.disturbed,
-        **{one.figure: _difference(one) for one in level.differences},
-    }
+def _load(load: MatchedLoad) -> dict[str, Any]:
+    is_users = isinstance(load.load, Users)
+    named = {"users": load.load.users, "held_by_others": load.disturbed} if is_users else {"per_s": load.load.per_s}
+    return {**named, **{one.figure: _difference(one) for one in load.differences}}
 
 
 def _overall(one: OverallChange) -> dict[str, Any]:
@@ -132,6 +125,10 @@ def _difference(one: Difference) -> dict[str, Any]:
         "better": one.better,
         "floor_change_ms": _rounded(one.overhead_change_ms),
     }
+
+
+def _estimates(figures: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {name: _estimate(each) for name, each in figures.items()}
 
 
 def _estimate(estimate: Estimate) -> dict[str, float | None]:

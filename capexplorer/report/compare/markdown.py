@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..escaping import markdown as escaped
 from ..tables import Table
 from . import sentences
-from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
+from .comparison import Comparison, Curve, MatchedLoad, Pair
 from .difference import Difference
 
 SESSION_TITLES = ("", "session", "began", "client overhead", "knee", "settled user counts", "not settled", "marked")
@@ -18,7 +18,7 @@ SESSION_TITLES = ("", "session", "began", "client overhead", "knee", "settled us
 
 def session(curve: Curve) -> list[str]:
     """The row of a curve in the table of sessions."""
-    counts = ", ".join(f"{point.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
+    counts = ", ".join(f"{point.load.users}" + (f" (x{point.levels})" if point.levels > 1 else "") for point in curve.points)
     unsettled = ", ".join(map(str, curve.unsettled))
     cells = [curve.letter, sentences.curve(curve), sentences.began(curve), sentences.overheads(curve), sentences.knee(curve)]
     return [*cells, counts or sentences.MISSING, unsettled or sentences.MISSING, sentences.marked(curve)]
@@ -46,10 +46,10 @@ class Row(NamedTuple):
     """`better`, `worse` or empty for a significant difference, else `quiet`."""
 
 
-def of_loads(loads: Iterable[MatchedLevel | MatchedRate]) -> Iterator[Row]:
+def of_loads(loads: Iterable[MatchedLoad]) -> Iterator[Row]:
     """The figures of loads that both have, without those that neither has."""
     for each in loads:
-        shown = each.load
+        shown = each.name
         for one in each.differences:
             if one.before.value is not None or one.after.value is not None:
                 yield of_figure(one, shown)

@@ -81,7 +81,7 @@ Shown = Callable[[float, Digits], str]
 
 
 def _points(curve: Curve, figure: str) -> Points:
-    return [(point.users, point.figures[figure]) for point in curve.points if point.figures[figure].value is not None]
+    return [(point.load.users, point.figures[figure]) for point in curve.points if point.figures[figure].value is not None]
 
 
 def _panel(points: Iterable[Points], more_users: Sequence[float]) -> svg.Panel:

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from statistics import median
 
 import msgspec
 from msgspec.structs import replace
 
 from ...errors import InputError
 from ...model.events import clients_of
-from . import curves
-from .across_levels import OverallChange, Pairs, failure_change, latency_change, overall_change, service_time_change, with_scatter
-from .comparison import Comparison, Curve, MatchedLevel, Pair, Session
-from .curves import curve_of, epochs_of
+from ...model.load import Load
+from .across_levels import (
+    OverallChange,
+    Pairs,
+    failure_change,
+    latency_change,
+    overall_change,
+    service_time_change,
+    widened,
+    with_scatter,
+)
+from .comparison import Comparison, Curve, CurvePoint, MatchedLoad, Pair, Session
+from .curves import RATE_FIGURES, curve_of, epochs_of
 from .difference import (
     CLAIMED_FIGURES,
     CLAIMED_LATENCIES,
@@ -27,7 +34,6 @@ from .difference import (
     HEADLINE_LATENCIES,
     LATENCIES,
     LEVEL_FIGURES,
-    RUN_TO_RUN,
     SERVICE_TIME,
     Difference,
     difference,
@@ -35,50 +41,6 @@ from .difference import (
 )
 from .environment import conditions, distinction, subject
 from .estimates import FALSE_MOST, Estimate, pooled, significant_by_holm
-
-# -- level noise ---------------------------------------------------------------------------------------------------------------
-# Widens the errors of a figure if it varies more between levels than its batches of seconds show.
-#
-# Batches of a third of a level do not contain noise that lasts as long as the level, and few batches give a rough error: at
-# levels of 10 s, 8% of the rows of mean latency differed between equal runs. The change between two sessions varies slowly with
-# users, so the difference of the changes at adjacent user counts is noise (successive differences; von Neumann, Annals of
-# Mathematical Statistics 12, 1941). The median of their squares, relative to those expected from the errors, gives one factor by
-# which all errors of the figure are widened, and never narrowed (Birge, Physical Review 40, 1932). A jump at one user count, or a
-# change that grows with users, hardly affects the median.
-
-
-LEVELS_LEAST = 4
-"""Least number of common user counts: three differences or fewer show nothing."""
-
-MEDIAN_OF_CHI_SQUARE = 0.4549
-"""Median of the chi-square distribution with one degree of freedom, i.e. of a squared standard normal deviate."""
-
-
-def widened(figure: str, pairs: Sequence[tuple[Estimate, Estimate]]) -> list[tuple[Estimate, Estimate]]:
-    """The estimates (before, after), by ascending users, with errors widened to the scatter of adjacent levels."""
-    factor = _factor(figure, pairs)
-    return [(_wider(before, factor), _wider(after, factor)) for before, after in pairs]
-
-
-def _factor(figure: str, pairs: Sequence[tuple[Estimate, Estimate]]) -> float:
-    changes = [change for pair in pairs if (change := _change(*pair)) is not None]
-    if len(changes) < LEVELS_LEAST:
-        return 1.0
-    run = 2 * RUN_TO_RUN.get(figure, 0.0) ** 2
-    squares = [(one - other) ** 2 / (its + others + 2 * run) for (one, its), (other, others) in pairwise(changes)]
-    return max(1.0, math.sqrt(median(squares) / MEDIAN_OF_CHI_SQUARE))
-
-
-def _change(before: Estimate, after: Estimate) -> tuple[float, float] | None:
-    """(change on a logarithmic scale, its variance within both levels); None if a value or an error is not known."""
-    if not before.value or not after.value or not before.se or not after.se:
-        return None
-    return math.log(after.value / before.value), (before.se / before.value) ** 2 + (after.se / after.value) ** 2
-
-
-def _wider(estimate: Estimate, factor: float) -> Estimate:
-    return estimate if estimate.se is None or factor == 1.0 else replace(estimate, se=factor * estimate.se)
-
 
 # -- claims --------------------------------------------------------------------------------------------------------------------
 # Selects the differences that the verdict of a pair may claim, so that few verdicts on equal services claim anything.
@@ -163,14 +125,14 @@ def _with_rate_claims(pair: Pair) -> Pair:
     """Offered rates are a family of their own: the capacity as a rate, and single rates with what it leaves of FALSE_MOST."""
     capacity = pair.rate_capacity
     asked = capacity.p if capacity is not None else None
-    family = {(each.per_s, name): each[name].p for each in pair.rates for name in CLAIMED_RATE_FIGURES}
+    family = {(each.load, name): each[name].p for each in pair.rates for name in CLAIMED_RATE_FIGURES}
     measured = {key: p for key, p in family.items() if p is not None}
     singles = significant_by_holm(measured, FALSE_MOST if asked is None else FALSE_MOST - CLAIMED_RATE)
     curves = tuple(
         replace(
             each,
             differences=tuple(
-                replace(one, claimed=one.counts and (each.per_s, one.figure) in singles) for one in each.differences
+                replace(one, claimed=one.counts and (each.load, one.figure) in singles) for one in each.differences
             ),
         )
         for each in pair.rates
@@ -203,23 +165,23 @@ def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, 
     )
 
 
-def _significant_singles(pair: Pair, false_most: float) -> frozenset[tuple[int, str]]:
-    """The (users, figure) that are significant, of user counts at which one of the two is at its limit."""
-    family = {(level.users, name): level[name].p for level in _at_limit(pair) for name in CLAIMED_FIGURES}
+def _significant_singles(pair: Pair, false_most: float) -> frozenset[tuple[Load, str]]:
+    """The (load, figure) that are significant, of user counts at which one of the two is at its limit."""
+    family = {(level.load, name): level[name].p for level in _at_limit(pair) for name in CLAIMED_FIGURES}
     return significant_by_holm({key: p for key, p in family.items() if p is not None}, false_most)
 
 
-def _at_limit(pair: Pair) -> list[MatchedLevel]:
+def _at_limit(pair: Pair) -> list[MatchedLoad]:
     return [level for level in pair.levels if level.at_limit and not level.disturbed]
 
 
-def _claimed_at(level: MatchedLevel, pair: Pair, singles: frozenset[tuple[int, str]]) -> tuple[Difference, ...]:
-    return tuple(_claimed(one, level.users, pair, (level.users, one.figure) in singles) for one in level.differences)
+def _claimed_at(level: MatchedLoad, pair: Pair, singles: frozenset[tuple[Load, str]]) -> tuple[Difference, ...]:
+    return tuple(_claimed(one, level.load, pair, (level.load, one.figure) in singles) for one in level.differences)
 
 
-def _claimed(one: Difference, users: int, pair: Pair, is_significant: bool) -> Difference:
+def _claimed(one: Difference, load: Load, pair: Pair, is_significant: bool) -> Difference:
     stands_out = one.counts and is_significant
-    agrees = stands_out and (_capacity_agrees(pair, one) or _agreeing(pair, users, one) >= AGREEING_LEAST)
+    agrees = stands_out and (_capacity_agrees(pair, one) or _agreeing(pair, load, one) >= AGREEING_LEAST)
     return replace(one, claimed=agrees, isolated=stands_out and not agrees)
 
 
@@ -229,15 +191,15 @@ def _capacity_agrees(pair: Pair, one: Difference) -> bool:
     return capacity is not None and capacity.counts and capacity.better is one.better
 
 
-def _agreeing(pair: Pair, users: int, one: Difference) -> float:
-    """Share of the user counts on one side of `users` at which the figure differs in this direction; the greater of the two."""
+def _agreeing(pair: Pair, load: Load, one: Difference) -> float:
+    """Share of the user counts on one side of `load` at which the figure differs in this direction; the greater of the two."""
     compared = _at_limit(pair)
     if sum(not level.disturbed for level in pair.levels) < AGREEING_LEVELS_LEAST:
         return 1.0
     if len(compared) < OTHERS_LEAST:
         return 0.0
     least = max(math.ceil(SIDE_LEAST * len(compared)), OTHERS_LEAST)
-    here = next(index for index, level in enumerate(compared) if level.users == users)
+    here = next(index for index, level in enumerate(compared) if level.load == load)
     same = [each.counts and (each.change or 0) * (one.change or 0) > 0 for each in (level[one.figure] for level in compared)]
     up, down = same[min(here, len(same) - least) :], same[: max(here + 1, least)]
     return max(sum(side) / len(side) for side in (up, down))
@@ -245,15 +207,13 @@ def _agreeing(pair: Pair, users: int, one: Difference) -> float:
 
 def pair_of(before: Curve, after: Curve) -> Pair:
     """The second curve (`after`, theirs) compared with the first (`before`, ours)."""
-    ours, theirs = ({point.users: point for point in curve.points} for curve in (before, after))
-    common = sorted(ours.keys() & theirs)
+    common = _common(before.points, after.points)
+    users = [ours.load.users for ours, _ in common]
     figures = {
-        figure.name: widened(
-            figure.name, [(ours[users].figures[figure.name], theirs[users].figures[figure.name]) for users in common]
-        )
+        figure.name: widened(figure.name, [(ours.figures[figure.name], theirs.figures[figure.name]) for ours, theirs in common])
         for figure in LEVEL_FIGURES
     }
-    disturbed = [ours[users].disturbed or theirs[users].disturbed for users in common]
+    disturbed = [ours.disturbed or theirs.disturbed for ours, theirs in common]
     figures["target_cpu"] = with_scatter(figures["target_cpu"])
     clients = _clients(before, after)
 
@@ -263,34 +223,51 @@ def pair_of(before: Curve, after: Curve) -> Pair:
 
     knee = (difference("knee", before.knee.get("knee"), after.knee.get("knee")), _capacity(before, after))
     limit = _Limit.of(before, after, *knee)
-    if any(is_disturbed and users >= limit.of_one for is_disturbed, users in zip(disturbed, common, strict=True)):
+    if any(is_disturbed and each >= limit.of_one for is_disturbed, each in zip(disturbed, users, strict=True)):
         knee = (_neighbours(knee[0]), _neighbours(knee[1]))
     found = Pair(
         before=before,
         after=after,
         levels=tuple(
-            MatchedLevel(users, differences(index), disturbed[index], limit.of_one == math.inf or users >= limit.of_one)
-            for index, users in enumerate(common)
+            MatchedLoad(ours.load, differences(index), disturbed[index], limit.of_one == math.inf or users[index] >= limit.of_one)
+            for index, (ours, _) in enumerate(common)
         ),
-        only_before=tuple(sorted(ours.keys() - theirs.keys())),
-        only_after=tuple(sorted(theirs.keys() - ours.keys())),
+        only_before=_only(before.points, after.points),
+        only_after=_only(after.points, before.points),
         knee=knee,
-        overall=(*_failures(before, after), *_overall(common, figures, disturbed, limit, clients is not None)),
+        overall=(*_failures(before, after), *_overall(users, figures, disturbed, limit, clients is not None)),
         clients=clients,
     )
-
-    def compared(figure: str, ours: Estimate, theirs: Estimate) -> Difference:
-        return _difference(figure, ours, theirs, before, after, clients)
-
     if before.rate_points and after.rate_points:
         found = replace(
             found,
-            rates=tuple(curves.matched(before, after, compared)),
-            rates_only_before=curves.only(before.rate_points, after.rate_points),
-            rates_only_after=curves.only(after.rate_points, before.rate_points),
-            rate_capacity=curves.capacity_moved(before, after),
+            rates=tuple(
+                MatchedLoad(
+                    ours.load,
+                    tuple(
+                        _difference(name, ours.figures[name], theirs.figures[name], before, after, clients)
+                        for name in RATE_FIGURES
+                    ),
+                )
+                for ours, theirs in _common(before.rate_points, after.rate_points)
+            ),
+            only_before=(*found.only_before, *_only(before.rate_points, after.rate_points)),
+            only_after=(*found.only_after, *_only(after.rate_points, before.rate_points)),
+            rate_capacity=difference("capacity", before.rate_capacity, after.rate_capacity),
         )
     return with_claims(found)
+
+
+def _common(ours: Sequence[CurvePoint], theirs: Sequence[CurvePoint]) -> list[tuple[CurvePoint, CurvePoint]]:
+    """The points of equal loads, ascending."""
+    by_load = {point.load: point for point in theirs}
+    return [(point, by_load[point.load]) for point in ours if point.load in by_load]
+
+
+def _only(ours: Sequence[CurvePoint], theirs: Sequence[CurvePoint]) -> tuple[Load, ...]:
+    """Loads of `ours` that `theirs` lacks, ascending."""
+    others = {point.load for point in theirs}
+    return tuple(point.load for point in ours if point.load not in others)
 
 
 def _neighbours(one: Difference) -> Difference:
@@ -338,12 +315,12 @@ def _capacity(before: Curve, after: Curve) -> Difference:
         return unknown
     if _goodput(measured[-1]) > max(_goodput(point.figures["goodput"]) for point in limited.points or other.points):
         _, flat_from = other.limit or (math.inf, math.inf)
-        least = pooled([point.figures["goodput"] for point in other.points if point.users > flat_from] or measured[-1:])
+        least = pooled([point.figures["goodput"] for point in other.points if point.load.users > flat_from] or measured[-1:])
         found = difference("capacity", ours or least, theirs or least)
         return replace(found, at_least="before" if ours is None else "after") if _is_better(found, theirs is None) else unknown
     most = max(measured, key=_goodput)
     found = difference("capacity", ours or most, theirs or most)
-    reaches = other.points[0].users < low and other.points[-1].users >= high
+    reaches = other.points[0].load.users < low and other.points[-1].load.users >= high
     return found if reaches and _is_better(found, ours is None) else unknown
 
 
@@ -386,7 +363,7 @@ def _overall(
 def _failures(before: Curve, after: Curve) -> Iterator[OverallChange]:
     """The change of the share of failed requests over all levels that other processes did not disturb."""
     ours, theirs = (
-        [(point.users, point.figures["failure_ratio"]) for point in curve.points if not point.disturbed]
+        [(point.load.users, point.figures["failure_ratio"]) for point in curve.points if not point.disturbed]
         for curve in (before, after)
     )
     found = failure_change(ours, theirs)

@@ -9,10 +9,11 @@ from ... import wording
 from ...model.events import ClientOverhead, Mark
 from ...model.findings import Cause
 from ...model.intervals import Z95
+from ...model.load import Users
 from ...wording import numbers, quantities, units
 from ...wording.quantities import latency
 from .across_levels import OverallChange
-from .comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
+from .comparison import Comparison, Curve, MatchedLoad, Pair
 from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, Difference
 from .environment import Differing
 
@@ -146,7 +147,7 @@ def detectable(pair: Pair) -> str:
 
 def isolated(pair: Pair) -> str:
     """`p95 stands out at 60 users alone (+300%): repeat that level`; empty if no single user count stands out."""
-    found = [(level.users, one) for level in pair.levels for one in level.differences if one.isolated]
+    found = [(level.name, one) for level in pair.levels for one in level.differences if one.isolated]
     if not found:
         return ""
     users, one = max(found, key=lambda each: abs(each[1].ratio or 0.0))
@@ -190,7 +191,7 @@ def warnings(comparison: Comparison) -> list[str]:
     for pair in comparison.pairs:
         if pair.clients is not None:
             sentence.append(_clients(pair))
-        disturbed = [str(level.users) for level in pair.levels if level.disturbed]
+        disturbed = [level.name for level in pair.levels if level.disturbed]
         if disturbed:
             sentence.append(
                 f"Other processes used the machine's CPU at {', '.join(disturbed)} users of {pair.before.letter} or "
@@ -455,7 +456,7 @@ def _of(figures: Sequence[str], pair: Pair) -> Iterable[str]:
         yield from [overall_words(claimed[name]) for name in figures if name in claimed][:1]
 
 
-def _first_claimed(load: MatchedLevel | MatchedRate, figures: Sequence[str]) -> Difference | None:
+def _first_claimed(load: MatchedLoad, figures: Sequence[str]) -> Difference | None:
     return next((one for name in figures for one in load.differences if one.figure == name and one.claimed), None)
 
 
@@ -464,7 +465,7 @@ def _size(one: Difference) -> float:
     return abs(math.log1p(one.ratio)) if one.ratio is not None and one.ratio > -1 else math.inf
 
 
-def _at_load(load: MatchedLevel | MatchedRate, one: Difference) -> str:
+def _at_load(load: MatchedLoad, one: Difference) -> str:
     """`p95 at 48 users 385 to 89.7 ms (-77% [-80% to -73%])`."""
     change = (
         ""
@@ -474,7 +475,7 @@ def _at_load(load: MatchedLevel | MatchedRate, one: Difference) -> str:
     return f"{_values_at(load, one)}{change}"
 
 
-def _values_at(load: MatchedLevel | MatchedRate, one: Difference) -> str:
+def _values_at(load: MatchedLoad, one: Difference) -> str:
     values = (one.before.value, one.after.value)
     match FIGURES[one.figure].unit:
         case "ms":
@@ -483,7 +484,7 @@ def _values_at(load: MatchedLevel | MatchedRate, one: Difference) -> str:
             shown = f"{' to '.join(f'{100 * (each or 0.0):.2g}%' for each in values)} of requests"
         case _:
             shown = quantities.rates(values, " to ", quantities.rate_cell)
-    return f"{title(one)} at {load.load} {'users' if isinstance(load, MatchedLevel) else 'offered'} {shown}"
+    return f"{title(one)} at {load.name} {'users' if isinstance(load.load, Users) else 'offered'} {shown}"
 
 
 def _of_clients(pair: Pair) -> str | None:
@@ -514,7 +515,7 @@ def _highest(pair: Pair) -> str:
 def _no_difference(pair: Pair) -> Iterable[str]:
     """Below which load nothing differs; without any claim what is not known, and a level to repeat."""
     if pair.directions:
-        limited = [level.users for level in pair.levels if level.at_limit]
+        limited = [level.load.users for level in pair.levels if level.at_limit]
         free = any(not level.at_limit and not level.disturbed for level in pair.levels)
         if limited and free and not any(one.claimed for one in pair.overall if one.figure != "goodput"):
             yield f"no significant difference below {min(limited)} users"

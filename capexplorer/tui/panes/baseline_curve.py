@@ -73,9 +73,7 @@ def loads(options: DisplayOptions, *, by_offered_rate: bool) -> list[float]:
 def _figures(baseline: Curve | None, *, by_offered_rate: bool) -> list[tuple[float, Mapping[str, Estimate]]]:
     if baseline is None:
         return []
-    if by_offered_rate:
-        return [(point.per_s, point.figures) for point in baseline.rate_points]
-    return [(float(point.users), point.figures) for point in baseline.points]
+    return [(point.load.amount, point.figures) for point in (baseline.rate_points if by_offered_rate else baseline.points)]
 
 
 def _point(load: float, one: Estimate, color: str) -> Point:

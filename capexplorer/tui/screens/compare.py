@@ -22,7 +22,7 @@ from textual.widgets import Static
 from ...configuration import Markers
 from ...model.intervals import Z95
 from ...report.compare import sentences
-from ...report.compare.comparison import Comparison, Curve, MatchedLevel, MatchedRate, Pair
+from ...report.compare.comparison import Comparison, Curve, MatchedLoad, Pair
 from ...report.compare.difference import FIGURES, Difference
 from ...report.compare.environment import Differing
 from ...report.compare.estimates import Estimate
@@ -85,7 +85,7 @@ def latency_chart(comparison: Comparison, palette: Palette, size: Size, *, log: 
 
 
 def _curve_points(curve: Curve, name: str) -> Points:
-    return [(point.users, point.figures[name]) for point in curve.points if point.figures[name].value is not None]
+    return [(point.load.users, point.figures[name]) for point in curve.points if point.figures[name].value is not None]
 
 
 def _half(one: Estimate) -> float:
@@ -186,9 +186,9 @@ def _pair(pair: Pair, palette: Palette) -> Text:
     return Text("\n").join(lines)
 
 
-def _level(level: MatchedLevel | MatchedRate, palette: Palette) -> list[Text]:
+def _level(level: MatchedLoad, palette: Palette) -> list[Text]:
     measured = [one for one in level.differences if one.before.value is not None or one.after.value is not None]
-    return [_line(level.load if index == 0 else "", one, palette) for index, one in enumerate(measured)]
+    return [_line(level.name if index == 0 else "", one, palette) for index, one in enumerate(measured)]
 
 
 def _line(users: str, one: Difference, palette: Palette) -> Text:

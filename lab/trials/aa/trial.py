@@ -88,7 +88,7 @@ def outcome(before: Session, after: Session) -> Outcome:
 def _claims(compared_pair: Pair) -> list[Claim]:
     knees = [curve.knee["knee"].value for curve in (compared_pair.before, compared_pair.after) if curve.knee]
     least = min((users for users in knees if users is not None), default=float("inf"))
-    rows = [(level.users, level.disturbed, one) for level in compared_pair.levels for one in level.differences]
+    rows = [(level.load.users, level.disturbed, one) for level in compared_pair.levels for one in level.differences]
     rows += [(0, any(level.disturbed for level in compared_pair.levels), one) for one in compared_pair.knee]
     return [
         Claim(

@@ -120,7 +120,8 @@ def compared(a: Timeline, b: Timeline) -> dict[str, Any]:
     (pair,) = compare([Session(a, title="a"), Session(b, title="b")]).pairs
     knees = [curve.knee["knee"].value if curve.knee else None for curve in (pair.before, pair.after)]
     rows = [
-        {"users": level.users} | {name: [level[name].ratio, level[name].judgement] for name in FIGURES} for level in pair.levels
+        {"users": level.load.users} | {name: [level[name].ratio, level[name].judgement] for name in FIGURES}
+        for level in pair.levels
     ]
     return {"knees": knees, "directions": sorted("better" if each else "worse" for each in pair.directions), "levels": rows}
 
