@@ -6,7 +6,7 @@ the lists contain the current marks and may be empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from ..analysis.causes.generator_saturation import others_cpu
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
 from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
+from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level import Level
 from ..model.level_use import level_uses
@@ -25,6 +26,25 @@ from ..model.readings import Reading
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from .rows import Degradations, degrades_first, first_to_degrade, goodput_rps, offered_rate
+
+# -- values --------------------------------------------------------------------------------------------------------------------
+# Rounded figures, and whole numbers of users as integers.
+
+
+def rounded(value: Any, digits: int = 3) -> Any:
+    """A float to this many decimals, anything else unchanged."""
+    return round(value, digits) if isinstance(value, float) else value
+
+
+def whole(users: float | None) -> float | int | None:
+    """A number of users as an integer, unless it has a fraction, as means and ends of intervals have."""
+    return int(users) if users is not None and users == int(users) else rounded(users)
+
+
+def fields(found: object, names: Iterable[str], digits: int = 3) -> dict[str, Any]:
+    """These fields by their names."""
+    return {name: rounded(getattr(found, name), digits) for name in names}
+
 
 # -- iterations ----------------------------------------------------------------------------------------------------------------
 # The values of a level's key `offered` in the JSON summary, and their columns in levels.csv.
@@ -45,18 +65,15 @@ def offered(opened: LevelOpened, found: OfferedFigures | None) -> dict[str, Any]
     """The iterations of a rate level over its settled seconds; only its rate if it has none. None: a level of users."""
     if isinstance(opened.load, Users):
         return None
-    shown: dict[str, Any] = {
-        "offered_per_s": _rounded(found.offered_per_s if found is not None else opened.load.per_s),
-        "arrivals": opened.arrivals,
-    }
+    per_s = found.offered_per_s if found is not None else opened.load.per_s
+    shown = {"offered_per_s": rounded(per_s), "arrivals": opened.arrivals}
     if found is None:
         return shown
-    numbers = {name: getattr(found, name) for name in (*_ITERATION_COUNTS, *_RATES)}
     return {
         **shown,
-        **{name: _rounded(value) for name, value in numbers.items()},
+        **fields(found, (*_ITERATION_COUNTS, *_RATES)),
         "dropped": {"total": found.dropped.total, **msgspec.structs.asdict(found.dropped)},
-        "from_plan_ms": {name: _rounded(value) for name, value in msgspec.structs.asdict(found.from_plan_ms).items()},
+        "from_plan_ms": fields(found.from_plan_ms, Latency.__struct_fields__),
     }
 
 
@@ -74,29 +91,6 @@ def columns(shown: dict[str, Any] | None) -> dict[str, Any]:
     return {name: flat.get(name.removeprefix("iterations_")) for name in COLUMNS}
 
 
-def _rounded(value: float | None) -> float | None:
-    return round(value, 3) if isinstance(value, float) else value
-
-
-# -- summary values ------------------------------------------------------------------------------------------------------------
-# Converts values for the JSON of the summary: rounded, and whole numbers of users as integers.
-
-
-def rounded(value: float | None, digits: int = 3) -> float | None:
-    """The value to this many decimals; None stays None."""
-    return None if value is None else round(value, digits)
-
-
-def plain(value: Any) -> Any:
-    """A float to six decimals, anything else unchanged."""
-    return rounded(value, 6) if isinstance(value, float) else value
-
-
-def whole(users: float | None) -> float | int | None:
-    """A number of users as an integer, unless it has a fraction, as means and ends of intervals have."""
-    return int(users) if users is not None and users == int(users) else rounded(users)
-
-
 # -- summary levels ------------------------------------------------------------------------------------------------------------
 # The summary's levels, with an entry for each level or bin of a ramp, and the totals of each endpoint.
 
@@ -111,10 +105,16 @@ _WAITS = {
 }
 """Readings of time spent waiting for CPU, by their key in the summary."""
 
-_FIGURES = tuple(name for name in READINGS if name not in _WAITS)
-"""Names of figures that are means over a level's seconds."""
-
-_COUNTS = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
+_COUNTED = ("requests", "failures", "failures_while_unsettled")
+"""Figures that an imported table of levels does not have."""
+_OF_REQUESTS = (
+    "warm_ratio", "requests", "failures", "failure_ratio", "failures_while_unsettled", "throughput_rps", "goodput_rps",
+    "goodput_se_rps", "think_s", "requests_per_task", "task_s",
+)  # fmt: skip
+_MEANS = tuple(name for name in READINGS if name not in _WAITS)
+"""Figures that are means over a level's seconds."""
+_DIGITS = {"failure_ratio": 6, "goodput_se_rps": 4}
+_WHOLE = ("target_rss_bytes", "open_sockets", "ports_used", "ports_capacity")
 """Figures that are integers."""
 
 
@@ -146,33 +146,21 @@ def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degra
     """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
     users, figures = part.users if isinstance(level.load, Users) else 0.0, part.figures
     opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
+    ended_s = level.ended_s if level.ended_s is not None else last_s
+    times = {"started_s": level.started_s, "settled_s": level.settled_s, "ended_s": ended_s}
+    load = users, offered_rate(opened, figures)
     return {
-        "index": opened.index,
-        "epoch": opened.epoch,
+        **fields(opened, ("index", "epoch")),
         "users": whole(users),
         "by": opened.by,
         "kind": kind,
-        "started_s": rounded(level.started_s) if counted else None,
-        "settled_s": rounded(level.settled_s) if counted else None,
-        "ended_s": rounded(level.ended_s if level.ended_s is not None else last_s) if counted else None,
+        **{name: rounded(t_s) if counted else None for name, t_s in times.items()},
         "settled": figures.settled,
         "void": level.void,
-        "warm_ratio": rounded(figures.warm_ratio),
-        "requests": figures.requests if counted else None,
-        "failures": figures.failures if counted else None,
-        "failure_ratio": rounded(figures.failure_ratio, 6),
-        "failures_while_unsettled": figures.failures_while_unsettled if counted else None,
-        "throughput_rps": rounded(figures.throughput_rps),
-        "goodput_rps": rounded(figures.goodput_rps),
-        "goodput_se_rps": rounded(figures.goodput_se_rps, 4),
-        "think_s": rounded(figures.think_s),
-        "requests_per_task": rounded(figures.requests_per_task),
-        "task_s": rounded(figures.task_s),
-        "latency_ms": _latency(figures.latency_ms),
-        "endpoints": [
-            _endpoint(each, figures.settled_seconds, (users, offered_rate(opened, figures)), degraded) for each in part.endpoints
-        ],
-        **{name: _figure(name, getattr(figures, name)) for name in _FIGURES},
+        **{name: _figure(figures, name) for name in _OF_REQUESTS},
+        "latency_ms": fields(figures.latency_ms, Latency.__struct_fields__),
+        "endpoints": [_endpoint(each, figures.settled_seconds, load, degraded) for each in part.endpoints],
+        **{name: _figure(figures, name) for name in _MEANS},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
         **{name: rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
@@ -180,17 +168,21 @@ def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degra
     }
 
 
+def _figure(figures: LevelFigures, name: str) -> float | int | None:
+    value: float | None = getattr(figures, name)
+    if value is None or (name in _COUNTED and not figures.counted):
+        return None
+    return round(value) if name in _WHOLE else rounded(value, _DIGITS.get(name, 3))
+
+
 def _endpoint(endpoint: LevelEndpoint, settled_s: float, load: tuple[float, float | None], first: Degradations) -> dict[str, Any]:
     """`load`: users, and the offered rate if the level has one."""
     return {
-        "name": endpoint.name,
-        "method": endpoint.method,
-        "requests": endpoint.requests,
-        "failures": endpoint.failures,
+        **fields(endpoint, ("name", "method", "requests", "failures")),
         "goodput_rps": rounded(goodput_rps(endpoint, settled_s)),
         "leaves_first": degrades_first(endpoint, *load, first),
         "mean_bytes": rounded(endpoint.mean_bytes),
-        "latency_ms": _latency(endpoint.latency_ms),
+        "latency_ms": fields(endpoint.latency_ms, Latency.__struct_fields__),
     }
 
 
@@ -205,92 +197,49 @@ def endpoint_totals(levels: list[Level]) -> list[dict[str, Any]]:
     return [{"name": name, "method": method, "requests": n, "failures": bad} for (name, method), (n, bad) in sums.items()]
 
 
-def _latency(latency: Latency) -> dict[str, float | None]:
-    return {name: rounded(getattr(latency, name)) for name in latency.__struct_fields__}
-
-
-def _figure(name: str, value: float | None) -> float | int | None:
-    return round(value) if name in _COUNTS and value is not None else rounded(value)
-
-
 # -- summary marks -------------------------------------------------------------------------------------------------------------
 # The summary's marks, with an entry for each knee, cause, bottleneck, recovery, shift and triggered stop rule.
 
 
+_OF_KNEE = ("users_low", "users_high", "capacity_rps", "limit")
 _RECOVERY = ("from_users", "to_users", "recovered", "after_s")
 
 
 def mark_entries(marks: list[Mark], header: Header | None) -> dict[str, list[dict[str, Any]]]:
     """The lists of entries by their keys in the summary."""
+
+    def of(*kinds: MarkKind) -> list[tuple[Mark, dict[str, Any]]]:
+        return [(mark, mark.finding.figures()) for mark in marks if mark.kind in kinds]
+
+    def advice(mark: Mark) -> str:
+        return wording.advice(mark.finding, header)
+
     return {
-        "knees": [_knee(mark) for mark in marks if mark.kind in ("knee", "at_or_below", "bend", "latency_knee")],
-        "causes": [_cause(mark, header) for mark in marks if mark.kind in ("cause", "leak")],
-        "bottlenecks": [_bottleneck(mark, header) for mark in marks if mark.kind == "bottleneck"],
-        "recoveries": [_recovery(mark) for mark in marks if mark.kind == "recovery"],
-        "shifts": [_shift(mark) for mark in marks if mark.kind == "shift"],
-        "stop_rules": [_stop_rule(mark) for mark in marks if mark.kind == "stop_rule"],
+        "knees": [_knee(mark, evidence) for mark, evidence in of("knee", "at_or_below", "bend", "latency_knee")],
+        "causes": [_cause(mark, evidence) | {"advice": advice(mark)} for mark, evidence in of("cause", "leak")],
+        "bottlenecks": [
+            {"id": mark.id, **_load(mark), "confidence": mark.confidence, "evidence": evidence, "advice": advice(mark)}
+            for mark, evidence in of("bottleneck")
+        ],
+        "recoveries": [{"epoch": mark.epoch, **{name: known.get(name) for name in _RECOVERY}} for mark, known in of("recovery")],
+        "shifts": [{**_load(mark), **figures} for mark, figures in of("shift")],
+        "stop_rules": [{"t_s": rounded(mark.t_s), **_load(mark), **figures} for mark, figures in of("stop_rule")],
     }
 
 
-def _knee(mark: Mark) -> dict[str, Any]:
-    names = ("users_low", "users_high", "capacity_rps", "limit")
-    evidence = mark.finding.figures()
-    return {
-        "kind": mark.kind,
-        "epoch": mark.epoch,
-        "users": plain(mark.users),
-        **{name: plain(evidence.pop(name, None)) for name in names},
-        "confidence": mark.confidence,
-        "evidence": evidence,
-    }
+def _load(mark: Mark) -> dict[str, Any]:
+    return {"epoch": mark.epoch, "users": mark.users, "offered_per_s": mark.offered_per_s}
 
 
-def _cause(mark: Mark, header: Header | None) -> dict[str, Any]:
-    evidence = mark.finding.figures()
-    count, first_s, last_s = (plain(evidence.pop(name, None)) for name in ("count", "first_s", "last_s"))
-    return {
-        "id": mark.id,
-        "epoch": mark.epoch,
-        "severity": mark.severity,
-        "count": count,
-        "first_s": first_s,
-        "last_s": last_s,
-        "users": mark.users,
-        "offered_per_s": mark.offered_per_s,
-        "evidence": evidence,
-        "advice": wording.advice(mark.finding, header),
-    }
+def _knee(mark: Mark, evidence: dict[str, Any]) -> dict[str, Any]:
+    known = {name: rounded(evidence.pop(name, None), 6) for name in _OF_KNEE}
+    return {**fields(mark, ("kind", "epoch", "users"), 6), **known, "confidence": mark.confidence, "evidence": evidence}
 
 
-def _bottleneck(mark: Mark, header: Header | None) -> dict[str, Any]:
-    return {
-        "id": mark.id,
-        "epoch": mark.epoch,
-        "users": mark.users,
-        "offered_per_s": mark.offered_per_s,
-        "confidence": mark.confidence,
-        "evidence": mark.finding.figures(),
-        "advice": wording.advice(mark.finding, header),
-    }
-
-
-def _recovery(mark: Mark) -> dict[str, Any]:
-    known = mark.finding.figures()
-    return {"epoch": mark.epoch, **{name: known.get(name) for name in _RECOVERY}}
-
-
-def _shift(mark: Mark) -> dict[str, Any]:
-    return {"epoch": mark.epoch, "users": mark.users, "offered_per_s": mark.offered_per_s, **mark.finding.figures()}
-
-
-def _stop_rule(mark: Mark) -> dict[str, Any]:
-    return {
-        "t_s": rounded(mark.t_s),
-        "epoch": mark.epoch,
-        "users": mark.users,
-        "offered_per_s": mark.offered_per_s,
-        **mark.finding.figures(),
-    }
+def _cause(mark: Mark, evidence: dict[str, Any]) -> dict[str, Any]:
+    counted = {name: rounded(evidence.pop(name, None), 6) for name in ("count", "first_s", "last_s")}
+    load = {"users": mark.users, "offered_per_s": mark.offered_per_s}
+    return {**fields(mark, ("id", "epoch", "severity")), **counted, **load, "evidence": evidence}
 
 
 SCHEMA = "capexplorer.summary/1"
@@ -344,15 +293,13 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
         return {}
     changes = [
         {
-            "kind": each.kind,
-            "key": each.key,
+            **fields(each, ("kind", "key")),
             "said": wording.change(each),
             "figures": [{"name": one.name, "recorded": one.recorded, "found": one.found} for one in each.figures],
         }
         for each in event.changes
     ]
-    document = {"version": event.version, "recorded": event.recorded, "found": event.found, "changes": changes}
-    return {"reanalysis": document}
+    return {"reanalysis": {**fields(event, ("version", "recorded", "found")), "changes": changes}}
 
 
 def _rates(latest: Verdict | None) -> dict[str, Any] | None:
@@ -368,7 +315,7 @@ def _fields(found: Reading) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     if isinstance(value, Reading):
         return _fields(value)
-    return [_value(each) for each in value] if isinstance(value, tuple) else plain(value)
+    return [_value(each) for each in value] if isinstance(value, tuple) else rounded(value, 6)
 
 
 def _no_knee(verdict: Verdict | None) -> float | int | None:
@@ -382,7 +329,7 @@ def _no_knee(verdict: Verdict | None) -> float | int | None:
 def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
     """The objectives of the latest epoch. `users` is null if no level keeps the objective, and a lower bound if all levels do."""
     found = latest.slo if latest is not None else ()
-    return [{name: plain(getattr(each, name)) for name in _OBJECTIVE} for each in found]
+    return [fields(each, _OBJECTIVE, 6) for each in found]
 
 
 def _session(timeline: Timeline) -> dict[str, Any]:
@@ -390,8 +337,7 @@ def _session(timeline: Timeline) -> dict[str, Any]:
     if header is None:
         raise ValueError("a session has a header")
     return {
-        "id": header.id,
-        "label": header.label,
+        **fields(header, ("id", "label")),
         "started_at": header.started_at or None,
         "duration_s": rounded(timeline.last_s) if header.started_at else None,
         "profile": header.profile.get("name"),
@@ -411,7 +357,7 @@ def _first_endpoint(latest: Verdict | None) -> dict[str, Any] | None:
     found = latest.first_endpoint if latest is not None else None
     if found is None:
         return None
-    return {name: plain(getattr(found, name)) for name in found.__struct_fields__} | {"users": whole(found.users)}
+    return fields(found, found.__struct_fields__, 6) | {"users": whole(found.users)}
 
 
 def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
@@ -420,31 +366,19 @@ def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
     yield from verdict.rates.regimes if verdict.rates is not None else ()
 
 
-def _latency_change(found: RegimeVerdict) -> dict[str, Any]:
-    """Mean time from plan of one offered rate, and when the level before the change ended."""
-    return {
-        "before_ms": rounded(found.before_ms),
-        "after_ms": rounded(found.after_ms),
-        "unchanged_until_s": rounded(found.unchanged_until_s),
-    }
-
-
 def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:
-    knee = found.knee
+    """With the mean times from plan of one offered rate if these show the change, and when the level before it ended."""
+    knee, is_by_users = found.knee, not found.at_rates
     return {
         "epoch": epoch,
-        "began_s": rounded(found.began_s),
-        "began": found.began,
-        "inside": found.inside,
-        "after_step_s": rounded(found.after_step_s),
-        "users": None if found.at_rates else found.users,
-        "offered_per_s": found.users if found.at_rates else None,
-        "before_rps": rounded(found.before_rps),
-        "after_rps": rounded(found.after_rps),
-        **(_latency_change(found) if found.began == "latency" else {}),
+        **fields(found, ("began_s", "began", "inside", "after_step_s")),
+        "users": found.users if is_by_users else None,
+        "offered_per_s": None if is_by_users else found.users,
+        **fields(found, ("before_rps", "after_rps")),
+        **(fields(found, ("before_ms", "after_ms", "unchanged_until_s")) if found.began == "latency" else {}),
         "failure_ratio": rounded(found.failure_ratio),
-        "most_users": None if found.at_rates else rounded(found.most_users),
-        "most_offered_per_s": rounded(found.most_users) if found.at_rates else None,
+        "most_users": rounded(found.most_users) if is_by_users else None,
+        "most_offered_per_s": None if is_by_users else rounded(found.most_users),
         "most_rps": rounded(found.most_rps),
         "knee_users": rounded(knee.users) if knee is not None and knee.kind == "knee" else None,
         "levels": list(found.levels),
