@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model.intervals import ONE_SIDED_95
+
+Value = TypeVar("Value")
 
 Series = NDArray[np.float64]
 """One value a second, or another step; NaN: not measured."""
@@ -50,6 +53,11 @@ SURE_ERRORS = 2.6
 """95% of equal levels differ by fewer standard errors from six batches (Student's t, five degrees of freedom)."""
 
 # -- values of which some are not known
+
+
+def measured(**values: Value | None) -> dict[str, Value]:
+    """The values that are known, by name."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def remainder(whole: float | None, *parts: float | None) -> float | None:

@@ -6,15 +6,14 @@ Marks of other causes list critical causes of generator, host and network that a
 from __future__ import annotations
 
 import math
-from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from ...model.catalogue import ENTRIES
 from ...model.events import (
     Ended,
     Event,
+    FailureSignature,
     FailureTick,
     Header,
     HostFacts,
@@ -27,80 +26,55 @@ from ...model.events import (
     Target,
 )
 from ...model.figures import LevelFigures
-from ...model.findings import Cause
+from ...model.findings import AnyFinding, Cause
 from ...model.load import NO_LOAD, Load
+from .classify import classify
 from .conditions import NOT_KNOWN, current_conditions, usual_times
-from .confirmation import RecentReadings
-from .episode import Episodes, Occurrence, TargetLog, occurrence_of, second_of, statuses_of
+from .confirmation import Proof, RecentReadings
+from .episode import Episodes, Occurrence, TargetLog, occurrence_of
 from .generator_saturation import time_outside_requests_ms
 from .process_ends import TargetDeaths, oom_kills
-from .resolve import BROKEN, TIMEOUTS, FailureClasses, Resolved, Symptom, readings_for, resolve
+from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_for, resolve
 
 # -- Marks about watched parts that cannot be read. They are made from `PartState` events, so a saved log gives the same marks.
 
 PART_NOT_READ = "part_not_read"
 
 
-class _Gap(msgspec.Struct):
-    """The times in which one part was not read, in seconds of the session."""
-
-    first_s: float
-    """Start of the first episode."""
-    since_s: float
-    """Start of the latest episode."""
-    reason: str
-    episodes: int = 1
-    revision: int = 1
-    is_open: bool = True
-
-
 class UnreadParts:
     """Folds `PartState` events, in order, to marks."""
 
     def __init__(self) -> None:
-        self._gaps: dict[str, _Gap] = {}
+        self._marks: dict[str, Mark] = {}
 
     def apply(self, event: PartState, epoch: int) -> tuple[Mark, ...]:
         """The mark to publish after the event; empty if nothing changed."""
-        gap = self._gaps.get(event.name)
-        if event.state == "unread":
-            self._gaps[event.name] = gap = _opened(gap, event)
-            return (_mark(event, gap, epoch, "open"),)
-        if gap is None or not gap.is_open:
+        before, is_open = self._marks.get(event.name), event.state == "unread"
+        was_open = before is not None and before.state == "open"
+        if not is_open and not was_open:
             return ()
-        gap.is_open, gap.revision = False, gap.revision + 1
-        return (_mark(event, gap, epoch, "closed"),)
+        found = _unread(event, before.finding if before is not None else None, again=not was_open)
+        self._marks[event.name] = mark = Mark(
+            t_s=event.t_s,
+            key=f"cause:{PART_NOT_READ}:{event.name}",
+            revision=1 if before is None else before.revision + 1,
+            state="open" if is_open else "closed",
+            finding=found,
+            epoch=epoch,
+            severity=ENTRIES[PART_NOT_READ].severity,
+            confidence="high",
+        )
+        return (mark,)
 
 
-def _opened(gap: _Gap | None, event: PartState) -> _Gap:
-    reason = event.reason or ""
-    if gap is None:
-        return _Gap(event.t_s, event.t_s, reason)
-    again = not gap.is_open
-    since_s = event.t_s if again else gap.since_s
-    return _Gap(gap.first_s, since_s, reason, gap.episodes + again, gap.revision + 1)
-
-
-def _mark(event: PartState, gap: _Gap, epoch: int, state: Literal["open", "closed"]) -> Mark:
-    finding = Cause(
-        name=PART_NOT_READ,
-        part=event.name,
-        first_s=gap.first_s,
-        last_s=event.t_s,
-        since_s=gap.since_s if gap.episodes > 1 else None,
-        episodes=gap.episodes,
-        example=gap.reason,
-    )
-    return Mark(
-        t_s=event.t_s,
-        key=f"cause:{PART_NOT_READ}:{event.name}",
-        revision=gap.revision,
-        state=state,
-        finding=finding,
-        epoch=epoch,
-        severity=ENTRIES[PART_NOT_READ].severity,
-        confidence="high",
-    )
+def _unread(event: PartState, before: AnyFinding | None, *, again: bool) -> Cause:
+    """All times in which a part was not read. `again`: whether another one begins."""
+    found = Cause(name=PART_NOT_READ, part=event.name, first_s=event.t_s, last_s=event.t_s, example=event.reason or "")
+    if not isinstance(before, Cause):
+        return found
+    since_s = event.t_s if again else before.since_s
+    example = found.example if event.state == "unread" else before.example
+    return replace(found, first_s=before.first_s, since_s=since_s, episodes=before.episodes + again, example=example)
 
 
 READINGS_WAIT_S = 0.9
@@ -116,6 +90,9 @@ assumed."""
 EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
+
+SIGNATURES_MOST = 10_000
+"""Greatest number of signatures of which an example is kept; sessions have far fewer."""
 
 OF_PROXIES = ("bad_gateway", "load_shedding", "gateway_timeout")
 """Replies of a proxy that did not reach the service behind it; its log may say why."""
@@ -135,7 +112,8 @@ class CauseDetector:
         self._target_log = TargetLog()
         self._episodes = Episodes()
         self._unread_parts = UnreadParts()
-        self._classes = FailureClasses()
+        self._examples: dict[FailureSignature, str] = {}
+        """Full text of the first failure of each signature."""
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
         self._outside_requests_ms = 0.0
@@ -199,50 +177,44 @@ class CauseDetector:
         self._target_deaths.watch(sample)
         if before is not None and self._target_deaths.death is None:
             self._episodes.end(before)
-        for failure in sample.failures:
-            self._failed(sample, failure, hidden=False)
-        for failure in sample.retried:
-            self._failed(sample, failure, hidden=True)
-        self._settle(sample.t_s)
         is_expected = self._target_deaths.fails_on_request(sample.t_s - sample.duration_s, sample.t_s)
+        for hidden, failures in ((False, sample.failures), (True, sample.retried)):
+            for failure in failures:
+                self._failed(sample, failure, hidden, is_expected)
+        self._settle(sample.t_s)
         for found in current_conditions(self._recent, self._host, self._outside_requests_ms, self._usual):
             if not (is_expected and ENTRIES[found.id].where == "target"):
-                self._add(found.id, second_of(sample, found))
+                self._add_second(found, sample)
 
-    def _failed(self, sample: Sample, failure: FailureTick, hidden: bool) -> None:
-        self._classes.add_example(failure)
-        found, is_symptom = self._classes.class_of(failure.signature, self._host.system)
-        endpoint = f"{failure.method} {failure.name}".strip()
-        if is_symptom:
-            if found not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.fails_on_request(
-                sample.t_s - sample.duration_s, sample.t_s
-            ):
-                lasted_s = self._lasted_s(sample, failure) if found in TIMEOUTS else 0.0
-                self._waiting.append(
-                    Symptom(
-                        found, sample.t_s, sample.load, sample.users, failure.signature, endpoint, failure.count, hidden, lasted_s
-                    )
-                )
-            return
-        if self._target_deaths.is_down(sample.t_s) and ENTRIES[found].where in ("target", "check"):
-            return
-        proof = readings_for(found, self._recent, sample.t_s, self._host)
-        self._add(
-            found,
-            Occurrence(
-                t_s=sample.t_s,
-                load=sample.load,
-                count=failure.count,
-                counted="retried" if hidden else "failures",
-                endpoint=endpoint,
-                example=self._classes.example(failure.signature),
-                readings=proof.readings,
-                check=failure.signature.text if found == "failed_check" else None,
-                statuses=statuses_of(failure) if found != "failed_check" else {},
-                unavailable=proof.unread,
-            ),
-            part=failure.signature.text if found == "failed_check" else "",
-        )
+    def _add_second(self, found: Proof, tick: Sample) -> None:
+        """Count the second of a tick for a harmful state that readings show."""
+        second = Occurrence(t_s=tick.t_s, load=tick.load, counted="seconds", readings=found.readings, unavailable=found.unread)
+        self._add(found.id, replace(second, example=str(found.readings.get("blocked_at", ""))))
+
+    def _failed(self, tick: Sample, failure: FailureTick, hidden: bool, is_expected: bool) -> None:
+        """Count a failure for its cause, or let it wait for readings. `is_expected`: the target is stopped on request or has
+        just started.
+        """
+        signature = failure.signature
+        if failure.example and len(self._examples) < SIGNATURES_MOST:
+            self._examples.setdefault(signature, failure.example)
+        found = classify(signature, self._host.system)
+        symptom = Symptom(found, tick, failure, hidden, self._lasted_s(tick, failure) if found in TIMEOUTS else 0.0)
+        if needs_readings(found, signature):
+            if not (is_expected and found in EXPECTED_OF_DEAD_TARGET):
+                self._waiting.append(symptom)
+        elif not (self._target_deaths.is_down(tick.t_s) and ENTRIES[found].where in ("target", "check")):
+            proof = readings_for(found, self._recent, tick.t_s, self._host)
+            occurrence = self._occurrence(symptom, Resolved(found, proof.readings, proof.unread))
+            if found == "failed_check":
+                self._add(found, replace(occurrence, check=signature.text), part=signature.text)
+            else:
+                statuses = {} if signature.status is None else {str(signature.status): failure.count}
+                self._add(found, replace(occurrence, symptoms={}, statuses=statuses))
+
+    def _occurrence(self, symptom: Symptom, found: Resolved) -> Occurrence:
+        signature = symptom.signature
+        return occurrence_of(symptom, found, self._examples.get(signature) or signature.text or " ".join(signature.types))
 
     def _lasted_s(self, sample: Sample, failure: FailureTick) -> float:
         """Mean latency of this endpoint's failures in the tick if known, else the profile's timeout; s."""
@@ -261,15 +233,15 @@ class CauseDetector:
         for symptom in waiting:
             if self._belongs_to_death(symptom):
                 continue
-            key = symptom.id, symptom.t_s, symptom.signature.reused, symptom.hidden, symptom.lasted_s
+            key = symptom.id, symptom.tick.t_s, symptom.signature.reused, symptom.hidden, symptom.lasted_s
             found = resolved.get(key)
             if found is None:
                 found = resolved[key] = resolve(symptom, self._recent, self._host)
             wait_s = FAILURES_WAIT_S if found.open else READINGS_WAIT_S
-            if found.unconfirmed and not at_last and now_s - symptom.t_s < wait_s:
+            if found.unconfirmed and not at_last and now_s - symptom.tick.t_s < wait_s:
                 self._waiting.append(symptom)
             else:
-                self._add(found.id, occurrence_of(symptom, found, self._classes.example(symptom.signature)))
+                self._add(found.id, self._occurrence(symptom, found))
 
     def _decide_death(self, now_s: float, at_last: bool) -> None:
         death, before = self._target_deaths.death, self._target_deaths.death_id
@@ -280,10 +252,7 @@ class CauseDetector:
         readings = death.readings | ({"oom_kills": kills} if found == "target_oom_killed" and kills else {})
         unread = ("oom_kills",) if kills is None and death.killed else ()
         load = self._load_at(death.at_s)
-        self._add(
-            found,
-            Occurrence(t_s=death.at_s, load=load, counted="deaths", readings=readings, unavailable=unread),
-        )
+        self._add(found, Occurrence(t_s=death.at_s, load=load, counted="deaths", readings=readings, unavailable=unread))
 
     def _load_at(self, t_s: float) -> Load:
         """Load at a moment, by the latest tick in the three seconds before it."""
@@ -294,13 +263,13 @@ class CauseDetector:
         """Whether the target's death explains a symptom. If so, count it for that death, or let it wait until its cause is
         known.
         """
-        if symptom.id not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.is_dead(symptom.t_s):
+        if symptom.id not in EXPECTED_OF_DEAD_TARGET or not self._target_deaths.is_dead(symptom.tick.t_s):
             return False
         if self._target_deaths.death_id is None:
             self._waiting.append(symptom)
         else:
-            example = self._classes.example(symptom.signature)
-            self._add(self._target_deaths.death_id, occurrence_of(symptom, Resolved(self._target_deaths.death_id), example))
+            found = Resolved(self._target_deaths.death_id)
+            self._add(found.id, self._occurrence(symptom, found))
         return True
 
     # -- episodes

@@ -7,6 +7,7 @@ The errno decides, then the exception types, then the status, then the text of a
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ...model.events import FailureSignature
 
@@ -92,8 +93,9 @@ SAYS_NO_FDS = "too many open files"
 """Words by which a reply reports that the target is out of descriptors; `load.signature` keeps them."""
 
 
+@lru_cache(maxsize=10_000)
 def classify(signature: FailureSignature, system: str | None) -> str:
-    """The id that this failure alone indicates: a cause, a symptom, or `unknown`.
+    """The id that this failure alone indicates: a cause, a symptom, or `unknown`. Kept, since failures repeat.
 
     `system`: `platform.system()` of the machine that recorded it. If it is None or not listed, every table is searched.
     """

@@ -14,7 +14,7 @@ from ...model.events import HostFacts, Sample
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import OfferedTick
-from ..statistics import COUNT_LEAST, MOSTLY, RELEVANT
+from ..statistics import COUNT_LEAST, MOSTLY, RELEVANT, measured
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
 from .generator_saturation import readings_over_seconds
@@ -79,8 +79,7 @@ def users_at_cap(ticks: Sequence[Sample], usual: UsualTimes) -> Proof | None:
     by_generator, by_target = sum(each.max_users for each in drops), sum(each.target for each in drops)
     now = _service_ms(dropping)
     readings: Readings = {"dropped": by_generator + by_target, "users": ticks[-1].users}
-    if now is not None:
-        readings["service_ms"] = round(now, 3)
+    readings |= measured(service_ms=None if now is None else round(now, 3))
     if usual.service_ms is None:
         return Proof("users_at_cap", by_generator > by_target, readings)
     is_quick = now is not None and now <= (1 + RELEVANT) * usual.service_ms
@@ -121,16 +120,19 @@ def current_conditions(
     """The conditions that hold now. `outside_requests_ms`, `usual`: the results of
     `generator_saturation.time_outside_requests_ms` and `usual_times`.
     """
-    for found in (_generator_cpu(recent, outside_requests_ms), users_at_cap(recent.last(OVER), usual)):
-        if found is not None and found.holds:
-            yield found
-    for test in (
-        _backlog, _target_fds, _syn_queue, _packet_loss, _time_wait_buckets, _churn, _amplification,
-        _oom,
-    ):  # fmt: skip
-        found = test(recent, host)
-        if found is not None and found.holds:
-            yield found
+    tested = (
+        _generator_cpu(recent, outside_requests_ms),
+        users_at_cap(recent.last(OVER), usual),
+        _backlog(recent, host),
+        _target_fds(recent, host),
+        confirmation.syn_queue(recent.last(CONSECUTIVE_TICKS), host),
+        _packet_loss(recent, host),
+        _time_wait_buckets(recent),
+        _churn(recent),
+        _amplification(recent),
+        _oom(recent),
+    )
+    return (found for found in tested if found is not None and found.holds)
 
 
 def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
@@ -148,24 +150,18 @@ def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof 
     if len(ticks) < OVER:
         return None
     generator = readings_over_seconds(ticks, outside_requests_ms)
-    named = {
-        "busy_ratio": generator.busy_ratio,
-        "threads_ratio": generator.threads_ratio,
-        "loop_lag_p99_ms": generator.loop_lag_p99_ms,
-        "little_ratio": generator.little_ratio,
-        "unaccounted_ms": generator.unaccounted_ms,
-        "target_cpu_ratio": generator.target_cpu_ratio,
-    }
-    readings: Readings = {name: round(value, 4) for name, value in named.items() if value is not None}
-    unread = tuple(name for name, value in named.items() if value is None)
-    blocked_at = next(
-        (tick.generator.blocked_at for tick in reversed(ticks) if tick.generator and tick.generator.blocked_at), None
-    )
+    named: dict[str, float | None] = {name: getattr(generator, name) for name in SHOWN_OF_GENERATOR}
+    readings: Readings = {name: round(value, 4) for name, value in measured(**named).items()}
+    unread, saturated = tuple(name for name in named if name not in readings), generator.saturated is True
+    blocked_at = next((tick.generator.blocked_at for tick in ticks[::-1] if tick.generator and tick.generator.blocked_at), None)
     if blocked_at is not None and generator.waits_in_a_call:
-        return Proof("event_loop_blocked", generator.saturated is True, readings | {"blocked_at": blocked_at}, unread)
-    return Proof(
-        "generator_cpu_saturated", generator.saturated is True, {"grounds": ", ".join(generator.reasons), **readings}, unread
-    )
+        return Proof("event_loop_blocked", saturated, readings | {"blocked_at": blocked_at}, unread)
+    return Proof("generator_cpu_saturated", saturated, {"grounds": ", ".join(generator.reasons), **readings}, unread)
+
+
+SHOWN_OF_GENERATOR = (
+    "busy_ratio", "threads_ratio", "loop_lag_p99_ms", "little_ratio", "unaccounted_ms", "target_cpu_ratio",
+)  # fmt: skip
 
 
 def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
@@ -187,41 +183,27 @@ def _target_fds(recent: RecentReadings, host: HostFacts) -> Proof | None:
     return proofs[-1] if len(proofs) == CONSECUTIVE_TICKS and all(each.holds and not each.unread for each in proofs) else None
 
 
-def _syn_queue(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    return confirmation.syn_queue(recent.last(CONSECUTIVE_TICKS), host)
-
-
 def _packet_loss(recent: RecentReadings, host: HostFacts) -> Proof | None:
     """Retransmissions in at least CONSECUTIVE_TICKS of the last LONG_OVER ticks, one of them recent. None while a listener drops
     connections: their SYNs are retransmitted too.
     """
     ticks = recent.last(LONG_OVER)
-    lost_in = [
-        index for index, tick in enumerate(ticks) if tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted
-    ]
-    if (
-        len(lost_in) < CONSECUTIVE_TICKS
-        or lost_in[-1] < len(ticks) - CONSECUTIVE_TICKS
-        or confirmation.listen_drops(recent.last(2 * LONG_OVER))
-    ):
-        return None
-    return confirmation.packet_loss(ticks, host)
+    lost = [bool(tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted) for tick in ticks]
+    lasts = sum(lost) >= CONSECUTIVE_TICKS and any(lost[-CONSECUTIVE_TICKS:])
+    return confirmation.packet_loss(ticks, host) if lasts and not confirmation.listen_drops(recent.last(2 * LONG_OVER)) else None
 
 
-def _time_wait_buckets(recent: RecentReadings, host: HostFacts) -> Proof | None:
+def _time_wait_buckets(recent: RecentReadings) -> Proof | None:
     """TIME_WAIT buckets overflow, and users opened about as many connections as overflowed."""
     ticks = recent.last(CONSECUTIVE_TICKS)
     overflows, opens = growth(ticks[-1:], "time_wait_overflows"), connects(ticks)
     if not overflows or opens < MOSTLY * (growth(ticks, "time_wait_overflows") or 0):
         return None
-    readings: Readings = {"time_wait_overflows": overflows}
     waiting = ticks[-1].tcp.sockets_time_wait if ticks[-1].tcp is not None else None
-    if waiting is not None:
-        readings["sockets_time_wait"] = waiting
-    return Proof("time_wait_bucket_overflow", True, readings)
+    return Proof("time_wait_bucket_overflow", True, {**measured(time_wait_overflows=overflows, sockets_time_wait=waiting)})
 
 
-def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
+def _churn(recent: RecentReadings) -> Proof | None:
     """Users open about as many connections as they send requests, without one for each failure, after which a new connection is
     normal, and the first one of whoever replaces a user that has stopped itself. The cause is the service if it closes most of
     the connections, else the generator.
@@ -243,7 +225,7 @@ def _churn(recent: RecentReadings, host: HostFacts) -> Proof | None:
     return Proof("service_closes_connections" if by_service else "connection_churn", churned >= MOSTLY * done, readings)
 
 
-def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
+def _amplification(recent: RecentReadings) -> Proof | None:
     ticks = recent.last(OVER)
     again, done = retried(ticks), requests(ticks)
     if again < max(COUNT_LEAST, AMPLIFIED_LEAST * done):
@@ -252,7 +234,7 @@ def _amplification(recent: RecentReadings, host: HostFacts) -> Proof | None:
     return Proof("generator_retry_amplification", True, readings)
 
 
-def _oom(recent: RecentReadings, host: HostFacts) -> Proof | None:
+def _oom(recent: RecentReadings) -> Proof | None:
     """The kernel killed one process of the target for lack of memory while the others run. Without a cgroup the counter is that
     of the machine, so a process must have ended by SIGKILL.
     """

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
 from ...model.readings import TargetReading, TargetTcpReading
-from ..statistics import COUNT_LEAST, FULL, MOSTLY
+from ..statistics import COUNT_LEAST, FULL, MOSTLY, measured
 
 # -- The latest ticks, and sums over them, in which readings are searched that explain a failure.
 #
@@ -63,15 +63,9 @@ def growth(ticks: Ticks, *counters: str) -> int | None:
     return total
 
 
-def most(ticks: Ticks, reading: Callable[[TargetReading], float | None]) -> float | None:
+def most(ticks: Ticks, reading: Callable[[TargetReading], int | None]) -> int | None:
     """The greatest value of a target's reading; None if it was never read."""
     return max((value for tick in ticks for target in tick.targets if (value := reading(target)) is not None), default=None)
-
-
-def fullest(pairs: Iterable[tuple[int | None, int | None]]) -> tuple[int, int] | None:
-    """The pair (used, limit) nearest to its limit; None if none was read."""
-    known = [(used, limit) for used, limit in pairs if used is not None and limit]
-    return max(known, key=lambda pair: pair[0] / pair[1], default=None)
 
 
 def requests(ticks: Ticks) -> int:
@@ -155,14 +149,14 @@ def ports(ticks: Ticks, host: HostFacts) -> Proof:
         return Proof(TIME_WAIT, False, unread=("ports_used", "ports_capacity"))
     found = max(read, key=_ports_ratio).ports
     assert found is not None and found.used is not None and found.capacity
-    time_wait, established = found.time_wait, found.established
-    readings: Readings = {"ports_used": found.used, "ports_capacity": found.capacity}
-    unread = tuple(name for name, count in (("time_wait", time_wait), ("established", established)) if count is None)
-    readings |= {name: n for name, n in (("time_wait", time_wait), ("established", established)) if n is not None}
+    states = measured(time_wait=found.time_wait, established=found.established)
+    readings: Readings = {"ports_used": found.used, "ports_capacity": found.capacity, **states}
     if found.destination:
         readings["destination"] = found.destination
-    holds = found.used >= FULL * found.capacity and bool((time_wait or 0) + (established or 0))
-    return Proof(TIME_WAIT if (time_wait or 0) >= (established or 0) else ESTABLISHED, holds, readings, unread)
+    time_wait, established = found.time_wait or 0, found.established or 0
+    holds = found.used >= FULL * found.capacity and time_wait + established > 0
+    unread = tuple(name for name in ("time_wait", "established") if name not in states)
+    return Proof(TIME_WAIT if time_wait >= established else ESTABLISHED, holds, readings, unread)
 
 
 def _ports_ratio(tick: Sample) -> float:
@@ -170,34 +164,37 @@ def _ports_ratio(tick: Sample) -> float:
     return found.used / found.capacity if found is not None and found.used is not None and found.capacity else 0.0
 
 
+def used_up(id: str, used: str, limit: str, pairs: Iterable[tuple[int | None, int | None]]) -> Proof:  # noqa: A002
+    """Whether hardly any is left of what has a fixed number. `pairs`: (used, limit), of which the nearest to its limit counts;
+    `used`, `limit`: names of these readings.
+    """
+    known = [(number, most) for number, most in pairs if number is not None and most]
+    if not known:
+        return Proof(id, False, unread=(used,))
+    number, most = max(known, key=lambda pair: pair[0] / pair[1])
+    return Proof(id, number >= FULL * most, {used: number, limit: most})
+
+
 def own_fds(ticks: Ticks, host: HostFacts) -> Proof:
     """File descriptors of the generator."""
-    found = fullest((tick.generator.fds, tick.generator.fds_limit) for tick in ticks if tick.generator is not None)
-    if found is None:
-        return Proof("fd_exhaustion_generator", False, unread=("fds",))
-    return Proof("fd_exhaustion_generator", found[0] >= FULL * found[1], {"fds": found[0], "fds_limit": found[1]})
+    read = ((tick.generator.fds, tick.generator.fds_limit) for tick in ticks if tick.generator is not None)
+    return used_up("fd_exhaustion_generator", "fds", "fds_limit", read)
 
 
 def system_fds(ticks: Ticks, host: HostFacts) -> Proof:
     """File descriptors of all processes."""
-    found = fullest((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
-    if found is None:
-        return Proof("fd_exhaustion_system", False, unread=("fds_of_system",))
-    readings: Readings = {"fds_of_system": found[0], "fds_limit_of_system": found[1]}
-    return Proof("fd_exhaustion_system", found[0] >= FULL * found[1], readings)
+    read = ((tick.host.fds, host.fds_limit_of_system) for tick in ticks if tick.host is not None)
+    return used_up("fd_exhaustion_system", "fds_of_system", "fds_limit_of_system", read)
 
 
 def target_fds(ticks: Ticks, host: HostFacts) -> Proof:
     """File descriptors of the target's process that is nearest to its limit."""
     read = [target for tick in ticks for target in tick.targets]
-    found = fullest((target.fds_fullest, target.fds_limit) for target in read)
-    if found is None:
-        return Proof("fd_exhaustion_target", False, unread=("target_fds",))
-    readings: Readings = {"target_fds": found[0], "fds_limit": found[1], "pid": read[-1].pid}
+    found = used_up("fd_exhaustion_target", "target_fds", "fds_limit", ((each.fds_fullest, each.fds_limit) for each in read))
+    if found.unread:
+        return found
     queue = most(ticks, lambda target: target.listen_queue)
-    if queue is not None:
-        readings["listen_queue"] = int(queue)
-    return Proof("fd_exhaustion_target", found[0] >= FULL * found[1], readings)
+    return replace(found, readings=found.readings | {"pid": read[-1].pid} | measured(listen_queue=queue))
 
 
 def out_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
@@ -210,10 +207,8 @@ def out_of_fds(ticks: Ticks, host: HostFacts) -> Proof:
 
 def conntrack(ticks: Ticks, host: HostFacts) -> Proof:
     """The connection tracking table; never full if the kernel tracks nothing."""
-    found = fullest((tick.host.conntrack, host.conntrack_max) for tick in ticks if tick.host is not None)
-    if found is None:
-        return Proof("conntrack_table_full", False)
-    return Proof("conntrack_table_full", found[0] >= FULL * found[1], {"conntrack": found[0], "conntrack_max": found[1]})
+    read = ((tick.host.conntrack, host.conntrack_max) for tick in ticks if tick.host is not None)
+    return replace(used_up("conntrack_table_full", "conntrack", "conntrack_max", read), unread=())
 
 
 def backlog(ticks: Ticks, host: HostFacts) -> Proof:
@@ -222,13 +217,7 @@ def backlog(ticks: Ticks, host: HostFacts) -> Proof:
     """
     overflows, queue = growth(ticks, "listen_overflows", "listen_drops"), most(ticks, lambda target: target.listen_queue)
     limit, dropped = most(ticks, lambda target: target.listen_backlog), listen_drops(ticks)
-    readings: Readings = {}
-    if queue is not None:
-        readings["listen_queue"] = int(queue)
-    if limit is not None:
-        readings["listen_backlog"] = int(limit)
-    if dropped is not None:
-        readings["listen_drops"] = dropped
+    readings: Readings = {**measured(listen_queue=queue, listen_backlog=limit, listen_drops=dropped)}
     unread = tuple(name for name, value in (("listen_queue", queue), ("listen_overflows", overflows)) if value is None)
     over = queue is not None and limit is not None and queue > limit
     nearly = queue is not None and queue > MOSTLY * (limit or 0) and not _listeners_are_read(ticks)
@@ -242,8 +231,7 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
     if drops is None or accepted is None:
         return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
     readings: Readings = {"syn_queue_drops": drops, "passive_opens": accepted}
-    if host.tcp_max_syn_backlog is not None:
-        readings["tcp_max_syn_backlog"] = host.tcp_max_syn_backlog
+    readings |= measured(tcp_max_syn_backlog=host.tcp_max_syn_backlog)
     many = drops >= max(SYN_DROPS_LEAST, LOSS_LEAST * accepted)
     by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue fills the SYN queue too
     full = True

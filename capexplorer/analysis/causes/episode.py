@@ -16,12 +16,11 @@ from typing import Literal
 import msgspec
 
 from ...model.catalogue import ENTRIES, invalidates_run
-from ...model.events import FailureTick, Log, Mark, Sample
+from ...model.events import Log, Mark
 from ...model.findings import Cause, Readings
 from ...model.load import NO_LOAD, Load
 from ...model.verdicts import SEVERITIES, Confidence, Severity
 from ..statistics import RELEVANT
-from .confirmation import Proof
 from .resolve import AROUND_S, Resolved, Symptom
 
 # -- Lines of the target's own log that report an error while requests fail. The reason of a traceback is preferred to other
@@ -174,40 +173,23 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = "high"
 
 
-def second_of(sample: Sample, found: Proof) -> Occurrence:
-    """A harmful state that readings show in the second of a sample."""
-    return Occurrence(
-        t_s=sample.t_s,
-        load=sample.load,
-        counted="seconds",
-        example=str(found.readings.get("blocked_at", "")),
-        readings=found.readings,
-        unavailable=found.unread,
-    )
-
-
 def occurrence_of(symptom: Symptom, found: Resolved, example: str) -> Occurrence:
     """The failures of a symptom, with the cause that was found."""
+    failure = symptom.failure
     return Occurrence(
-        t_s=symptom.t_s,
-        load=symptom.load,
-        count=symptom.count,
+        t_s=symptom.tick.t_s,
+        load=symptom.tick.load,
+        count=failure.count,
         counted="retried" if symptom.hidden else "failures",
-        endpoint=symptom.endpoint,
+        endpoint=f"{failure.method} {failure.name}".strip(),
         example=example,
-        symptoms={symptom.id: symptom.count} if found.id == "unknown" else {},
+        symptoms={symptom.id: failure.count} if found.id == "unknown" else {},
         readings=found.readings,
         unavailable=found.unavailable,
         competing=found.competing,
         severity=found.severity,
         confidence=found.confidence,
     )
-
-
-def statuses_of(failure: FailureTick) -> dict[str, int]:
-    """The failures by HTTP status; empty without a reply."""
-    status = failure.signature.status
-    return {} if status is None else {str(status): failure.count}
 
 
 ENDED_AFTER_S = 10.0

@@ -14,6 +14,7 @@ import msgspec
 from ...model.events import Sample, Target
 from ...model.findings import Readings
 from ...model.readings import TargetReading
+from ..statistics import measured
 from . import confirmation
 from .confirmation import RecentReadings
 
@@ -23,11 +24,6 @@ notified, and a failure counts at the end of its tick."""
 
 OOM_KNOWN_S = 1.0
 """Seconds after a death in which the kernel's count of OOM kills is read: it is read once a tick."""
-
-_SIGNALLED = 128
-"""A shell's exit code for a child ended by a signal is this plus the signal's number."""
-
-_OUTPUT_LINES = 5
 
 
 class Death(msgspec.Struct, frozen=True):
@@ -47,14 +43,8 @@ class Death(msgspec.Struct, frozen=True):
     @property
     def readings(self) -> Readings:
         """Readings about its end, by name."""
-        found: Readings = {"died_s": self.at_s}
-        if self.pid is not None:
-            found["pid"] = self.pid
-        if self.exit_code is not None:
-            found["exit_code"] = self.exit_code
-        if self.signal is not None:
-            found["signal"] = self.signal
-        return found | ({"output": " / ".join(self.output[-_OUTPUT_LINES:])} if self.output else {})
+        output = " / ".join(self.output[-5:]) or None
+        return {"died_s": self.at_s, **measured(pid=self.pid, exit_code=self.exit_code, signal=self.signal, output=output)}
 
 
 class TargetDeaths:
@@ -146,7 +136,8 @@ def _ending(target: TargetReading, at_s: float) -> Death | None:
 
 
 def _signal_of(exit_code: int | None) -> str | None:
-    number = -exit_code if exit_code is not None and exit_code < 0 else (exit_code or 0) - _SIGNALLED
+    code = exit_code or 0
+    number = -code if code < 0 else code - 128  # of a shell whose child was ended by a signal
     try:
         return signal.Signals(number).name if number > 0 else None
     except ValueError:

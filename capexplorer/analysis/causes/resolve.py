@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from ...model.catalogue import DEATHS, ENTRIES
-from ...model.events import FailureSignature, FailureTick, HostFacts, Mark
+from ...model.catalogue import DEATHS
+from ...model.events import FailureSignature, FailureTick, HostFacts, Mark, Sample
 from ...model.findings import Cause, Readings
 from ...model.kept_request import BRIEF_TEXT_MOST, RequestBrief
-from ...model.load import Load
 from ...model.readings import TargetReading
 from ...model.timeline import Timeline
 from ...model.verdicts import Confidence, Severity
-from ..statistics import FULL, LOST_LEAST, MOSTLY, NONE_EXPECTED_MOST
+from ..statistics import FULL, LOST_LEAST, MOSTLY, NONE_EXPECTED_MOST, measured
 from . import confirmation
 from .classify import SAYS_NO_FDS, by_status, classify
 from .confirmation import ESTABLISHED, TIME_WAIT, Check, Proof, RecentReadings, Ticks
@@ -59,17 +59,17 @@ class Symptom(msgspec.Struct, frozen=True):
     """One kind of failure in one tick."""
 
     id: str
-    t_s: float
-    load: Load
-    users: int
-    """That ran, those of a rate's pool included."""
-    signature: FailureSignature
-    endpoint: str
-    count: int
+    tick: Sample
+    failure: FailureTick
     hidden: bool = False
     """Whether the client repeated the attempt by itself, so that the request may have succeeded."""
     lasted_s: float = 0.0
     """For a timeout, how long the request had waited."""
+
+    @property
+    def signature(self) -> FailureSignature:
+        """That of the failure."""
+        return self.failure.signature
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ def needs_readings(found: str, signature: FailureSignature) -> bool:
 
 def resolve(symptom: Symptom, recent: RecentReadings, host: HostFacts) -> Resolved:
     """The cause of a symptom by the readings so far. Targets that died or were stopped on request are the caller's task."""
-    ticks = recent.since(symptom.t_s - AROUND_S - symptom.lasted_s)
+    ticks = recent.since(symptom.tick.t_s - AROUND_S - symptom.lasted_s)
     if symptom.id == PORT_EXHAUSTION:
         return _port_exhaustion(symptom, ticks, host)
     if symptom.id == DNS_FAILURE:
@@ -160,11 +160,10 @@ def _port_exhaustion(symptom: Symptom, ticks: Ticks, host: HostFacts) -> Resolve
     capacity = found.readings.get("ports_capacity")
     # sockets that were bound to a source address share one pool of ports for all destinations
     if isinstance(capacity, int) and waiting >= FULL * capacity:
-        return Resolved(
-            confirmation.TIME_WAIT, {**found.readings, "sockets_time_wait": waiting}, found.unread, confidence="medium"
-        )
-    if "ports_used" in found.unread and symptom.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
-        return Resolved(confirmation.TIME_WAIT, {}, found.unread, unconfirmed=True, confidence="low")
+        readings = found.readings | {"sockets_time_wait": waiting}
+        return Resolved(TIME_WAIT, readings, found.unread, confidence="medium")
+    if "ports_used" in found.unread and symptom.tick.users < USUAL_PORTS.get(host.system or "Linux", 16_384) / 2:
+        return Resolved(TIME_WAIT, {}, found.unread, unconfirmed=True, confidence="low")
     return Resolved("unknown", found.readings, found.unread, unconfirmed=True, confidence="low")
 
 
@@ -219,23 +218,18 @@ def _broken(symptom: Symptom, ticks: Ticks, recent: RecentReadings) -> Resolved:
     """What a broken connection says by itself: refused, reset, or a race with the server's keep-alive timeout."""
     if symptom.id == "connection_refused":
         return _refused(ticks)
-    readings: Readings = {}
-    unread: list[str] = []
-    for name in ("resets_sent", "resets_of_established"):
-        grown = confirmation.growth(ticks, name)
-        if grown is None:
-            unread.append(name)
-        else:
-            readings[name] = grown
+    resets = {name: confirmation.growth(ticks, name) for name in ("resets_sent", "resets_of_established")}
+    unread = tuple(name for name, grown in resets.items() if grown is None)
+    found = Resolved(symptom.id, {**measured(**resets)}, unread, unconfirmed=True)
     if symptom.id == "incomplete_response":
-        return Resolved(symptom.id, readings, tuple(unread), unconfirmed=True)
-    race = _race(symptom, recent)
-    if race == "yes":
-        return Resolved("keepalive_race", readings, tuple(unread), unconfirmed=True, severity="info" if symptom.hidden else None)
-    if race == "perhaps":
-        competing = ("keepalive_race",)
-        return Resolved("connection_reset", readings, tuple(unread), competing, confidence="medium", unconfirmed=True, open=True)
-    return Resolved("connection_reset", readings, tuple(unread), unconfirmed=True)
+        return found
+    match _race(symptom, recent):
+        case "yes":
+            return replace(found, id="keepalive_race", severity="info" if symptom.hidden else None)
+        case "perhaps":
+            return replace(found, id="connection_reset", competing=("keepalive_race",), confidence="medium", open=True)
+        case "no":
+            return replace(found, id="connection_reset")
 
 
 def _refused(ticks: Ticks) -> Resolved:
@@ -255,7 +249,7 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     """
     if not symptom.signature.reused:
         return "no"
-    ticks = recent.since(symptom.t_s - RACE_OVER_S)
+    ticks = recent.since(symptom.tick.t_s - RACE_OVER_S)
     pauses = sum(tick.waits + tick.sleeps for tick in ticks)
     idle_s = sum(tick.wait_sum_s + (tick.sleep_sum_s or 0.0) for tick in ticks) / pauses if pauses else 0.0
     if idle_s < RACE_WAIT_LEAST_S or confirmation.broken(ticks, (False,)):
@@ -263,41 +257,6 @@ def _race(symptom: Symptom, recent: RecentReadings) -> Race:
     share = confirmation.broken(ticks) / max(1, confirmation.requests(ticks))
     rare = share < LOST_LEAST and idle_s >= RACE_WAIT_SURE_S
     return "yes" if rare or min(1.0, share) * confirmation.connects(ticks) >= NONE_EXPECTED_MOST else "perhaps"
-
-
-# -- The class of each failure signature, and the full text of its first failure. Both are remembered, since failures repeat.
-
-SIGNATURES_MOST = 10_000
-"""Greatest number of signatures that are remembered; sessions have far fewer."""
-
-
-class FailureClasses:
-    """Remembers at most SIGNATURES_MOST signatures."""
-
-    def __init__(self) -> None:
-        self._classes: dict[FailureSignature, tuple[str, bool]] = {}
-        self._examples: dict[FailureSignature, str] = {}
-        """Full text of the first failure of each signature."""
-
-    def add_example(self, failure: FailureTick) -> None:
-        """Remember the text of this failure if it is the first one of its signature."""
-        if failure.example and len(self._examples) < SIGNATURES_MOST:
-            self._examples.setdefault(failure.signature, failure.example)
-
-    def example(self, signature: FailureSignature) -> str:
-        """The text of the first failure of this signature."""
-        return self._examples.get(signature) or signature.text or " ".join(signature.types)
-
-    def class_of(self, signature: FailureSignature, system: str | None) -> tuple[str, bool]:
-        """(id of a cause or symptom, whether readings decide on its cause). `system`: of the generator; None: not known."""
-        found = self._classes.get(signature)
-        if found is None:
-            if len(self._classes) >= SIGNATURES_MOST:
-                self._classes.clear()
-            named = classify(signature, system)
-            named = named if named in ENTRIES else "unknown"
-            found = self._classes[signature] = named, needs_readings(named, signature)
-        return found
 
 
 # -- Which requests that are kept whole belong to a cause, by the causes that their failure may resolve to and by its time. Pure.
@@ -354,7 +313,6 @@ def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], 
 
 def _may_be(cause: Cause, signature: FailureSignature, system: str | None) -> bool:
     found = classify(signature, system)
-    found = found if found in ENTRIES else "unknown"
     if signature.after_status is not None and found in BROKEN:
         return cause.name in (by_status(signature.after_status), *DEATHS)
     if needs_readings(found, signature):

@@ -10,7 +10,6 @@ from capexplorer.analysis.causes.confirmation import (
     broken,
     connects,
     failures,
-    fullest,
     growth,
     most,
     requests,
@@ -52,15 +51,6 @@ def test_most_is_the_highest_reading_of_all_targets_and_ticks() -> None:
     ]
     assert most(ticks, lambda target: target.fds) == 9
     assert most(ticks, lambda target: target.listen_queue) is None
-
-
-@pytest.mark.parametrize(
-    ("pairs", "expected"), [([(5, 10), (90, 100), (None, 5)], (90, 100)), ([(5, None), (5, 0)], None), ([], None)]
-)
-def test_the_fullest_pair_is_the_one_nearest_to_its_limit(
-    pairs: list[tuple[int | None, int | None]], expected: tuple[int, int] | None
-) -> None:
-    assert fullest(pairs) == expected
 
 
 def test_counts_include_warm_up_and_repeated_attempts_are_counted_separately() -> None:
