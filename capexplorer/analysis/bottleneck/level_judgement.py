@@ -17,7 +17,6 @@ from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.load import Users
 from ...model.verdicts import KneeVerdict
-from ..causes.generator_saturation import little_ratio
 from ..ladder import LadderLevel
 from ..statistics import COUNT_LEAST, FULL, MOSTLY, NOTABLE, RELEVANT
 from . import queue_rules, rate_limit, resource_rules, watched_parts
@@ -101,7 +100,7 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
         found,
         id="lock_or_pool_limit",
         part=holder.part,
-        readings={**queue_rules.idleness(holder), "requests_inside": inside, **kept},
+        readings={**holder.named(*queue_rules.IDLENESS), "requests_inside": inside, **kept},
         competing=(*(("rate_limit",) if may_be_limiter else ()), "unwatched_party"),
     )
 
@@ -149,7 +148,7 @@ def think_time(level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel]
     Paced users wait less when responses take longer, so their throughput is compared with their pace, and R may grow.
     """
     figures = level.figures
-    wait_s, response_ms, little = figures.pause_s, figures.response_ms, little_ratio(figures)
+    wait_s, response_ms, little = figures.pause_s, figures.response_ms, level.little_ratio
     if wait_s is None or response_ms is None or little is None or figures.requests < REQUESTS_LEAST:
         return None
     throughput = figures.throughput_rps or 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from errno import ENOSPC
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,16 +18,37 @@ from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.level import Level
 from ...model.load import Rate
-from ...model.reading_means import part_key
+from ...model.reading_means import CONNECTIONS_FULL_RATIO, part_key
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import is_saturated
+from ..causes.generator_saturation import is_saturated, little_ratio
 from ..epoch.level_seconds import refused_status, seconds_of_part
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
 from ..ladder import LadderLevel, requests_inside
+from ..statistics import measured
 
 REQUESTS_LEAST = 100
 """Requests from which times of a level are used: with 100, at waits of 0.5 to 1.5 s, throughput and wait have an error of 3%."""
+
+
+EVIDENCE = {
+    **dict.fromkeys(("run_delay_ratio", "target_run_delay_ratio"), "target.run_delay_ratio"),
+    **{name: f"target.{name}" for name in (
+        "busiest_thread_ratio", "threads", "throttled_ratio", "major_faults_per_s", "rss_bytes", "disk_free_bytes",
+        "fds_fullest", "fds_limit", "fds_full_ratio", "listen_queue", "listen_backlog",
+    )},
+    **{name: f"host.{name}" for name in (
+        "cpu_pressure_ratio", "memory_pressure_ratio", "io_pressure_ratio", "disk_busy_ratio", "swapped_in_per_s",
+    )},
+    **{f"{whose}_cpu_ratio": f"{whose}.cpu_ratio" for whose in ("target", "host", "generator")},
+    "generator_run_delay_ratio": "generator.run_delay_ratio",
+    "connections": "server.connections",
+    "connections_limit": "server.connections_limit",
+    "connections_full_ratio": CONNECTIONS_FULL_RATIO,
+    "rejected_connections_per_s": "server.rejected_connections_per_s",
+    "refused_readings_ratio": "server.refused_readings",
+}  # fmt: skip
+"""Readings of a level by the names that findings show; all other names are properties of `MeasuredLevel`."""
 
 
 class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +97,15 @@ class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
         return self.figures.readings.get(self._key(name))
 
+    def shown(self, name: str) -> Any:
+        """What findings show by this name: a reading (EVIDENCE) or a property; None: not measured."""
+        key = EVIDENCE.get(name)
+        return getattr(self, name) if key is None else self.read(key)
+
+    def named(self, *names: str) -> Readings:
+        """What was measured of these, by name."""
+        return measured(**{name: self.shown(name) for name in names})
+
     def missing(self, *names: str) -> tuple[str, ...]:
         """The names of those readings that were not taken."""
         return tuple(name for name in names if self._key(name) not in self.figures.readings)
@@ -91,6 +122,22 @@ class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
     def goodput_disturbed(self) -> bool:
         """Whether other processes used so much CPU that goodput is only a lower bound of what the service can do."""
         return self.withheld is not None and self.withheld.of_goodput
+
+    @property
+    def cores(self) -> int | None:
+        """Cores of the machine; None: not known."""
+        return self.host.cpus or None
+
+    @property
+    def steal_share(self) -> float | None:
+        """CPU time that the hypervisor gave to others, as a share of the machine's; None: not known."""
+        stolen = self.read("host.steal_ratio")
+        return None if stolen is None or not self.cores else stolen / self.cores
+
+    @property
+    def little_ratio(self) -> float | None:
+        """Users divided by those accounted for, by Little's law; None: not known."""
+        return little_ratio(self.figures)
 
     @property
     def cores_allowed(self) -> float | None:

@@ -10,14 +10,13 @@ import math
 import msgspec
 import numpy as np
 
-from ...model.findings import Readings
 from ...model.intervals import ONE_SIDED_95
 from ...model.reading_means import CONNECTIONS_FULL_RATIO, FDS_FULL_RATIO
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import LITTLE_MOST, OTHERS_LEAST, little_ratio
+from ..causes.generator_saturation import LITTLE_MOST, OTHERS_LEAST
 from ..epoch.epoch import work_is_metric
 from ..ladder import SHORT_S
-from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
+from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT, measured
 from . import resource_rules
 from .gate import Gate
 from .measured_level import Found, MeasuredLevel
@@ -43,26 +42,22 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     is_full = bool(backlog) and queue >= FULL * (backlog or 0.0)
     if not is_full and level.requests_inside is not None and queue < RELEVANT * level.requests_inside:
         return None
-    readings: Readings = {"listen_queue": queue, **({"listen_backlog": backlog or 0.0} if is_full else {}), **idleness(level)}
+    readings = level.named("listen_queue", *(("listen_backlog",) if is_full else ()), *IDLENESS)
     return Found("worker_pool_exhausted", readings, level.missing("target.fds_limit"))
 
 
 def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Requests wait inside an idle service: latency grows with users, as with one queue in front of a pool of fixed size."""
-    queue, little = level.read("target.listen_queue"), little_ratio(level.figures)
-    if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or (queue is not None and queue >= QUEUE_LEAST):
+    queue, disk_busy = level.read("target.listen_queue") or 0.0, level.read("host.disk_busy_ratio") or 0.0
+    if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or queue >= QUEUE_LEAST or disk_busy > MOSTLY:
         return None
-    disk_busy = level.read("host.disk_busy_ratio")
-    if disk_busy is not None and disk_busy > MOSTLY:
-        return None
-    readings: Readings = {**idleness(level), **({} if little is None else {"little_ratio": little})}
-    unread = level.missing("target.listen_queue", "host.disk_busy_ratio")
-    return Found("lock_or_pool_limit", readings, (*unread, *(() if level.is_loopback else level.missing("tcp.sending_sockets"))))
+    would_tell = ("target.listen_queue", "host.disk_busy_ratio", *(() if level.is_loopback else ("tcp.sending_sockets",)))
+    return Found("lock_or_pool_limit", level.named(*IDLENESS, "little_ratio"), level.missing(*would_tell))
 
 
 def accounts_for_users(level: MeasuredLevel) -> bool:
     """Whether the response times of a level may be interpreted: few requests fail, and Little's law holds."""
-    little = little_ratio(level.figures)
+    little = level.little_ratio
     return level.failure_ratio <= NOTABLE and (little is None or 2 - LITTLE_MOST < little < LITTLE_MOST)
 
 
@@ -112,11 +107,8 @@ def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     return starved or delay >= DELAYED_MOST * inside
 
 
-def idleness(level: MeasuredLevel) -> Readings:
-    """The readings that show how little CPU the service uses."""
-    names = {"target_cpu_ratio": "target.cpu_ratio", "busiest_thread_ratio": "target.busiest_thread_ratio"}
-    known = {name: level.read(reading) for name, reading in names.items()}
-    return {name: value for name, value in known.items() if value is not None}
+IDLENESS = ("target_cpu_ratio", "busiest_thread_ratio")
+"""Readings that show how little CPU the service uses."""
 
 
 def _may_lack_descriptors(level: MeasuredLevel) -> bool:
@@ -138,7 +130,7 @@ def open_files(level: MeasuredLevel) -> Found | None:
     full = level.read(FDS_FULL_RATIO) or 0.0
     if used is None or not limit or (used < FULL * limit and full < RELEVANT):
         return None
-    return Found("open_files_limit", {"fds_fullest": used, "fds_limit": limit, **({"fds_full_ratio": full} if full else {})})
+    return Found("open_files_limit", level.named("fds_fullest", "fds_limit", *(("fds_full_ratio",) if full else ())))
 
 
 def connections(level: MeasuredLevel) -> Found | None:
@@ -147,14 +139,9 @@ def connections(level: MeasuredLevel) -> Found | None:
     refused = level.read("server.refused_readings") or 0.0
     if not rejected and refused < RELEVANT and not _has_no_connection_left(level):
         return None
-    named = {
-        "connections": level.read("server.connections"),
-        "connections_limit": level.read("server.connections_limit"),
-        "connections_full_ratio": level.read(CONNECTIONS_FULL_RATIO) or None,
-        "rejected_connections_per_s": rejected or None,
-        "refused_readings_ratio": refused or None,
-    }
-    return Found("connection_limit", {name: value for name, value in named.items() if value is not None})
+    counts = level.named("connections_full_ratio", "rejected_connections_per_s", "refused_readings_ratio")
+    named = level.named("connections", "connections_limit") | {name: count for name, count in counts.items() if count}
+    return Found("connection_limit", named)
 
 
 def _has_no_connection_left(level: MeasuredLevel) -> bool:
@@ -179,14 +166,14 @@ def lock_waits(level: MeasuredLevel) -> Found | None:
     return Found("lock_waits", {"lock_waits_ratio": waiting / active, "active_sessions": active})
 
 
-NOT_IF_CPU_WITHHELD: frozenset[Rule] = frozenset((*resource_rules.GATED, lock_waits)) - {resource_rules.network}
-"""Rules that are not applied to a part from which other processes withheld CPU: without them it would have used more, or kept its
-locks for less time."""
-
 STALLED: tuple[Rule, ...] = (open_files, connections)
 """Rules that do not require latency to rise: users who get no connection add none."""
 
 PART_GATED: tuple[Rule, ...] = (*resource_rules.GATED, lock_waits)
+
+NOT_IF_CPU_WITHHELD = frozenset(PART_GATED) - {resource_rules.network}
+"""Rules that are not applied to a part from which other processes withheld CPU: without them it would have used more, or kept its
+locks for less time."""
 
 
 # -- Backlog: a queue in the service that grows at constant load.
@@ -257,6 +244,7 @@ def queue_growth(backlog: Backlog | None) -> Found | None:
     """A queue that grows at constant load."""
     if backlog is None or not backlog.grows:
         return None
-    readings: Readings = {"backlog": backlog.last, "backlog_growth_per_s": backlog.growth / backlog.seconds}
-    finished = backlog.finished_per_s
-    return Found("queue_growth", readings | ({} if finished is None else {"finished_per_s": finished}))
+    per_s = backlog.growth / backlog.seconds
+    return Found(
+        "queue_growth", {**measured(backlog=backlog.last, backlog_growth_per_s=per_s, finished_per_s=backlog.finished_per_s)}
+    )

@@ -98,7 +98,8 @@ def refuses(
     status = level.refused_status
     if status is None or level.failure_ratio < LOST_LEAST or not gate.stalls or not queue_rules.is_idle_while_refusing(level):
         return None
-    found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio, **queue_rules.idleness(level)}
+    found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio}
+    found |= level.named(*queue_rules.IDLENESS)
     if status == TOO_MANY_REQUESTS:
         return Found("rate_limit", found)
     clocked = output is not None and output.is_constant and _same_at_all_levels(level, levels, knee)
@@ -123,7 +124,7 @@ def delays_or_waits(
         return replace(waits, readings={**waits.readings, **_constancy(output)}, competing=("rate_limit",))
     found: Readings = {
         "how": "delays", **_constancy(output), "low_load_p50_ms": fastest_ms, "p50_ms": latency.p50, "p95_ms": latency.p95,
-        **queue_rules.idleness(level),
+        **level.named(*queue_rules.IDLENESS),
     }  # fmt: skip
     return Found("rate_limit", found, waits.unavailable, ("lock_or_pool_limit",))
 

@@ -1,4 +1,4 @@
-"""Rules on resources, one function each (docs/causes.md): from a level to the finding that a resource is saturated.
+"""Rules on resources: from a level to the finding that a resource is used up (docs/causes.md).
 
 Utilisation and pressure are required together if both can be read: other jobs cause pressure too (10-26% was measured on the
 machine of an idle service). The gate is applied in `level_judgement`.
@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
+
 from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ..causes.generator_saturation import OTHERS_LEAST
 from ..epoch.neighbours import SERIAL_LEAST
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from .measured_level import Found, MeasuredLevel
-
-Rule = Callable[[MeasuredLevel], Found | None]
-"""A level -> what was found, or None."""
 
 GIL_MOST = 1.10
 """Most cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
@@ -36,55 +35,63 @@ DISK_LEFT_BYTES = 1 << 20
 """A disk with less free space is full."""
 
 
-def target_cpu(level: MeasuredLevel) -> Found | None:
+Rule = Callable[[MeasuredLevel], Found | None]
+"""A level -> what was found, or None."""
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """The rule on one resource, by readings that it needs and shows (`measured_level.EVIDENCE`)."""
+
+    id: str
+    needs: tuple[str, ...]
+    is_full: Callable[..., bool]
+    """(level, the readings) -> whether it is used up."""
+    also: tuple[str, ...] = ()
+    """Readings that are shown, too, if they were taken."""
+
+    def __call__(self, level: MeasuredLevel) -> Found | None:
+        """What is found at a level; nothing if a reading is missing that it needs."""
+        read = [level.shown(name) for name in self.needs]
+        if any(value is None for value in read) or not self.is_full(level, *read):
+            return None
+        return Found(self.id, level.named(*self.needs, *self.also))
+
+
+def resource(id: str, *needs: str, also: tuple[str, ...] = ()) -> Callable[[Callable[..., bool]], Resource]:  # noqa: A002
+    """Make a function (level, the readings it needs) -> bool the rule on a resource."""
+    return lambda is_full: Resource(id, needs, is_full, also)
+
+
+@resource("target_cpu_saturated", "target_cpu_ratio", "cores_allowed")
+def target_cpu(level: MeasuredLevel, cpu: float, allowed: float) -> bool:
     """The service uses all the cores that it may use."""
-    cpu, allowed = level.read("target.cpu_ratio"), level.cores_allowed
-    if cpu is None or allowed is None or cpu < FULL * allowed:
-        return None
-    return Found("target_cpu_saturated", {"target_cpu_ratio": cpu, "cores_allowed": allowed})
+    return cpu >= FULL * allowed
 
 
-def gil(level: MeasuredLevel) -> Found | None:
+@resource("gil_bound", "target_cpu_ratio", "threads", "busiest_thread_ratio", "cores_idle", "program")
+def gil(level: MeasuredLevel, cpu: float, threads: float, busiest: float, idle: float, program: str) -> bool:
     """A Python process with many threads uses one core, although it could have used another."""
-    cpu, threads = level.read("target.cpu_ratio"), level.read("target.threads")
-    busiest, idle = level.read("target.busiest_thread_ratio"), level.cores_idle
-    if cpu is None or threads is None or busiest is None or idle is None or not level.is_one_python_process:
-        return None
-    bound = FULL <= cpu <= GIL_MOST and threads >= 2 and busiest <= MOSTLY
     another_core = (level.cores_allowed or 0.0) > GIL_MOST
-    if not (bound and another_core):
-        return None
-    readings: Readings = {"target_cpu_ratio": cpu, "threads": threads, "busiest_thread_ratio": busiest, "cores_idle": idle}
-    return Found("gil_bound", {**readings, "program": level.program or ""})
+    return level.is_one_python_process and FULL <= cpu <= GIL_MOST and threads >= 2 and busiest <= MOSTLY and another_core
 
 
-def single_thread(level: MeasuredLevel) -> Found | None:
+@resource("single_thread_cpu_saturated", "busiest_thread_ratio", "target_cpu_ratio", "cores_allowed")
+def single_thread(level: MeasuredLevel, busiest: float, cpu: float, allowed: float) -> bool:
     """One thread is always busy, and does nearly all the work, or another core is idle."""
-    busiest, cpu, allowed = level.read("target.busiest_thread_ratio"), level.read("target.cpu_ratio"), level.cores_allowed
-    if busiest is None or busiest < FULL or cpu is None or allowed is None or cpu >= FULL * allowed:
-        return None
-    idle = level.cores_idle
-    if busiest < SERIAL_LEAST * cpu and (idle is None or idle < OTHERS_LEAST):
-        return None
-    return Found(
-        "single_thread_cpu_saturated", {"busiest_thread_ratio": busiest, "target_cpu_ratio": cpu, "cores_allowed": allowed}
-    )
+    has_idle_core = level.cores_idle is not None and level.cores_idle >= OTHERS_LEAST
+    return busiest >= FULL and cpu < FULL * allowed and (busiest >= SERIAL_LEAST * cpu or has_idle_core)
 
 
-def host_cpu(level: MeasuredLevel) -> Found | None:
+@resource(
+    "host_cpu_saturated", "host_cpu_ratio", "cores", "target_cpu_ratio", "run_delay_ratio",
+    also=("cpu_pressure_ratio", "generator_cpu_ratio"),
+)  # fmt: skip
+def host_cpu(level: MeasuredLevel, busy: float, cores: int, cpu: float, delay: float) -> bool:
     """The machine has no idle core, and the service waits for one although it is not at its own limit."""
-    busy, cores, target = level.read("host.cpu_ratio"), level.host.cpus, level.read("target.cpu_ratio")
-    delay = level.read("target.run_delay_ratio")
-    if busy is None or not cores or target is None or delay is None or busy < FULL * cores:
-        return None
     allowed = level.cores_allowed or cores
-    at_its_limit = target >= (MOSTLY if allowed < cores else FULL) * allowed  # of cores that it is pinned to
+    at_its_limit = cpu >= (MOSTLY if allowed < cores else FULL) * allowed  # of cores that it is pinned to
     throttled = (level.read("target.throttled_ratio") or 0.0) > NOTABLE
-    if at_its_limit or throttled or not _wants_more(level, target, delay, cores):
-        return None
-    readings: Readings = {"host_cpu_ratio": busy, "cores": cores, "target_cpu_ratio": target, "run_delay_ratio": delay}
-    more = _read(level, cpu_pressure_ratio="host.cpu_pressure_ratio", generator_cpu_ratio="generator.cpu_ratio")
-    return Found("host_cpu_saturated", readings | more)
+    return busy >= FULL * cores and not at_its_limit and not throttled and _wants_more(level, cpu, delay, cores)
 
 
 def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> bool:
@@ -104,44 +111,33 @@ def _wants_more(level: MeasuredLevel, cpu: float, delay: float, cores: int) -> b
     return inside is not None and wanted >= RELEVANT * inside
 
 
-def cpu_throttled(level: MeasuredLevel) -> Found | None:
-    """A CPU quota of its cgroup throttled the service."""
-    share = level.read("target.throttled_ratio")
-    if share is None or share <= NOTABLE:
-        return None
-    return Found("cpu_throttled", {"throttled_ratio": share, **_read(level, target_cpu_ratio="target.cpu_ratio")})
-
-
-def cpu_steal(level: MeasuredLevel) -> Found | None:
+@resource("cpu_steal", "steal_share", "cores", "target_cpu_ratio", "run_delay_ratio")
+def cpu_steal(level: MeasuredLevel, stolen: float, cores: int, cpu: float, delay: float) -> bool:
     """The hypervisor gave CPU time of this machine to others, no core was idle, and the service waited for one.
 
     Steal alone limits nothing: the hypervisor also takes idle time (6-20% on machines whose service used a tenth of a core).
     """
-    stolen, busy, cores = level.read("host.steal_ratio"), level.read("host.cpu_ratio"), level.host.cpus
-    cpu, delay = level.read("target.cpu_ratio"), level.read("target.run_delay_ratio")
-    if stolen is None or busy is None or not cores or cpu is None or delay is None:
-        return None
-    is_full = busy + stolen >= FULL * cores
-    if stolen / cores <= NOTABLE or not is_full or not _wants_more(level, cpu, delay, cores):
-        return None
-    return Found("cpu_steal", {"steal_share": stolen / cores, "cores": cores, "target_cpu_ratio": cpu, "run_delay_ratio": delay})
+    busy = level.read("host.cpu_ratio")
+    is_full = busy is not None and busy / cores + stolen >= FULL
+    return stolen > NOTABLE and is_full and _wants_more(level, cpu, delay, cores)
 
 
-def memory(level: MeasuredLevel) -> Found | None:
+@resource("memory_saturated", "memory_pressure_ratio", "major_faults_per_s", also=("rss_bytes",))
+def memory(level: MeasuredLevel, pressure: float, faults: float) -> bool:
     """All tasks wait for memory, and the service reads pages back from disk."""
-    pressure, faults = level.read("host.memory_pressure_ratio"), level.read("target.major_faults_per_s")
-    if pressure is None or faults is None or pressure <= MEMORY_PRESSURE_LEAST or faults < PAGES_LEAST_PER_S:
-        return None
-    readings: Readings = {"memory_pressure_ratio": pressure, "major_faults_per_s": faults}
-    return Found("memory_saturated", {**readings, **_read(level, rss_bytes="target.rss_bytes")})
+    return pressure > MEMORY_PRESSURE_LEAST and faults >= PAGES_LEAST_PER_S
 
 
-def swapping(level: MeasuredLevel) -> Found | None:
+@resource("swapping", "swapped_in_per_s", "major_faults_per_s")
+def swapping(level: MeasuredLevel, pages: float, faults: float) -> bool:
     """Pages are read back from swap, also for the service."""
-    pages, faults = level.read("host.swapped_in_per_s"), level.read("target.major_faults_per_s")
-    if pages is None or faults is None or pages < PAGES_LEAST_PER_S or faults < PAGES_LEAST_PER_S:
-        return None
-    return Found("swapping", {"swapped_in_per_s": pages, "major_faults_per_s": faults})
+    return pages >= PAGES_LEAST_PER_S and faults >= PAGES_LEAST_PER_S
+
+
+@resource("cpu_throttled", "throttled_ratio", also=("target_cpu_ratio",))
+def throttled(level: MeasuredLevel, share: float) -> bool:
+    """A CPU quota of its cgroup throttled the service."""
+    return share > NOTABLE
 
 
 def disk(level: MeasuredLevel) -> Found | None:
@@ -152,15 +148,11 @@ def disk(level: MeasuredLevel) -> Found | None:
     if level.part is None and disk_of_others(level.figures) is not None:
         return None
     names = ("target.read_bytes_per_s", "target.written_bytes_per_s")
-    own = [level.read(name) for name in names]
-    moved = sum(rate for rate in own if rate is not None)
+    moved = math.fsum(level.read(name) or 0.0 for name in names)
     if not level.missing(*names) and moved < OWN_DISK_LEAST_BYTES:
         return None
-    return Found(
-        "disk_saturated",
-        {"disk_busy_ratio": busy, "io_pressure_ratio": pressure, "target_disk_bytes_per_s": moved},
-        level.missing(*names),
-    )
+    readings: Readings = {"disk_busy_ratio": busy, "io_pressure_ratio": pressure, "target_disk_bytes_per_s": moved}
+    return Found("disk_saturated", readings, level.missing(*names))
 
 
 def disk_of_others(figures: LevelFigures) -> float | None:
@@ -212,7 +204,7 @@ def disk_full(level: MeasuredLevel) -> Found | None:
     left = level.read("target.disk_free_bytes")
     if not level.reported_no_space and (left is None or left >= DISK_LEFT_BYTES):
         return None
-    return Found("disk_full", {} if left is None else {"disk_free_bytes": left}, level.missing("target.disk_free_bytes"))
+    return Found("disk_full", level.named("disk_free_bytes"), level.missing("target.disk_free_bytes"))
 
 
 def is_disk_full(found: Found) -> bool:
@@ -221,13 +213,7 @@ def is_disk_full(found: Found) -> bool:
     return isinstance(left, float | int) and left < DISK_LEFT_BYTES
 
 
-def _read(level: MeasuredLevel, **names: str) -> Readings:
-    """Readings by a new name (`new="target.name"`), without those that were not taken."""
-    known = {name: level.read(reading) for name, reading in names.items()}
-    return {name: value for name, value in known.items() if value is not None}
-
-
-UNGATED: tuple[Rule, ...] = (cpu_throttled, memory, swapping, disk_full)
+UNGATED: tuple[Rule, ...] = (throttled, memory, swapping, disk_full)
 """Rules that need no gate: what they find harms the service at any load."""
 
 GATED: tuple[Rule, ...] = (target_cpu, gil, single_thread, host_cpu, cpu_steal, disk, network)

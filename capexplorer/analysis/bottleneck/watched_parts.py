@@ -53,22 +53,14 @@ def _generator(level: MeasuredLevel) -> float | None:
 
 def noisy_neighbours(level: MeasuredLevel) -> Found | None:
     """Other processes used CPU that the service, or the load thread, or a watched part needed on its machine."""
-    withheld, cores = level.withheld, level.host.cpus
-    if withheld is None:
+    if level.withheld is None:
         return None
-    readings: Readings = {"others_cpu_ratio": withheld.others_cpu_ratio, **({"cores": cores} if cores else {})}
+    readings: Readings = {"others_cpu_ratio": level.withheld.others_cpu_ratio, **level.named("cores")}
     if level.figures.other_processes and level.part is None:  # names are read on the generator's machine alone
         readings["processes"] = ", ".join(f"{name} {ratio:.2f}" for name, ratio in level.figures.other_processes.items())
-    names = {
-        "target_cpu_ratio": "target.cpu_ratio",
-        "target_run_delay_ratio": "target.run_delay_ratio",
-        "cpu_pressure_ratio": "host.cpu_pressure_ratio",
-    }
-    if level.part is None:
-        names |= {"generator_cpu_ratio": "generator.cpu_ratio", "generator_run_delay_ratio": "generator.run_delay_ratio"}
-    known = {name: level.read(reading) for name, reading in names.items()}
-    readings |= {name: value for name, value in known.items() if value is not None}
-    return Found(NEIGHBOURS, readings, level.missing("target.run_delay_ratio"))
+    names = ("target_cpu_ratio", "target_run_delay_ratio", "cpu_pressure_ratio")
+    of_generator = ("generator_cpu_ratio", "generator_run_delay_ratio") if level.part is None else ()
+    return Found(NEIGHBOURS, readings | level.named(*names, *of_generator), level.missing("target.run_delay_ratio"))
 
 
 READ_LEAST = 0.8
