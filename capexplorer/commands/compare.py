@@ -83,10 +83,10 @@ def command(
 def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
     """Read the session `ID`, `ID#1` or `ID:epoch=1`; print notes about damage to its log. Raises InputError."""
     path, epoch = locate(name, folder)
-    timeline, latencies, log = read(path, reanalyse=reanalyse)
+    session, log = read(path, epoch, reanalyse=reanalyse)
     for note in log.notes:
         print_error(f"{path}: {note}")
-    return Session(timeline, epoch, files.read_title(path), log.damaged, latencies)
+    return session
 
 
 def locate(name: str, folder: Path) -> tuple[Path, int | None]:
@@ -95,12 +95,12 @@ def locate(name: str, folder: Path) -> tuple[Path, int | None]:
     return find(name, folder), epoch
 
 
-def read(path: Path, *, reanalyse: bool = False) -> tuple[Timeline, SecondLatencies, SessionReader]:
+def read(path: Path, epoch: int | None = None, *, reanalyse: bool = False) -> tuple[Session, SessionReader]:
     """A whole session with the histograms of its seconds, and its reader, closed. Raises SessionError."""
     latencies = SecondLatencies()
     with open_session(path) as log:
         timeline = Timeline(latencies.collecting(with_found(path, log) if reanalyse else log))
-    return timeline, latencies, log
+    return Session(timeline, epoch, files.read_title(path), log.damaged, latencies), log
 
 
 def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:
@@ -175,10 +175,8 @@ def baselines(first: str | None, sessions_dir: Path | None, *, live: bool) -> Ba
 
 def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
     """The curve of `ID` or `ID#1`; of a session with several epochs that of the last. Raises InputError."""
-    from ..report.compare import Session, curve_of_last
+    from ..report.compare import curve_of_last
     from ..wording.quantities import size
-
-    pass
 
     path, epoch = locate(name, folder)
     if most_bytes is not None and path.stat().st_size > most_bytes:
@@ -186,5 +184,4 @@ def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
             f"{name}: its log has {size(path.stat().st_size)}; give it at the start, with --baseline: reading it would delay the "
             "load"
         )
-    timeline, latencies, _ = read(path)
-    return curve_of_last(Session(timeline, epoch, latencies=latencies))
+    return curve_of_last(read(path, epoch)[0])

@@ -16,7 +16,7 @@ from ..model.level import Level
 from ..model.sources import SessionEntry
 from ..model.timeline import Timeline
 from ..remote import run_sockets
-from ..report.compare import Comparison, SecondLatencies, Session, compare
+from ..report.compare import Comparison, compare
 from ..report.formats import FORMATS
 from ..session import catalog, files
 from ..session.beside import digest_of, kept_digest
@@ -25,6 +25,7 @@ from ..session.reader import open_session
 from ..tui.picker_app import PickerApp
 from ..tui.screens.sessions import LevelRow, ProfileEntry, SessionRow
 from ..tui.terminal import own_terminal
+from .compare import read
 from .configured_preferences import own_preferences
 from .run.profile import DEFAULT_PROFILE
 from .sessions import judged
@@ -78,7 +79,7 @@ class SessionFolder:
 
     def compare(self, entries: Sequence[SessionEntry]) -> Comparison:
         """Compare sessions; the first is the baseline. Raises SessionError, InputError."""
-        return compare([_session(entry) for entry in entries])
+        return compare([read(entry.path)[0] for entry in entries])
 
     def export(self, entry: SessionEntry, form: str) -> str:
         """Export to the working folder by running the command. Raises InputError with the command's last line."""
@@ -114,13 +115,6 @@ def _missing(entry: SessionEntry) -> bool:
         return kept_digest(entry.path) is None
     except OSError:
         return False
-
-
-def _session(entry: SessionEntry) -> Session:
-    latencies = SecondLatencies()
-    with open_session(entry.path) as log:
-        timeline = Timeline(latencies.collecting(log))
-    return Session(timeline, title=files.read_title(entry.path), damaged=log.damaged, latencies=latencies)
 
 
 def _level(level: Level) -> LevelRow:
