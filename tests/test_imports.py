@@ -62,7 +62,7 @@ def test_a_configuration_with_a_theme_and_keys_is_checked_without_the_screen(ses
     )
 
 
-PATCH_AND_IMPORT_LOCUST = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.live, locust.env\n"
+PATCH_AND_IMPORT_LOCUST = "from capexplorer.load import native; native.patch()\nimport capexplorer.run.session_run, locust.env\n"
 
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"

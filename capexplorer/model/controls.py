@@ -1,6 +1,6 @@
 """The controls of a live run: what a person may do to it, as values, and what a screen knows of it.
 
-Each control is a struct of this file, and a case of `run.live.LiveControls`, the last two of `run.screens.Screens`. A screen in
+Each control is a struct of this file, and a case of `run.screens.LiveControls`, the last two of `Screens` there. A screen in
 another process sends the struct itself.
 """
 

@@ -1,4 +1,4 @@
-"""The screens of a run, and which of them holds the controls: at most one at any moment.
+"""The controls of a run, and its screens, of which at most one has them at any moment.
 
 A screen that may steer gets the controls when no screen has them. Otherwise it asks for them. The holder sees the request and
 hands the controls over with a key, or keeps them by steering. A holder that does neither loses them after ANSWER_S, since its
@@ -7,14 +7,52 @@ terminal may hang.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
+from ..errors import InputError
 from ..load import native
-from ..model.controls import AddNote, AskControls, Control, EndRun, GiveControls, Param, RunControls, Setup, State
+from ..model.controls import (
+    AddNote,
+    AskControls,
+    ChangeWorkers,
+    Control,
+    EndRun,
+    GiveControls,
+    NewLevel,
+    Param,
+    RestartTarget,
+    RunControl,
+    RunControls,
+    SetAutopilot,
+    SetSpawnRate,
+    SetStep,
+    Setup,
+    StartPlan,
+    State,
+    StepTo,
+    VerifyKnee,
+    WatchPart,
+    Zero,
+)
+from ..model.events import CommandName, Note
+from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
+from ..model.watched import PartSpec, mistakes, parsed_part
+from ..read.servers import missing_client
+from ..steer.plan import offers_rates, parse
+from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
+from .autopilot import Task
 from .context import RunContext
+from .load_control import LoadControl
+from .options import NO_RATES
+from .part_watch import PartWatch
 from .run_outcome import Failure
+from .service import Service, TargetLifecycle
+
+if TYPE_CHECKING:
+    from .load_workers import LoadWorkers  # imports Locust, which patches the process
 
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""
@@ -159,6 +197,185 @@ class Screens:
 
     def _record(self, change: dict[str, Param | None]) -> None:
         self._context.pump.post(self._context.command, "controls", "user", change)
+
+
+# -- what the controls do: one case a control
+
+
+class LiveControls:
+    """The controls of a live run. One that changes the load ends the current driver, or starts another one.
+
+    Its record is posted to the pump; then it acts on the load at once, in the caller's thread, and the pump opens the level.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        service: Service,
+        target: TargetLifecycle,
+        requested_load: RequestedLoad,
+        load_control: LoadControl,
+        workers: LoadWorkers,
+        parts: PartWatch,
+    ) -> None:
+        self._context, self._service, self._target = context, service, target
+        self._load, self._load_control, self._workers, self._parts = requested_load, load_control, workers, parts
+        profile = self._context.options.profile
+        self.setup = Setup(
+            max_users=profile.guards.max_users,
+            can_restart=service.spec is not None,
+            plans=profile.plans,
+            unattended_s=profile.guards.unattended_s,
+        )
+
+    @property
+    def state(self) -> State:
+        """The state now."""
+        load = self._load
+        return State(
+            load=load.load,
+            spawn_rate=load.spawn_rate,
+            workers=self._workers.count,
+            autopilot=load.driver.autopilot_steps,
+            target_params=self._service.params,
+        )
+
+    def do(self, control: RunControl) -> str | None:
+        """Do it. Returns None if it is done, else why not, in one line."""
+        try:
+            self._do(control)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def _do(self, control: RunControl) -> None:  # noqa: C901 - one case a control
+        load, workers, before = self._load, self._workers, self._load.load
+        match control:
+            case StepTo(to):
+                self._step_to(to)
+            case Zero():
+                rate_before = {} if before.per_s is None else {"rate_before": before.per_s}
+                self._record("zero", before=before.users, **rate_before)
+                self._step(NO_LOAD)
+            case NewLevel():
+                if isinstance(before, Users):
+                    self._record("new_level", users=before.users)
+                else:
+                    self._record("new_level", offered_per_s=before.per_s)
+                self._step(before)
+            case SetStep(step):
+                self._record("step", step=step)
+            case SetSpawnRate(spawn_rate):
+                load.set_spawn_rate(spawn_rate)
+                self._record("spawn_rate", rate=load.spawn_rate)
+            case SetAutopilot(on=False):
+                self._switch_autopilot(None)
+            case SetAutopilot(finds_rate=finds_rate):
+                self._switch_autopilot("rate" if finds_rate else "knee")
+            case VerifyKnee():
+                self._switch_autopilot("verify")
+            case StartPlan(plan):
+                steps = parse(self.setup.plans.get(plan, plan), "plan", self.setup.max_users)
+                if offers_rates(steps):
+                    self._require_rates("plan: ")
+                generation = self._hand_to(Plan())
+                self._record("plan", plan=plan)
+                self._context.pump.post(self._load_control.begin_plan, steps, generation)
+            case ChangeWorkers(add):
+                require_none(workers.why_not(add=add))
+                self._context.pump.post(workers.add if add else workers.remove, "user")
+            case WatchPart(part):
+                watch = self._part(part)
+                self._record("watch", part=watch.name, place=watch.place)
+                self._context.pump.post(self._parts.add, watch)
+            case AddNote(text):
+                self._record("note", text=text)
+                self._context.pump.post(self._note, text)
+            case RestartTarget(params):
+                resolved = self._resolved(params)
+                if isinstance(load.driver.kind, Autopilot):
+                    load.hand_to(Manual())
+                self._record("restart", **resolved)
+                self._context.pump.post(self._restart, resolved)
+            case EndRun():
+                self._record("quit")
+                self._context.outcome.quit()
+            case _:
+                assert_never(control)
+
+    def _record(self, name: CommandName, **args: Param | None) -> None:
+        self._context.pump.post(self._context.command, name, "user", args)
+
+    def _restart(self, params: Mapping[str, Param]) -> None:
+        """Take users to zero and restart the target; the users start again in a new level."""
+        self._load_control.pause()
+        self._target.restart(params)
+
+    def _note(self, text: str) -> None:
+        self._context.emit(Note(t_s=self._context.now_s(), text=text))
+
+    # -- the load
+
+    def _switch_autopilot(self, task: Task | None) -> None:
+        if task == "rate":
+            self._require_rates("")
+        generation = self._hand_to(Manual() if task is None else Autopilot())
+        self._record("autopilot", on=task is not None, **({} if task in (None, "knee") else {"task": task}))
+        self._context.pump.post(self._load_control.switch_autopilot, generation, task)
+
+    def _hand_to(self, driver: Driver) -> int:
+        self._go_on()
+        return self._load.hand_to(driver)
+
+    def _step_to(self, load: Load) -> None:
+        before = self._load.load
+        match load:
+            case Users(users):
+                load = Users(max(0, min(users, self.setup.max_users)))
+                self._record("users", users=load.users, before=before.users)
+            case Rate(per_s):
+                self._require_rates("")
+                load = Rate(clamped_rate(per_s))
+                self._record("rate", per_s=load.per_s, before=before.per_s, users_before=before.users)
+        self._step(load)
+
+    def _step(self, load: Load) -> None:
+        self._go_on()
+        self._context.pump.post(self._load_control.open_level, load, "user", self._load.step(load))
+
+    def _go_on(self) -> None:
+        """Drop failures of the locustfile and the load thread, so that they no longer end the run: a person starts load again."""
+        self._context.outcome.recover("locustfile")
+        self._context.outcome.recover("load_thread")
+
+    # -- what is asked for: raises InputError if it cannot be done
+
+    def _require_rates(self, subject: str) -> None:
+        workers = self._context.options.workers
+        if workers is not None and workers.plain:
+            raise InputError(f"{subject}{NO_RATES}")
+
+    def _part(self, text: str) -> PartSpec:
+        """The part to watch, which no other part is yet."""
+        try:
+            watch = parsed_part(text)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        watched = self._parts.watched
+        require_none(next((expected for _, expected in mistakes([*watched, watch])), missing_client(watch)))
+        return watch
+
+    def _resolved(self, params: Mapping[str, str]) -> Mapping[str, Param]:
+        """The target's parameters, with those of a person."""
+        if self._service.spec is None:
+            raise InputError("the target was not started by capexplorer, so it cannot be restarted here")
+        return self._service.spec.resolve({**self._service.params, **params}, "restart")
+
+
+def require_none(why_not: str) -> None:
+    """Raises InputError if there is a reason against it."""
+    if why_not:
+        raise InputError(why_not)
 
 
 # -- the end of a run without a screen of its own: that of a plan or the autopilot, or a while after load by hand. While an

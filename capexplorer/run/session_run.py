@@ -1,6 +1,5 @@
-"""One session in the pump's thread: each second becomes a sample, and reports of load, target and screen become events.
-
-Every method is called in the pump's thread. `load_control` decides who steps the users, and when.
+"""A live run as the screen and the headless command use it, and its session in the pump's thread: each second becomes a sample,
+and reports of load, target and screen become events. `load_control` decides who steps the users, and when.
 """
 
 from __future__ import annotations
@@ -8,7 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from importlib import metadata
@@ -31,25 +30,28 @@ from ..load.engine import (
 )
 from ..load.load_thread import LoadThread
 from ..load.workload import Workload
-from ..model.controls import Param
-from ..model.events import SCHEMA, ClientOverhead, Ended, Engine, Header, Log
+from ..model.events import SCHEMA, ClientOverhead, Ended, Engine, Event, Header, Log
 from ..model.load import Users
+from ..model.timeline import Timeline
 from ..model.watched import PARTS_MOST, PartSpec
 from ..profile import plain
 from ..read.machine import host_facts
 from ..read.probes import Probes
+from ..remote.protocol import PROTOCOL, Welcome
 from ..session import beside
 from ..session.files import new_path
 from ..session.writer import SessionWriter
 from ..steer.requested_load import Manual, Plan, RequestedLoad
 from ..target.supervisor import Output
 from .context import RunContext
+from .control_server import ControlServer
 from .load_control import LoadControl
 from .load_workers import LoadWorkers
 from .part_watch import PartWatch
 from .pump import INTERVAL_S, Report
 from .run_failures import ObservedMarks, RunFailures
 from .sampling import RequestStore, TickSampler
+from .screens import LiveControls, Screens, Unattended
 from .service import Service, TargetLifecycle, composed_parts
 
 STOP_USERS_S = 10.0
@@ -58,8 +60,72 @@ LAST_OUTPUT_S = 0.2
 """Seconds in which lines that users print while they stop arrive through the pipes."""
 
 
+class LiveRun:
+    """One session: `start`, then `close`. `screens` have its controls, `outcome` says when and how it ended."""
+
+    def __init__(
+        self, context: RunContext, service: Service, load_thread: LoadThread, workload: Workload, workers: LoadWorkers
+    ) -> None:
+        self._context, self._service = context, service
+        self._session = SessionRun(context, service, load_thread, workload, workers)
+        self.outcome, self.requests = context.outcome, self._session.requests
+        self.controls = self._session.controls
+        self.screens = Screens(self.controls, context)
+        self.server = ControlServer(self.screens, self.requests, context)
+        self._closed = False
+
+    @property
+    def path(self) -> Path | None:
+        """Of the log, once it has its header."""
+        return self._session.path
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether a plan, a shape or the autopilot steps the users, or will once the service is ready."""
+        return self._session.is_driven()
+
+    def unattended(self) -> Unattended:
+        """The end of the run while no screen has its controls, from now on."""
+        return Unattended(self._context, self.screens, self._session.is_driven)
+
+    # -- EventSource
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Begin the session in the pump's thread. Returns at once. `wake` is called whenever there are events to `take`."""
+        self._context.sink.wake_by(wake)
+        self._context.pump.post(self._open)
+        native.start_thread(partial(self._context.pump.run, self._session))
+
+    def _open(self) -> None:
+        self._session.open()
+        if self.path is not None:
+            path = str(self.path.resolve())
+            self.server.open(
+                Welcome(protocol=PROTOCOL, session=self.path.stem, path=path, pid=os.getpid(), setup=self.controls.setup)
+            )
+
+    def take(self) -> Sequence[Event]:
+        """All events since the last call."""
+        return self._context.sink.take()
+
+    def timeline_of_events(self) -> Timeline:
+        """A timeline for the events that are taken, still empty. It shares the columns of the pump's timeline."""
+        return Timeline(seconds_of=self._context.timeline)
+
+    def close(self) -> None:
+        """Stop users and target, write the final event, and close the log. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._context.pump.end(self._session.close)
+        if not self._context.pump.wait_until_left(STOP_USERS_S + self._service.stop_s + 10.0):
+            self.outcome.fail("defect", "the run did not end in time: the session may lack its end", 1)
+        self._service.supervisor.close()
+        self._service.tidy()
+
+
 class SessionRun:
-    """`open`, then `tick` each second, then `close`. The order of calls is the order of events in the log."""
+    """In the pump's thread: `open`, then `tick` each second, then `close`. The order of calls is that of events in the log."""
 
     def __init__(
         self, context: RunContext, service: Service, load_thread: LoadThread, workload: Workload, workers: LoadWorkers
@@ -82,6 +148,7 @@ class SessionRun:
         """Of the log, once it has its header."""
         self.target = TargetLifecycle(context, service, self._reach, self._on_ready)
         self.load_control = LoadControl(context, self.requested_load, workers)
+        self.controls = LiveControls(context, service, self.target, self.requested_load, self.load_control, workers, self.parts)
         self._failures = RunFailures(context, load_thread, self.requested_load, self.load_control, self._let_users_run)
         self._observed = ObservedMarks()
         self._sampler: TickSampler | None = None
@@ -175,11 +242,6 @@ class SessionRun:
         self.context.log.add("capexplorer", level, text)
 
     # -- the target
-
-    def restart(self, params: Mapping[str, Param]) -> None:
-        """Take users to zero and restart the target; the users start again in a new level."""
-        self.load_control.pause()
-        self.target.restart(params)
 
     def _reach(self) -> str | None:
         """Why an already running service cannot be reached; None if it can. Blocks for seconds."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...load.workload import Workload
     from ...run.capture import Capture
     from ...run.context import RunContext
-    from ...run.live import LiveRun
+    from ...run.session_run import LiveRun
     from ...target.supervisor import Supervisor
 
 
@@ -66,8 +66,8 @@ def _started(context: RunContext, supervisor: Supervisor, capture: Capture) -> I
     from ...load.kept_requests import RequestSampling
     from ...load.load_thread import LoadThread
     from ...load.local_engine import LocalEngine
-    from ...run.live import LiveRun
     from ...run.service import Service
+    from ...run.session_run import LiveRun
     from ...session.redact_request import without_secrets
 
     options, service = context.options, Service(context.options, supervisor)

@@ -39,8 +39,8 @@ from .assembly import AssembledRun, live_run, report_failure
 from .on_screen import HANG_UP, release_input
 
 if TYPE_CHECKING:
-    from ...run.live import LiveRun
     from ...run.screens import Unattended
+    from ...run.session_run import LiveRun
 
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present

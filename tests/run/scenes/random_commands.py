@@ -33,12 +33,12 @@ from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.limits import ProcessLimits
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
 from capexplorer.run.context import EventSink, RunContext, RunLog
-from capexplorer.run.live import LiveRun
 from capexplorer.run.load_workers import LoadWorkers, WorkerCommand
 from capexplorer.run.options import RunOptions, WorkersWanted
 from capexplorer.run.pump import Pump, Report
 from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.sampling import TickSampler
+from capexplorer.run.session_run import LiveRun
 from capexplorer.session.writer import SessionWriter
 
 from ..simulated_load import Calls, EmptyProbes, SimulatedLoadThread, SimulatedService
