@@ -27,7 +27,7 @@ SCREEN = ("attach", "capexplorer sessions")
 @click.command()
 @click.argument("session", required=False, shell_complete=shared_options.runs)
 @click.option("--watch", is_flag=True, help="Only watch: never take the controls.")
-@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
+@shared_options.baseline
 @click.option("--mouse", is_flag=True, help="Keys, tabs, lists and charts can be clicked; selecting text then needs Shift.")
 @click.option(
     "--sessions-dir",

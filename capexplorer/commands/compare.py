@@ -44,7 +44,7 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=None, help="Output file; default: stdout.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, not the recorded ones.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
+@shared_options.sessions_dir
 @click.option(
     "--fail-if", "conditions", multiple=True, metavar="CONDITION", help='Exit with code 3 if it holds: "knee<-5%"; see below.'
 )

@@ -42,7 +42,7 @@ def _format_help() -> str:
     "--redact", is_flag=True, help="Remove host names, addresses and file paths (and secrets, which older logs may contain)."
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, and list the changes.")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
+@shared_options.sessions_dir
 def command(
     session: str, form: str, output: Path | None, force: bool, redact: bool, reanalyse: bool, sessions_dir: Path | None
 ) -> None:

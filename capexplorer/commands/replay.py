@@ -43,8 +43,8 @@ _SPEEDS = ("0.5", "1", "2", "4", "8", "16", "32", "64")
     help="The transport bar can be dragged, and keys, tabs, lists and charts clicked; selecting text then needs Shift.",
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds; the log pane (o) lists the changes.")
-@click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
-@click.option("--sessions-dir", type=click.Path(path_type=Path), default=None, help="Folder in which session ids are looked up.")
+@shared_options.baseline
+@shared_options.sessions_dir
 def command(
     session: str,
     speed: str | None,

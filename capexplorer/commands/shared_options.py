@@ -1,4 +1,4 @@
-"""What several commands have: what a shell completes, options that name local files, `--reanalyse`.
+"""What several commands have: what a shell completes, options of the same meaning, how options are declared, `--reanalyse`.
 
 Completion reads only names of files, and never fails.
 """
@@ -50,6 +50,10 @@ def runs(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str
     from ..remote import run_sockets
 
     return [name for name in run_sockets.running() if name.startswith(typed)]
+
+
+sessions_dir = click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which session ids are looked up.")
+baseline = click.option("--baseline", metavar="SESSION", help="Draw the curve of this saved session as the baseline (key b).")
 
 
 # -- declaring -----------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -276,30 +276,24 @@ class Level:
         """
         folded = self._seconds()
         assert folded is not None  # an open level always has a fold
-        if void is not None:
-            counted = folded[0].figures()
-            figures = LevelFigures(settled=False, failures_while_unsettled=counted.failures + counted.failures_while_unsettled)
-            return LevelClosed(
-                t_s=t_s,
-                index=self.opened.index,
-                users=self.load.users,
-                offered_per_s=self.load.per_s,
-                started_s=self.started_s,
-                void=void,
-                figures=figures,
-            )
         fold, ramp = (folded[0].without(later) if later else folded[0]), folded[1]
+        measured: dict[str, Any] = {
+            "ended_s": ended_s,
+            "settled_s": fold.settled_s,
+            "figures": fold.figures(with_histogram=True),
+            "endpoints": fold.merged.endpoint_figures(with_histogram=True),
+            "bins": ramp.bins(with_histogram=True) if ramp is not None else (),
+        }
+        if void is not None:
+            failures = measured["figures"].failures + measured["figures"].failures_while_unsettled
+            measured = {"void": void, "figures": LevelFigures(settled=False, failures_while_unsettled=failures)}
         return LevelClosed(
             t_s=t_s,
             index=self.opened.index,
             users=self.load.users,
             offered_per_s=self.load.per_s,
             started_s=self.started_s,
-            ended_s=ended_s,
-            settled_s=fold.settled_s,
-            figures=fold.figures(with_histogram=True),
-            endpoints=fold.merged.endpoint_figures(with_histogram=True),
-            bins=ramp.bins(with_histogram=True) if ramp is not None else (),
+            **measured,
         )
 
     def add(self, sample: Sample, tick: int) -> None:
