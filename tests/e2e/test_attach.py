@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Command, Event, LevelOpened, Log, Sample
+from capexplorer.model.events import Command, Event, LevelOpened, Sample
 from capexplorer.replay import Replay
 
 from .rig import (
@@ -214,26 +213,6 @@ def test_a_detached_run_that_cannot_start_reports_the_reason_and_exits_with_4(tm
     assert failed.returncode == 4
     assert failed.stdout == ""
     assert failed.stderr.startswith("capexplorer: false: ended before it was ready (exit code 1)")
-
-
-def test_invalid_bytes_at_the_socket_are_logged_and_quitting_restores_the_terminal(tmp_path: Path, runtime_folder: Path) -> None:
-    with on_terminal(tmp_path, "actor") as run:
-        before = run.settings()
-        wait_for_samples(run, 2)
-        assert run.settings() != before
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(runtime_folder / "capexplorer" / f"{session_of(run)}.sock"))
-            with pytest.raises(OSError):  # the run closes the connection before it has read all
-                connection.sendall(b"\xff" * (1 << 20))
-        run.wait_for(lambda: [each for each in events_of(run.events(), Log) if "socket was refused" in each.text], "a log event")
-        run.type("q")
-        run.wait_for(lambda: "Quit?" in run.written, "the question whether to quit")
-        run.type("y")
-        assert run.exit_code() == 0
-        assert run.settings() == before
-        run.assert_terminal_restored()
-    assert_undisturbed(run.events())
-    assert (ended(run.events()).exit_code, ended(run.events()).signal) == (0, None)
 
 
 @needs_root

@@ -1,4 +1,4 @@
-"""The columns of a tick: each has a name, which occurs once."""
+"""The columns of a tick, each of which has a name that occurs once; and those of each endpoint, for every second."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.model.columns import FOLDED, NAMES, READINGS, append, empty, extend, row, rows
+from capexplorer.model.columns import ENDPOINTS_MOST, FOLDED, NAMES, READINGS, EndpointColumns, append, empty, extend, row, rows
 from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.model.load import OfferedTick
 from capexplorer.model.readings import GeneratorReading, TargetReading
@@ -68,3 +68,30 @@ def test_columns_are_one_array_as_long_as_they_are_equal_to_the_bit() -> None:
 
 def test_no_column_occurs_twice() -> None:
     assert len(set(NAMES)) == len(NAMES)
+
+
+def second(*names: str) -> Sample:
+    endpoints = tuple(EndpointTick(name=name, requests=4, failures=2, latency_sum_ms=10.0) for name in names)
+    return Sample(t_s=1.0, duration_s=2.0, level=0, users=1, wanted=1, phase="settled", endpoints=endpoints)
+
+
+def columns(*seconds: Sample) -> EndpointColumns:
+    found = EndpointColumns()
+    for each in seconds:
+        found.add(each)
+    return found
+
+
+def test_seconds_before_the_first_request_of_an_endpoint_are_unknown_and_idle_seconds_have_a_rate_of_0() -> None:
+    found = columns(second("/a"), second("/a", "/b"), second("/a"), second("/b"), second("/a")).of(("GET", "/b"))
+    assert found is not None
+    assert list(found["throughput_rps"]) == pytest.approx([math.nan, 2.0, 0.0, 2.0, 0.0], nan_ok=True)
+    assert list(found["failures_rps"]) == pytest.approx([math.nan, 1.0, 0.0, 1.0, 0.0], nan_ok=True)
+    assert list(found["mean_ms"]) == pytest.approx([math.nan, 5.0, math.nan, 5.0, math.nan], nan_ok=True)
+
+
+def test_an_endpoint_without_requests_and_endpoints_beyond_the_maximum_have_no_columns() -> None:
+    found = columns(second(*(f"/{number}" for number in range(ENDPOINTS_MOST + 1))))
+    assert found.of(("GET", "/nothing")) is None
+    assert found.of(("GET", f"/{ENDPOINTS_MOST - 1}")) is not None
+    assert found.of(("GET", f"/{ENDPOINTS_MOST}")) is None

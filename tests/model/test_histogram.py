@@ -1,9 +1,10 @@
-"""The histogram of latencies: what is recorded, merged, encoded, and read as percentiles."""
+"""The histogram of latencies: what is recorded, merged, encoded, and read as percentiles; and sums of encoded ones."""
 
 from __future__ import annotations
 
 import gc
 import math
+import random
 import weakref
 
 import numpy as np
@@ -13,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from capexplorer.model.histogram import HIGHEST_US, LatencyHistogram, _highest_us, _index, _lowest_us
+from capexplorer.model.histogram import (
+    HIGHEST_US,
+    MOST_WAITING,
+    HistogramSum,
+    LatencyHistogram,
+    _highest_us,
+    _index,
+    _lowest_us,
+    merged,
+)
 
 QUANTILES = (0.001, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
 latencies_us = st.lists(st.integers(1, HIGHEST_US), max_size=200)
@@ -60,12 +70,12 @@ def test_indices_and_equivalent_values_are_those_of_the_library(values: list[int
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["log-uniform", "lognormal", "bimodal"]))
 def test_percentiles_of_100_000_values_from_50_us_to_60_s_are_within_0_2_percent(seed: int, shape: str) -> None:
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     n = 100_000
     drawn = {
-        "log-uniform": np.exp(random.uniform(np.log(50), np.log(60e6), n)),
-        "lognormal": random.lognormal(random.uniform(5, 15), random.uniform(0.1, 2), n),
-        "bimodal": np.where(random.random(n) < 0.97, random.normal(400, 50, n), random.normal(30e6, 9e6, n)),
+        "log-uniform": np.exp(rng.uniform(np.log(50), np.log(60e6), n)),
+        "lognormal": rng.lognormal(rng.uniform(5, 15), rng.uniform(0.1, 2), n),
+        "bimodal": np.where(rng.random(n) < 0.97, rng.normal(400, 50, n), rng.normal(30e6, 9e6, n)),
     }[shape]
     values = np.clip(drawn, 50, 60_000_000).astype(np.int64)
     histogram = recorded(values)
@@ -77,14 +87,14 @@ def test_percentiles_of_100_000_values_from_50_us_to_60_s_are_within_0_2_percent
 
 @given(st.lists(latencies_us, max_size=12))
 def test_merging_seconds_equals_recording_at_once(seconds: list[list[int]]) -> None:
-    merged = LatencyHistogram()
+    added = LatencyHistogram()
     for second in seconds:
-        merged.add(recorded(second))
+        added.add(recorded(second))
     at_once = recorded([value for second in seconds for value in second])
-    assert merged == at_once
-    assert (merged.min_ms, merged.max_ms) == (at_once.min_ms, at_once.max_ms)
-    assert merged.percentiles_ms(QUANTILES) == at_once.percentiles_ms(QUANTILES)
-    assert merged.encode() == at_once.encode()
+    assert added == at_once
+    assert (added.min_ms, added.max_ms) == (at_once.min_ms, at_once.max_ms)
+    assert added.percentiles_ms(QUANTILES) == at_once.percentiles_ms(QUANTILES)
+    assert added.encode() == at_once.encode()
 
 
 @given(latencies_us)
@@ -180,3 +190,62 @@ def test_a_histogram_without_references_is_freed_without_a_garbage_collection() 
         assert library() is None
     finally:
         gc.enable()
+
+
+def histograms() -> list[LatencyHistogram]:
+    """Nine histograms of 0 to 40,000 values; three are empty and two are the same."""
+    rng = np.random.default_rng(5)
+    created = [recorded(rng.lognormal(10, 2.5, count)) for count in (0, 1, 2, 0, 7, 300, 40_000, 0)]
+    return [*created, created[6]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_merging_many_histograms_equals_decoding_and_adding_each(seed: int) -> None:
+    texts = [histogram.encode() for histogram in random.Random(seed).sample(histograms(), 9)]
+    added = LatencyHistogram()
+    for text in texts:
+        added.add(LatencyHistogram.decode(text))
+    all_at_once = merged(texts)
+    assert all_at_once == added
+    assert all_at_once.count == added.count
+    assert (all_at_once.min_us, all_at_once.max_us) == (added.min_us, added.max_us)
+    assert all_at_once.percentiles_ms((0.0, 0.5, 0.99, 1.0)) == added.percentiles_ms((0.0, 0.5, 0.99, 1.0))
+
+
+def test_counts_that_need_several_bytes_are_merged() -> None:
+    histogram = recorded(np.full(3_000_000, 1_234.0))
+    assert merged([histogram.encode()] * 3).count == 9_000_000
+
+
+@pytest.mark.parametrize("bad", ["", "HIST", "HISTFAAAB", "not base64 ✂", "AAAA" * 9])
+def test_invalid_histograms_are_left_out_of_a_merge(bad: str) -> None:
+    good = recorded([1_000.0, 2_000.0])
+    assert merged([good.encode(), bad, good.encode()]).count == 4
+
+
+def test_merging_no_histograms_or_an_empty_one_gives_an_empty_histogram() -> None:
+    assert merged([]).count == merged([LatencyHistogram().encode()]).count == 0
+
+
+def test_a_sum_of_more_seconds_than_may_wait_to_be_merged_has_all_their_values() -> None:
+    total = HistogramSum()
+    for number in range(MOST_WAITING + 3):
+        total.add(recorded([1.0 + number % 7]).encode())
+    assert total.histogram.count == MOST_WAITING + 3
+
+
+def test_a_copy_is_independent_and_has_no_counters_until_they_are_read() -> None:
+    total = HistogramSum()
+    total.add(recorded([5.0]).encode())
+    twin = total.copy()
+    total.add(recorded([7.0]).encode())
+    assert twin.copy().histogram == recorded([5.0])
+    assert twin._merged is None
+    assert twin.histogram == recorded([5.0])
+    assert total.histogram.count == 2
+
+
+def test_a_copy_of_nothing_has_no_counters() -> None:
+    empty = HistogramSum()
+    assert empty.copy()._merged is None
+    assert empty._merged is None

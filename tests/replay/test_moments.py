@@ -122,39 +122,7 @@ def test_the_output_of_a_moment_is_its_last_lines_up_to_the_limit_of_a_timeline(
     replay.close()
 
 
-# -- truncated, damaged and replaced logs
-
-
-def test_a_truncated_log_opens_with_its_complete_lines_or_is_refused_in_one_line(tmp_path: Path) -> None:
-    content = write_log(tmp_path / "content.jsonl", two_levels()).read_bytes()
-    header_end, truncated = content.index(b"\n"), tmp_path / "truncated.jsonl"
-    lengths = sorted({*range(0, header_end + 300, 7), *_around_line_ends(content), len(content)})
-    for length in lengths:
-        truncated.write_bytes(content[:length])
-        if length < header_end:
-            with pytest.raises(SessionError) as refused:
-                Replay(truncated)
-            assert "\n" not in str(refused.value)
-            assert str(truncated) in str(refused.value)
-            continue
-        replay = Replay(truncated)
-        replay.read_on()
-        assert digest(replay.at(replay.duration_s)) == digest(Timeline(read(truncated))), f"the first {length} bytes"
-        last_line_is_cut = content[length - 1 : length] != b"\n" and not _lacks_only_a_newline(content, length)
-        assert len(replay.notes) == last_line_is_cut, f"notes on the first {length} bytes: {replay.notes}"
-        replay.close()
-
-
-def _around_line_ends(content: bytes) -> Iterator[int]:
-    """Lengths from 3 bytes before each newline to 3 bytes behind it."""
-    for index, byte in enumerate(content):
-        if byte == ord("\n"):
-            yield from range(index - 3, min(index + 4, len(content)))
-
-
-def _lacks_only_a_newline(content: bytes, length: int) -> bool:
-    """Whether the last line of the first `length` bytes is complete but for its newline; such a line is read."""
-    return content[length : length + 1] == b"\n"
+# -- damaged and replaced logs (truncated ones: tests/session/test_reader.py)
 
 
 def test_corrupted_reordered_and_unknown_lines_never_raise_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -76,13 +75,3 @@ def test_a_refused_import_leaves_no_file(tmp_path: Path, capfd: pytest.CaptureFi
 def test_a_missing_output_folder_is_reported_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["import", CISCO, "-o", str(tmp_path / "none" / "s.jsonl")]) == 4
     assert capfd.readouterr().err.count("\n") == 1
-
-
-def test_an_imported_session_is_exported_like_any_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "fast.jsonl"
-    assert cli.run(["import", FAST_FAILURES, "-o", str(path)]) == 0
-    capfd.readouterr()
-    assert cli.run(["export", str(path), "--format", "json"]) == 0
-    document = json.loads(capfd.readouterr().out)
-    assert {level["kind"] for level in document["levels"]} == {"ramp", "step"}
-    assert document["session"]["complete"] is True and document["session"]["target"] == "fast-failures"

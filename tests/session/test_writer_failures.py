@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +19,7 @@ from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
 from .samples import note
-from .small_disks import IMPORTED_FROM, ROOT, file_size_limit, on_a_disk_of_512_kb
+from .small_disks import file_size_limit, on_a_disk_of_512_kb
 
 MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
 
@@ -200,84 +197,6 @@ def test_when_the_disk_fills_up_the_file_ends_with_a_whole_line(path: Path, room
     assert writer.retry()
     writer.close()
     assert list(read(path)) == [HEADER, note(1), note(2)]
-
-
-FILL_A_DISK = """
-import os, sys
-from pathlib import Path
-from capexplorer.errors import LogWriteError
-from capexplorer.session.reader import open_session
-from capexplorer.session.writer import SessionWriter
-from tests.kit.scenario import HEADER
-from tests.session.samples import note
-
-folder = Path(sys.argv[1])
-writer = SessionWriter(folder / "session.jsonl")
-writer.write(HEADER)
-ballast = folder / "ballast"
-ballast.write_bytes(bytes(32 * 1024))
-raised = []
-for index in range(1000):
-    try:
-        writer.write(note(index))
-        writer.flush()
-    except LogWriteError as error:
-        raised.append(str(error))
-print(len(raised), raised[0])
-with open_session(folder / "session.jsonl") as session:
-    print(len(list(session)) > 10, session.notes)
-ballast.unlink()
-os.truncate(folder / "other", 0)
-print(writer.retry())
-writer.close()
-with open_session(folder / "session.jsonl") as session:
-    print(list(session) == [HEADER, *map(note, range(1000))], session.notes)
-"""
-
-
-def test_a_full_file_system_loses_no_event_once_it_has_space_again(tmp_path: Path) -> None:
-    """Another file fills most of the file system, and is then truncated."""
-    reported, readable, retried, whole = on_a_disk_of_512_kb(tmp_path, FILL_A_DISK, "head -c 350000 /dev/zero > other")
-    assert reported.startswith("1 ") and reported.endswith(
-        "session.jsonl: the session log cannot be written: No space left on device"
-    )
-    assert readable == "True []"
-    assert retried == "True"
-    assert whole == "True []"
-
-
-WRITE_AND_WAIT = """
-import sys, time
-from pathlib import Path
-from capexplorer.session.writer import SessionWriter
-from tests.kit.scenario import HEADER
-from tests.session.samples import note
-
-writer = SessionWriter(Path(sys.argv[1]))
-writer.write(HEADER)
-for index in range(500):
-    writer.write(note(index))
-    writer.flush()
-writer.write(note(500))
-print("ready", flush=True)
-time.sleep(60)
-"""
-
-
-def test_a_killed_writer_loses_only_events_after_the_last_flush(path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITE_AND_WAIT, str(path)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": IMPORTED_FROM},
-        stdout=subprocess.PIPE,
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        process.send_signal(signal.SIGKILL)
-    with open_session(path) as session:
-        assert list(session) == [HEADER, *map(note, range(500))]
-        assert session.notes == []
 
 
 def test_a_sessions_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
