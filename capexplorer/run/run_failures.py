@@ -8,12 +8,11 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode, Occurrence
 from ..errors import LogWriteError
-from ..load.load_thread import LoadThread
 from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
 from ..model.catalogue import ENTRIES, RAISED, USER_CODE
 from ..model.events import FailureSignature, Log, Mark
@@ -22,6 +21,9 @@ from ..model.load import Load
 from ..steer.requested_load import RequestedLoad
 from .context import RunContext
 from .load_control import LoadControl
+
+if TYPE_CHECKING:
+    from ..load.load_thread import LoadThread  # imports Locust, which patches the process
 
 BLOCKED_S = 5
 """Consecutive ticks without a heartbeat of the load thread after which a mark is made. User code that computes without end, or
