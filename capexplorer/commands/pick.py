@@ -23,7 +23,7 @@ from ..session.beside import digest_of, kept_digest
 from ..session.catalog import list_sessions
 from ..session.reader import open_session
 from ..tui.picker_app import PickerApp
-from ..tui.screens.sessions import LevelRow, ProfileEntry, SessionRow
+from ..tui.screens.sessions import ProfileEntry, SessionRow
 from ..tui.terminal import own_terminal
 from .compare import read
 from .configured_preferences import own_preferences
@@ -64,10 +64,10 @@ class SessionFolder:
                 digest_of(entry.path, judged)
         return bool(missing)
 
-    def levels(self, entry: SessionEntry) -> list[LevelRow]:
+    def levels(self, entry: SessionEntry) -> list[Level]:
         """The levels of a session. Raises SessionError."""
         with open_session(entry.path) as log:
-            return [_level(level) for level in Timeline(log).levels]
+            return Timeline(log).levels
 
     def rename(self, entry: SessionEntry, title: str) -> None:
         """Give a session a title. Raises SessionError."""
@@ -115,24 +115,6 @@ def _missing(entry: SessionEntry) -> bool:
         return kept_digest(entry.path) is None
     except OSError:
         return False
-
-
-def _level(level: Level) -> LevelRow:
-    figures = level.figures
-    return LevelRow(
-        index=level.opened.index,
-        users=level.users,
-        epoch=level.opened.epoch,
-        settled_for_s=figures.settled_seconds if figures.settled else None,
-        requests=figures.requests,
-        goodput_rps=figures.goodput_rps,
-        goodput_se_rps=figures.goodput_se_rps,
-        p50_ms=figures.latency_ms.p50,
-        p95_ms=figures.latency_ms.p95,
-        p99_ms=figures.latency_ms.p99,
-        failure_ratio=figures.failure_ratio,
-        target_cpu_ratio=figures.target_cpu_ratio,
-    )
 
 
 def pick(folder: Path | None = None, *, mouse: bool = False) -> None:

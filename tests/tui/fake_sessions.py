@@ -6,14 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from kit.scenario import Scenario
 from report.compared import LevelSpec, timeline
 
 from capexplorer.errors import SessionError
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.level import Level
 from capexplorer.model.sources import SessionEntry
 from capexplorer.report.compare import Comparison, Session, compare
-from capexplorer.tui.screens.sessions import LevelRow, SessionRow
+from capexplorer.tui.screens.sessions import SessionRow
 
-LEVELS = (LevelRow(index=0, users=10, goodput_rps=26.0), LevelRow(index=1, users=50))
+UNSETTLED = LevelFigures(settled=False)
+LEVELS = (
+    Scenario()
+    .measured(users=10, figures=msgspec.structs.replace(UNSETTLED, goodput_rps=26.0))
+    .measured(users=50, figures=UNSETTLED)
+    .timeline.levels
+)
 
 
 def row(name: str, title: str | None = None, **given: object) -> SessionRow:
@@ -68,7 +77,7 @@ class FakeSessions:
     def search(self, stopped: Callable[[], bool]) -> bool:
         return False
 
-    def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
+    def levels(self, entry: SessionEntry) -> Sequence[Level]:
         self._note("levels", entry.id)
         return LEVELS
 

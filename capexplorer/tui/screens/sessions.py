@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from ... import wording
 from ...model.intervals import Z95
+from ...model.level import Level
 from ...model.sources import SessionEntry
 from ...report.compare import Comparison
 from ...wording.numbers import MISSING, count, three_digits
@@ -93,7 +94,7 @@ class SavedSessions(Protocol):
         Blocks: call it in a thread.
         """
 
-    def levels(self, entry: SessionEntry) -> Sequence[LevelRow]:
+    def levels(self, entry: SessionEntry) -> Sequence[Level]:
         """The session's table of levels."""
 
     def rename(self, entry: SessionEntry, title: str) -> None:
@@ -252,38 +253,21 @@ def _widths(width: int) -> list[tuple[Column, int]]:
 # The screen with the table of levels of a saved session, which covers the list of sessions.
 
 
-class LevelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A level of a saved session; None: not measured, or it never settled."""
-
-    index: int
-    users: int
-    epoch: int = 0
-    settled_for_s: float | None = None
-    requests: int = 0
-    goodput_rps: float | None = None
-    goodput_se_rps: float | None = None
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    failure_ratio: float | None = None
-    target_cpu_ratio: float | None = None
-
-
 class SessionLevels(ModalScreen[None]):
     """Shows the table. `title` must have passed through `safe`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,left,i", "dismiss(None)", show=False), *LIKE_LESS]
 
-    def __init__(self, title: str, rows: Sequence[LevelRow]) -> None:
+    def __init__(self, title: str, levels: Sequence[Level]) -> None:
         super().__init__()
-        self._title, self._rows = title, rows
+        self._title, self._levels = title, levels
 
     def compose(self) -> ComposeResult:
         """The table."""
         with VerticalScroll(classes="page") as page:
             page.border_title = Text(self._title)
             page.border_subtitle = Text("Esc: close")
-            yield Static(levels_text(self._rows))
+            yield Static(levels_text(self._levels))
 
 
 def _columns() -> list[tuple[str, int]]:
@@ -292,24 +276,25 @@ def _columns() -> list[tuple[str, int]]:
     return [*before, *latencies, *behind]
 
 
-def levels_text(rows: Sequence[LevelRow]) -> Text:
+def levels_text(levels: Sequence[Level]) -> Text:
     """The table with one line of 72 cells per level."""
-    if not rows:
+    if not levels:
         return Text("no level in this session", "italic")
     text = Text(no_wrap=True)
     text.append(" ".join(pad(title, cells, right=True) for title, cells in _columns()) + "\n", "bold")
-    for row in rows:
+    for level in levels:
+        found = level.figures
         figures = (
-            str(row.index),
-            count(row.users),
-            rate_cell(row.goodput_rps),
-            three_digits(None if row.goodput_se_rps is None else Z95 * row.goodput_se_rps),
-            latency_cell(row.p50_ms),
-            latency_cell(row.p95_ms),
-            latency_cell(row.p99_ms),
-            percent(row.failure_ratio),
-            three_digits(row.target_cpu_ratio),
-            MISSING if row.settled_for_s is None else f"{row.settled_for_s:.0f} s",
+            str(level.opened.index),
+            count(level.users),
+            rate_cell(found.goodput_rps),
+            three_digits(None if found.goodput_se_rps is None else Z95 * found.goodput_se_rps),
+            latency_cell(found.latency_ms.p50),
+            latency_cell(found.latency_ms.p95),
+            latency_cell(found.latency_ms.p99),
+            percent(found.failure_ratio),
+            three_digits(found.target_cpu_ratio),
+            f"{found.settled_seconds:.0f} s" if found.settled else MISSING,
         )
         columns = zip(figures, _columns(), strict=True)
         text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in columns) + "\n")
