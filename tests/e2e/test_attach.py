@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from capexplorer.model.events import Command, Event, LevelOpened, Sample
-from capexplorer.replay import Replay
 
 from .rig import (
     E2E_FOLDER,
     PROGRAM,
-    MarkedEnvironment,
     OnTerminal,
     assert_no_gap_between_samples,
     command_on_terminal,
@@ -30,7 +28,6 @@ from .rig import (
     session_path,
     wait_until,
 )
-from .sshd_rig import needs_root, needs_sshd, sshd
 from .tmux_rig import needs_tmux, run_started_in_bash
 
 pytestmark = pytest.mark.slow
@@ -213,38 +210,3 @@ def test_a_detached_run_that_cannot_start_reports_the_reason_and_exits_with_4(tm
     assert failed.returncode == 4
     assert failed.stdout == ""
     assert failed.stderr.startswith("capexplorer: false: ended before it was ready (exit code 1)")
-
-
-@needs_root
-@needs_sshd
-def test_a_killed_ssh_client_ends_its_screen_and_disturbs_no_request(tmp_path: Path) -> None:
-    sessions, output = tmp_path / "sessions", tmp_path / "output"
-    started, attached = MarkedEnvironment(), MarkedEnvironment()
-    try:
-        with sshd(tmp_path / "sshd") as server:
-            client = server.client([PROGRAM, "run", "actor", "--sessions-dir", str(sessions)], started, output, E2E_FOLDER)
-            wait_until(lambda: len(events_of(events_in(sessions), Sample)) >= 2, "two samples")
-            client.kill()
-            client.wait()
-            wait_until(lambda: events_of(events_in(sessions), Command), "the release of the controls")
-            path = session_path(sessions)
-            assert path is not None
-            client = server.client([PROGRAM, "attach", path.stem], attached, tmp_path / "attached")
-            wait_until(lambda: b"settled" in (tmp_path / "attached").read_bytes(), "a settled level on the attached screen")
-            client.kill()
-            client.wait()
-            attached.assert_no_process_left()
-            wait_until(lambda: len(events_of(events_in(sessions), Command)) == 3, "the second release of the controls")
-        assert run_command("stop", path.stem).returncode == 0
-        started.assert_no_process_left()
-    finally:
-        for marked in (started, attached):
-            marked.kill_remaining()
-    replayed = Replay(path)
-    replayed.read_on()
-    assert not replayed.notes
-    replayed.close()
-    assert_undisturbed(events_in(sessions))
-    released, holder, released_again = holders_of_controls(events_in(sessions))
-    assert (released, released_again) == (None, None)
-    assert holder is not None

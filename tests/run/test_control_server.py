@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from capexplorer.model.controls import StepTo
 from capexplorer.model.kept_request import BRIEF_TEXT_MOST, Body, KeptRequest, Place, PlacedRequest, RequestBrief
-from capexplorer.model.load import Users
 from capexplorer.remote import run_sockets
 from capexplorer.remote.attached import RemoteRequests
 from capexplorer.remote.protocol import FromRun, Over
-from lab.kit.runs import wait_until
 
-from .served_run import TIMEOUT_S, ServedRun, wait_until_screen_shows
+from .served_run import TIMEOUT_S, ServedRun
 
 
 def test_the_socket_is_private_and_is_found_by_the_id_of_its_session(served_run: ServedRun) -> None:
     assert served_run.path.stat().st_mode & 0o777 == 0o600
     assert run_sockets.find("s", run_sockets.running(), {}) == ("s", served_run.path)
-
-
-def test_a_screen_steps_and_shows_the_users_that_the_run_reports(served_run: ServedRun) -> None:
-    screen = served_run.attach()
-    wait_until_screen_shows(screen, lambda: screen.state.holds, "the controls")
-    screen.do(StepTo(Users(3)))
-    screen.do(StepTo(Users(2_000)))
-    assert screen.state.load.users == 2_000  # at once, before the run reports it
-    wait_until(lambda: len(served_run.controls.calls) == 2, "both steps")
-    assert served_run.controls.calls == [StepTo(Users(3)), StepTo(Users(2_000))]
-    served_run.controls.change(load=Users(7))
-    wait_until_screen_shows(screen, lambda: screen.state.load.users == 7, "a step by another screen")
 
 
 def test_a_run_that_ends_sends_a_last_message_and_removes_its_socket(served_run: ServedRun) -> None:
