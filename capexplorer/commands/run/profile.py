@@ -179,8 +179,9 @@ def _name(words: list[str]) -> str:
     return redact.text(script if script and _INTERPRETER.fullmatch(program) else program)
 
 
-def watched_pid(pid: int | None, port: int | None) -> int | None:
+def watched_pid(asked: RunArguments) -> int | None:
     """The process that `--pid` or `--port-of` names; None where neither is given. Raises InputError."""
+    pid, port = asked.pid, asked.port_of
     if pid is not None and port is not None:
         raise InputError("--pid: cannot be combined with --port-of: both name the process to watch")
     if pid is not None and not is_alive(pid):

@@ -141,7 +141,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     if locustfile is None:
         variables.check(found.users, known, where)
     named = variables.values(found.users, known)
-    workers = workers_wanted(asked.workers, asked.bind, asked.expect_workers, plain=asked.plain_workers, profile=found)
+    workers = workers_wanted(asked, found)
     redact.remember({**named, SECRET: workers.secret if workers is not None else ""})
     return RunOptions(
         name=name,
@@ -153,7 +153,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         url=url,
         users_host=None if host == url else host,
         port=port,
-        watched_pid=profile.watched_pid(asked.pid, asked.port_of),
+        watched_pid=profile.watched_pid(asked),
         values=variables.read(found.users, Path(where).parent, where) if locustfile is None else (),
         variables=named,
         locustfile=locustfile,

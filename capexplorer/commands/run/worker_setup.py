@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...profile import WORKERS_MOST, Profile
 from ...run.options import SECRET, RunOptions, WorkersWanted
 from ...toml import shown
+from .arguments import RunArguments
 
 if TYPE_CHECKING:
     from ...load.engine import EngineContext, MakeEngine
@@ -31,19 +32,18 @@ SECRET_LEAST = 16
 """Characters: whoever records the traffic could find a shorter secret by trying all."""
 
 
-def workers_wanted(
-    asked: str | None, bind: str | None, expected: int | None, *, plain: bool, profile: Profile
-) -> WorkersWanted | None:
+def workers_wanted(asked: RunArguments, profile: Profile) -> WorkersWanted | None:
     """The workers that options and profile request; None: users run in this process. Raises InputError.
 
-    `expected`: number of workers of other machines; by default one, and none if this machine has workers. `plain`: they may be
-    Locust's own workers, which know no secret. The secret leaves the environment, so that the target does not inherit it.
+    Of other machines one by default, and none if this machine has workers. Plain ones are Locust's own, which know no secret.
+    The secret leaves the environment, so that the target does not inherit it.
     """
     given = os.environ.pop(SECRET, "")
+    bind, expected, plain = asked.bind, asked.expect_workers, asked.plain_workers
     if bind is None and (expected is not None or plain):
         option = "--expect-workers" if expected is not None else "--plain-workers"
         raise InputError(f"{option}: needs --bind ADDRESS:PORT, where workers of other machines join")
-    own = _own(asked if asked is not None else profile.users.workers)
+    own = _own(asked.workers if asked.workers is not None else profile.users.workers)
     if own is None and bind is None:
         return None
     most = most_workers(profile)
