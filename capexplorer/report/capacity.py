@@ -14,7 +14,6 @@ import msgspec
 
 from .. import wording
 from ..model.events import Verdict
-from ..model.findings import CurveFinding
 from ..model.timeline import Timeline
 from ..model.verdicts import CurveFit, KneeVerdict, UslFit
 from ..wording import numbers, quantities
@@ -25,8 +24,6 @@ from .svg import DARK, LIGHT, Panel, Point, circle, latency_label, line, panel, 
 
 # -- capacity verdict ----------------------------------------------------------------------------------------------------------
 # Draws the detector's verdict on the capacity picture: lines, knees with their intervals, and the USL fit.
-#
-# For a log without verdicts it draws the marks. Nothing is judged here.
 
 
 Verdicts = Mapping[int, Verdict]
@@ -74,22 +71,6 @@ def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
     """An interval of users over both panels."""
     left, right = goodput.x(max(0.0, low)), goodput.x(min(high, goodput.x_most))
     return rectangle("band", left, goodput.top, max(right - left, 1.0), latency.bottom - goodput.top)
-
-
-def marked(timeline: Timeline, goodput: Panel, latency: Panel) -> Iterator[str]:
-    """The knees drawn from marks, for a log without verdicts."""
-    for mark in wording.current_marks(timeline).values():
-        if mark.kind not in ("knee", "at_or_below", "bend"):
-            continue
-        if mark.users is None or mark.users > goodput.x_most:
-            continue
-        found = mark.finding.verdict if isinstance(mark.finding, CurveFinding) else None
-        low, high = (None, None) if found is None else (found.users_low, found.users_high)
-        if low is not None and high is not None:
-            yield band(goodput, latency, low, high)
-        x = goodput.x(mark.users)
-        yield line("knee", (x, goodput.top), (x, latency.bottom))
-        yield text(x + 5, goodput.bottom - 8, f"{mark.kind.replace('_', ' ')} {mark.users:g}", kind="alarm")
 
 
 def lines(verdicts: Verdicts, goodput: Panel) -> Iterator[str]:
@@ -196,7 +177,7 @@ def drawing(timeline: Timeline) -> str | None:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_label(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
-        *(knees if verdicts else marked(timeline, scene.goodput, scene.latency)),
+        *knees,
         *scene.goodput.axes("Goodput (finished work per second), mean with its 95% interval"),
         *scene.latency.axes(scene.latency_title, "users", latency_label),
         *(lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
@@ -312,7 +293,7 @@ def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) 
         yield circle(f"{name} {'dot' if row.kind == 'step' else 'hollow'}", (x, y), 3.5)
     if is_labelled:
         yield text(*_label_place(row, scene), numbers.significant(goodput_rps), anchor="middle", kind="value")
-    for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.few_for_p95)):
+    for ms, few in ((scene.solid_ms(row), False), (row.figures.latency_ms.p95, row.has_few("p95"))):
         if ms is not None:
             yield circle(f"{name} {'hollow' if few or row.kind != 'step' else 'dot'}", (x, scene.latency.y(ms)), 2.5)
     yield circle("hit", (x, y), 11)
@@ -320,7 +301,7 @@ def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) 
 
 
 def _has_few_values(row: ReportedLevel) -> bool:
-    return row.few_for_p95 and row.figures.latency_ms.p95 is not None
+    return row.has_few("p95") and row.figures.latency_ms.p95 is not None
 
 
 def _tooltip(row: ReportedLevel) -> str:

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from .. import wording
 from ..model.events import LevelOpened
-from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
-from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95
+from ..model.figures import LevelEndpoint, LevelFigures
+from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95, Latency
 from ..model.level import Level, Void
 from ..model.level_use import level_uses
 from ..model.load import Rate, Users
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, Why
 
-P95_LEAST, P99_LEAST = PERCENTILE_VALUES_LEAST["p95"], PERCENTILE_VALUES_LEAST["p99"]
-"""Number of successes below which a percentile is shown in parentheses."""
-
+Percentile = Literal["p95", "p99"]
+"""A percentile that tables mark if it is computed from fewer values than PERCENTILE_VALUES_LEAST."""
 
 Kind = Literal["step", "ramp", "rate"] | Why
 """`rate`: a constant offered rate. `ramp`: a ramp of users or of rates. The others are not part of a curve."""
@@ -68,23 +68,19 @@ class ReportedLevel(msgspec.Struct, frozen=True):
 
     @property
     def offered_per_s(self) -> float | None:
-        """The offered rate, or the mean rate of a bin; None: a level of users."""
-        return offered_rate(self.opened, self.figures)
+        """The offered rate in iterations a second, or the mean rate of a bin; None: a level of users."""
+        is_mean = self.opened.ramp and self.figures.offered is not None
+        return self.figures.offered.offered_per_s if is_mean and self.figures.offered else self.opened.load.per_s
 
     @property
-    def successes(self) -> int:
-        """Number of values from which its percentiles are computed."""
-        return self.figures.requests - self.figures.failures
+    def latency_ms(self) -> Latency:
+        """Of successes."""
+        return self.figures.latency_ms
 
-    @property
-    def few_for_p95(self) -> bool:
-        """Whether its p95 is computed from too few values. False if values were not counted."""
-        return self.figures.counted and self.successes < P95_LEAST
-
-    @property
-    def few_for_p99(self) -> bool:
-        """Whether its p99 is computed from too few values. False if values were not counted."""
-        return self.figures.counted and self.successes < P99_LEAST
+    def has_few(self, percentile: Percentile) -> bool:
+        """Whether this percentile is computed from too few values. False if values were not counted."""
+        successes = self.figures.requests - self.figures.failures
+        return self.figures.counted and successes < PERCENTILE_VALUES_LEAST[percentile]
 
     @property
     def requests(self) -> int | None:
@@ -101,11 +97,6 @@ class ReportedLevel(msgspec.Struct, frozen=True):
         """Half of the 95% interval of goodput; None if the error is unknown."""
         se_rps = self.figures.goodput_se_rps
         return None if se_rps is None else Z95 * se_rps
-
-
-def offered_rate(opened: LevelOpened, figures: LevelFigures) -> float | None:
-    """The rate of a level of offered rates, in iterations a second; of a bin of a ramp its mean. None: a level of users."""
-    return figures.offered.offered_per_s if opened.ramp and figures.offered is not None else opened.load.per_s
 
 
 def level_rows(timeline: Timeline) -> list[ReportedLevel]:
@@ -126,46 +117,31 @@ def sign_notes(kinds: Iterable[Kind]) -> list[str]:
 
 
 def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[ReportedLevel]:
-    ended_s = level.ended_s if level.ended_s is not None else timeline.last_s
+    whole = ReportedLevel(
+        opened=level.opened,
+        started_s=level.started_s,
+        users=level.users,
+        kind="rate" if isinstance(level.load, Rate) else off_curve or "step",
+        settled_s=level.settled_s,
+        ended_s=level.ended_s if level.ended_s is not None else timeline.last_s,
+        figures=level.figures,
+        endpoints=level.endpoints,
+        void=level.void,
+        off_curve=off_curve,
+    )
     if not level.opened.ramp:
-        return [
-            ReportedLevel(
-                level.opened,
-                level.started_s,
-                level.users,
-                "rate" if isinstance(level.load, Rate) else off_curve or "step",
-                level.settled_s,
-                ended_s,
-                level.figures,
-                level.endpoints,
-                void=level.void,
-                off_curve=off_curve,
-            )
-        ]
+        return [whole]
+    ramp = replace(whole, kind=bin_kind(off_curve))
+    by_users = isinstance(level.load, Users)  # the pool of a ramp of rates does not measure the load
     return [
-        ReportedLevel(
-            level.opened,
-            level.started_s,
-            bin_users(level, part),
-            bin_kind(off_curve),
-            level.settled_s,
-            ended_s,
-            part.figures,
-            part.endpoints,
-            n,
-        )
-        for n, part in enumerate(level.bins)
+        replace(ramp, users=part.users if by_users else 0.0, figures=part.figures, endpoints=part.endpoints, bin=number)
+        for number, part in enumerate(level.bins)
     ]
 
 
 def bin_kind(kind: Why | None) -> Kind:
     """The kind of the bins of a ramp that is off the curve for this reason; None: it is not."""
     return kind if kind in ("other_service", "changed") else "ramp"
-
-
-def bin_users(level: Level, part: LevelBin) -> float:
-    """Users of a ramp's bin; 0 for a ramp of rates, since its pool does not measure the load."""
-    return part.users if isinstance(level.load, Users) else 0.0
 
 
 def epochs(rows: list[ReportedLevel]) -> list[int]:
@@ -192,40 +168,41 @@ class EndpointAtLevel(msgspec.Struct, frozen=True):
     """Whether this is the first endpoint of its epoch that degrades, and it has degraded by this level."""
 
     @property
-    def successes(self) -> int:
-        """Number of values from which its percentiles are computed."""
-        return self.endpoint.requests - self.endpoint.failures
+    def latency_ms(self) -> Latency:
+        """Of successes."""
+        return self.endpoint.latency_ms
 
     @property
     def goodput_rps(self) -> float | None:
-        """Its successes a second."""
-        return goodput_rps(self.endpoint, self.level.figures.settled_seconds)
+        """Its successes a second; None without settled seconds."""
+        settled_s = self.level.figures.settled_seconds
+        return (self.endpoint.requests - self.endpoint.failures) / settled_s if settled_s else None
 
     @property
     def failure_ratio(self) -> float | None:
         """Share of requests that failed, from 0 to 1; None without a request."""
         return self.endpoint.failures / self.endpoint.requests if self.endpoint.requests else None
 
-    @property
-    def few_for_p95(self) -> bool:
-        """Whether its p95 is computed from too few values."""
-        return self.successes < P95_LEAST
-
-    @property
-    def few_for_p99(self) -> bool:
-        """Whether its p99 is computed from too few values."""
-        return self.successes < P99_LEAST
+    def has_few(self, percentile: Percentile) -> bool:
+        """Whether this percentile is computed from too few values."""
+        return self.endpoint.requests - self.endpoint.failures < PERCENTILE_VALUES_LEAST[percentile]
 
 
 def endpoint_levels(timeline: Timeline) -> list[EndpointAtLevel]:
     """The rows in the order of the session. Levels that never settled have none."""
     first = first_to_degrade(timeline)
     return [
-        EndpointAtLevel(row, each, degrades_first(each, row.users, row.offered_per_s, first.get(row.opened.epoch, ())))
-        for row in level_rows(timeline)
-        if row.figures.settled
-        for each in row.endpoints
+        each for row in level_rows(timeline) if row.figures.settled for each in endpoints_of(row, first.get(row.opened.epoch, ()))
     ]
+
+
+def endpoints_of(row: ReportedLevel, first: Degradations) -> list[EndpointAtLevel]:
+    """The endpoints of a level, of which those in `first` are the first of its epoch to degrade."""
+    load = row.users if row.offered_per_s is None else row.offered_per_s
+    degraded = {
+        (each.method, each.name) for each in first if each.at_rates is (row.offered_per_s is not None) and load >= each.users
+    }
+    return [EndpointAtLevel(row, each, (each.method, each.name) in degraded) for each in row.endpoints]
 
 
 def by_endpoint(rows: Sequence[EndpointAtLevel]) -> list[list[EndpointAtLevel]]:
@@ -243,15 +220,3 @@ def first_to_degrade(timeline: Timeline) -> Mapping[int, Degradations]:
         for epoch, verdict in wording.reported(timeline).items()
     }
     return {epoch: tuple(each for each in found if each is not None) for epoch, found in both.items()}
-
-
-def degrades_first(endpoint: LevelEndpoint, users: float, offered_per_s: float | None, first: Degradations) -> bool:
-    """Whether this endpoint is the first to degrade and has degraded at this load: users, or an offered rate."""
-    load = users if offered_per_s is None else offered_per_s
-    own = (each for each in first if each.at_rates is (offered_per_s is not None))
-    return any((each.method, each.name) == (endpoint.method, endpoint.name) and load >= each.users for each in own)
-
-
-def goodput_rps(endpoint: LevelEndpoint, settled_seconds: float) -> float | None:
-    """Its successes a second; None without settled seconds."""
-    return (endpoint.requests - endpoint.failures) / settled_seconds if settled_seconds else None

@@ -138,7 +138,7 @@ def _p95_at_users(timeline: Timeline, epoch: int, most: float) -> str:
     nearest = max(measured, key=lambda row: (row.users, row.figures.settled_seconds), default=None)
     if nearest is None or nearest.figures.latency_ms.p95 is None:
         return ""
-    few = " (few values)" if nearest.few_for_p95 else ""
+    few = " (few values)" if nearest.has_few("p95") else ""
     return f"; at {numbers.counted(nearest.users)} p95 was {quantities.latency(nearest.figures.latency_ms.p95)}{few}"
 
 

@@ -15,17 +15,16 @@ from .. import wording
 from ..analysis.causes.generator_saturation import others_cpu
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
-from ..model.figures import LevelBin, LevelEndpoint, LevelFigures
+from ..model.figures import LevelFigures
 from ..model.findings import MarkKind
 from ..model.intervals import Latency
-from ..model.level import Level
-from ..model.level_use import level_uses
-from ..model.load import Drops, OfferedFigures, Rate, Users
+from ..model.level_use import LevelUse, level_uses
+from ..model.load import Drops, OfferedFigures, Users
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
-from .rows import Degradations, degrades_first, first_to_degrade, goodput_rps, offered_rate
+from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
 
 # -- values --------------------------------------------------------------------------------------------------------------------
 # Rounded figures, and whole numbers of users as integers.
@@ -125,15 +124,9 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     was in another state than the one that the verdict is about, else None.
     """
     uses, first = level_uses(timeline), first_to_degrade(timeline)
-    entries = []
-    for level in timeline.levels:
-        use, degraded = uses[level.opened.index], first.get(level.opened.epoch, ())
-        kind = "ramp" if level.opened.ramp else "recovery" if "recovery" in use.whys else "step"
-        kind = "rate" if kind != "ramp" and isinstance(level.load, Rate) else kind
-        for part in level.bins if level.opened.ramp else (level,):
-            judged = {"held": use.is_disturbed, "service_state": _STATES.get(use.why or "")}
-            entries.append(_entry(level, part, timeline.last_s, kind, degraded) | judged | _parts(part.figures))
-    return entries
+    return [
+        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ())) | _parts(row.figures) for row in level_rows(timeline)
+    ]
 
 
 def _parts(figures: LevelFigures) -> dict[str, Any]:
@@ -142,29 +135,28 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
     return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
 
 
-def _entry(level: Level, part: Level | LevelBin, last_s: float, kind: str, degraded: Degradations) -> dict[str, Any]:
-    """One entry. `part`: the level itself or one of its bins, whichever has the figures."""
-    users, figures = part.users if isinstance(level.load, Users) else 0.0, part.figures
-    opened, counted = level.opened, figures.counted  # an imported table of levels has neither times nor counts
-    ended_s = level.ended_s if level.ended_s is not None else last_s
-    times = {"started_s": level.started_s, "settled_s": level.settled_s, "ended_s": ended_s}
-    load = users, offered_rate(opened, figures)
+def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[str, Any]:
+    figures, is_ramp = row.figures, row.opened.ramp
+    kind = "ramp" if is_ramp else "rate" if row.kind == "rate" else "recovery" if "recovery" in use.whys else "step"
+    times = ("started_s", "settled_s", "ended_s")  # an imported table of levels has neither times nor counts
     return {
-        **fields(opened, ("index", "epoch")),
-        "users": whole(users),
-        "by": opened.by,
+        **fields(row.opened, ("index", "epoch")),
+        "users": whole(row.users),
+        "by": row.opened.by,
         "kind": kind,
-        **{name: rounded(t_s) if counted else None for name, t_s in times.items()},
+        **(fields(row, times) if figures.counted else dict.fromkeys(times)),
         "settled": figures.settled,
-        "void": level.void,
+        "void": row.void,
         **{name: _figure(figures, name) for name in _OF_REQUESTS},
         "latency_ms": fields(figures.latency_ms, Latency.__struct_fields__),
-        "endpoints": [_endpoint(each, figures.settled_seconds, load, degraded) for each in part.endpoints],
+        "endpoints": list(map(_endpoint, endpoints_of(row, degraded))),
         **{name: _figure(figures, name) for name in _MEANS},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
         **{name: rounded(figures.readings.get(reading)) for name, reading in _WAITS.items()},
-        "offered": offered(opened, figures.offered),
+        "offered": offered(row.opened, figures.offered),
+        "held": use.is_disturbed,
+        "service_state": _STATES.get(use.why or ""),
     }
 
 
@@ -175,25 +167,23 @@ def _figure(figures: LevelFigures, name: str) -> float | int | None:
     return round(value) if name in _WHOLE else rounded(value, _DIGITS.get(name, 3))
 
 
-def _endpoint(endpoint: LevelEndpoint, settled_s: float, load: tuple[float, float | None], first: Degradations) -> dict[str, Any]:
-    """`load`: users, and the offered rate if the level has one."""
+def _endpoint(row: EndpointAtLevel) -> dict[str, Any]:
     return {
-        **fields(endpoint, ("name", "method", "requests", "failures")),
-        "goodput_rps": rounded(goodput_rps(endpoint, settled_s)),
-        "leaves_first": degrades_first(endpoint, *load, first),
-        "mean_bytes": rounded(endpoint.mean_bytes),
-        "latency_ms": fields(endpoint.latency_ms, Latency.__struct_fields__),
+        **fields(row.endpoint, ("name", "method", "requests", "failures")),
+        "goodput_rps": rounded(row.goodput_rps),
+        "leaves_first": row.degrades_first,
+        "mean_bytes": rounded(row.endpoint.mean_bytes),
+        "latency_ms": fields(row.latency_ms, Latency.__struct_fields__),
     }
 
 
-def endpoint_totals(levels: list[Level]) -> list[dict[str, Any]]:
+def endpoint_totals(timeline: Timeline) -> list[dict[str, Any]]:
     """Requests and failures of each endpoint in the settled seconds of all levels and bins of ramps."""
     sums: dict[tuple[str, str], list[int]] = {}
-    for level in levels:
-        for each in (*level.endpoints, *(each for part in level.bins for each in part.endpoints)):
-            counts = sums.setdefault((each.name, each.method), [0, 0])
-            counts[0] += each.requests
-            counts[1] += each.failures
+    for each in (each for row in level_rows(timeline) for each in row.endpoints):
+        counts = sums.setdefault((each.name, each.method), [0, 0])
+        counts[0] += each.requests
+        counts[1] += each.failures
     return [{"name": name, "method": method, "requests": n, "failures": bad} for (name, method), (n, bad) in sums.items()]
 
 
@@ -263,7 +253,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "conventions": _CONVENTIONS,
         "session": _session(timeline),
         "levels": level_entries(timeline),
-        "endpoints": endpoint_totals(timeline.levels),
+        "endpoints": endpoint_totals(timeline),
         "first_endpoint": _first_endpoint(latest),
         "knees": entries["knees"],
         "no_knee_up_to_users": _no_knee(latest),

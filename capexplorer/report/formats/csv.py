@@ -21,9 +21,8 @@ from ...model.timeline import Timeline
 from ...wording import units
 from .. import summary
 from ..escaping import cell
-from ..rows import EndpointAtLevel, endpoint_levels
+from ..rows import EndpointAtLevel, endpoint_levels, level_rows
 from ..statements import findings
-from ..summary import summarise
 from . import Format
 
 
@@ -41,7 +40,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
 
 def levels(timeline: Timeline) -> bytes:
     """The summary's levels as flat columns: `latency_ms.p50` is `latency_p50_ms`."""
-    rows = [_flat(level) for level in summarise(timeline)["levels"]]
+    rows = [_flat(level) for level in summary.level_entries(timeline)]
     return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
 
 
@@ -79,10 +78,10 @@ def endpoints(timeline: Timeline) -> bytes:
 
 
 def _endpoint(row: EndpointAtLevel) -> list[object]:
-    level, each, latency = row.level, row.endpoint, row.endpoint.latency_ms
+    level, each, latency = row.level, row.endpoint, row.latency_ms
     figures = [row.failure_ratio, row.goodput_rps, latency.mean, latency.p50, latency.p95, latency.p99]
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
-            *(None if value is None else round(value, 6) for value in figures),
+            *(summary.rounded(value, 6) for value in figures),
             row.degrades_first, level.offered_per_s]  # fmt: skip
 
 
@@ -114,13 +113,10 @@ def parts(timeline: Timeline) -> bytes:
 
 
 def _parts(timeline: Timeline) -> Iterator[list[object]]:
-    for level in timeline.levels:
-        bins = level.bins if level.opened.ramp else ()
-        for users, figures in [(each.users, each.figures) for each in bins] or [(level.users, level.figures)]:
-            for name, own in readings_of_parts(figures.readings).items():
-                values = (own.get(key) for key in (READ_RATIO, *PART_READINGS.values()))
-                yield [level.opened.index, level.opened.epoch, users, name,
-                       *(None if value is None else round(value, 6) for value in values)]  # fmt: skip
+    for row in level_rows(timeline):
+        for name, own in readings_of_parts(row.figures.readings).items():
+            values = (summary.rounded(own.get(key), 6) for key in (READ_RATIO, *PART_READINGS.values()))
+            yield [row.opened.index, row.opened.epoch, row.users, name, *values]
 
 
 CAUSE_COLUMNS = (

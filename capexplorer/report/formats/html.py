@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 
 import msgspec
@@ -17,14 +17,13 @@ from markupsafe import Markup
 
 from ... import wording
 from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
+from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.timeline import FailureCount, Timeline, version_of
 from ...wording import numbers, quantities, units
 from ...wording.quantities import latency_title
 from .. import capacity, tables
 from ..escaping import page
 from ..rows import (
-    P95_LEAST,
-    P99_LEAST,
     SIGNS,
     EndpointAtLevel,
     ReportedLevel,
@@ -35,7 +34,7 @@ from ..rows import (
     user_rows,
 )
 from ..statements import ListedFinding, changes, findings, notes, opening
-from ..summary import summarise
+from ..summary import endpoint_totals
 from ..svg import PAGE, rules
 from ..tables import environment
 
@@ -103,6 +102,12 @@ def _latency(value_ms: float | None, *, few: bool = False) -> _Cell:
     return _cell(value_ms, quantities.latency_in_column(value_ms), few=few)
 
 
+def _tails(row: ReportedLevel | EndpointAtLevel) -> Iterator[_Cell]:
+    """p95 and p99."""
+    yield _latency(row.latency_ms.p95, few=row.has_few("p95"))
+    yield _latency(row.latency_ms.p99, few=row.has_few("p99"))
+
+
 class _Levels(msgspec.Struct, frozen=True):
     drawing: Markup | None
     rows: list[_Row]
@@ -110,8 +115,6 @@ class _Levels(msgspec.Struct, frozen=True):
     """Whether there are several epochs."""
     notes: list[str]
     """What the signs of levels mean."""
-    p95_least: str = f"{P95_LEAST:,}"
-    p99_least: str = f"{P99_LEAST:,}"
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -141,19 +144,17 @@ def _row(row: ReportedLevel) -> _Row:
     cells = [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
-        _cell(shown.throughput_rps), _latency(latency.p50),
-        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _latency(latency.max),
+        _cell(shown.throughput_rps), _latency(latency.p50), *_tails(row), _latency(latency.max),
         _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
         _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
     ]  # fmt: skip
     return _Row(row.opened.index, "" if row.bin is None else row.bin, cells)
 
 
-def endpoint(each: dict[str, object]) -> tuple[str, list[_Cell]]:
+def endpoint(each: Mapping[str, Any]) -> tuple[str, list[_Cell]]:
     """Name and cells of an endpoint of the summary."""
-    requests, failures = int(str(each["requests"])), int(str(each["failures"]))
-    ratio = 100 * failures / requests if requests else None
-    return f"{each['method']} {each['name']}", [_cell(requests), _cell(failures), _cell(ratio)]
+    ratio = 100 * each["failures"] / each["requests"] if each["requests"] else None
+    return f"{each['method']} {each['name']}", [_cell(each["requests"]), _cell(each["failures"]), _cell(ratio)]
 
 
 class _EndpointLevels(msgspec.Struct, frozen=True):
@@ -188,13 +189,13 @@ def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
 
 
 def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
-    level, latency = row.level, row.endpoint.latency_ms
+    level, latency = row.level, row.latency_ms
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     cells = [
         _cell(level.opened.epoch),
         _cell(level.users, f"{SIGNS[level.marked_as][0]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
-        _latency(latency.p95, few=row.few_for_p95), _latency(latency.p99, few=row.few_for_p99), _cell(percent),
+        *_tails(row), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
     ]  # fmt: skip
     return _EndpointLevelRow(
@@ -227,11 +228,12 @@ def render(timeline: Timeline) -> bytes:
         title=_title(timeline),
         marks=_rows_of_marks(timeline),
         levels=levels(timeline),
+        least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},
         rates=tables.rates(timeline),
         about_rates=tables.ABOUT,
         level_titles=in_units(LEVEL_TITLES),
         charts=len(timeline) > 0,
-        endpoints=[endpoint(each) for each in summarise(timeline)["endpoints"]],
+        endpoints=[endpoint(each) for each in endpoint_totals(timeline)],
         endpoint_titles=ENDPOINT_TITLES,
         endpoint_levels=levels_of_endpoints(timeline),
         failures=failures(timeline),

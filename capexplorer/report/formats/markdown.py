@@ -6,9 +6,11 @@ The picture is a file in the same folder; on a clipboard or a pipe there is none
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from ... import wording
+from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.timeline import Timeline, version_of
 from ...wording import numbers, quantities
 from ...wording.quantities import latency_title
@@ -16,8 +18,6 @@ from .. import tables
 from ..capacity import picture
 from ..escaping import code, markdown, markdown_spans
 from ..rows import (
-    P95_LEAST,
-    P99_LEAST,
     SIGNS,
     EndpointAtLevel,
     Kind,
@@ -32,7 +32,8 @@ from ..statements import changes, findings, notes, opening
 from ..tables import Table, environment
 from . import Format
 
-_FEW = f"In parentheses: based on too few values (p95 under {P95_LEAST:,}, p99 under {P99_LEAST:,})."
+_LEAST = ", ".join(f"{name} under {PERCENTILE_VALUES_LEAST[name]:,}" for name in ("p95", "p99"))
+_FEW = f"In parentheses: based on too few values ({_LEAST})."
 
 
 _ENDPOINTS_MOST = 8
@@ -89,7 +90,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
     titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
     table = Table(["epoch"] * several + titles, [[str(row.opened.epoch)] * several + _cells(row) for row in rows])
-    sentence = [_FEW] if any(row.few_for_p99 and row.figures.latency_ms.p99 is not None for row in rows) else []
+    sentence = [_FEW] if any(row.has_few("p99") and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     sentence += sign_notes(row.kind for row in rows)
     return ["## Levels", table.markdown(), *([" ".join(sentence)] if sentence else [])]
@@ -109,8 +110,7 @@ def _cells(row: ReportedLevel) -> list[str]:
         numbers.with_error(shown.goodput_rps, row.goodput_error_rps),
         numbers.significant(shown.throughput_rps),
         quantities.latency_in_column(latency.p50),
-        _uncertain(latency.p95, row.few_for_p95),
-        _uncertain(latency.p99, row.few_for_p99),
+        *_tails(row),
         _failures(row),
         numbers.significant(shown.target_cpu_ratio),
         quantities.latency_in_column(shown.loop_lag_p99_ms),
@@ -122,8 +122,11 @@ def _sign(kind: Kind) -> str:
     return f"{sign} " if sign else ""
 
 
-def _uncertain(value: float | None, few: bool) -> str:
-    return f"({quantities.latency_in_column(value)})" if few and value is not None else quantities.latency_in_column(value)
+def _tails(row: ReportedLevel | EndpointAtLevel) -> Iterator[str]:
+    """p95 and p99, in parentheses if they are based on too few values."""
+    for value, few in ((row.latency_ms.p95, row.has_few("p95")), (row.latency_ms.p99, row.has_few("p99"))):
+        shown = quantities.latency_in_column(value)
+        yield f"({shown})" if few and value is not None else shown
 
 
 def _failures(row: ReportedLevel) -> str:
@@ -151,7 +154,7 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
 
 
 def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
-    level, latency = row.level, row.endpoint.latency_ms
+    level, latency = row.level, row.latency_ms
     name = code(f"{row.endpoint.method} {row.endpoint.name}".strip())
     return [
         f"**{name}**" if row.degrades_first else name,
@@ -161,8 +164,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
         numbers.significant(row.goodput_rps),
         quantities.latency_in_column(latency.mean),
         quantities.latency_in_column(latency.p50),
-        _uncertain(latency.p95, row.few_for_p95),
-        _uncertain(latency.p99, row.few_for_p99),
+        *_tails(row),
         numbers.percent_in_full(row.failure_ratio),
     ]
 
