@@ -87,15 +87,8 @@ def _(each: conclusions.CapacityFound) -> str:
     return capacity(each.found, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
 
 
-@clause.register
-def _(each: KneeVerdict) -> str:
-    """`no knee up to 74 users`, `scaling flattens from 60 users`."""
-    return knee(each)
-
-
-@clause.register
-def _(each: EndpointDegradation) -> str:
-    return first_endpoint(each)
+clause.register(KneeVerdict, knee)
+clause.register(EndpointDegradation, first_endpoint)
 
 
 @clause.register
@@ -175,17 +168,12 @@ def _(each: conclusions.ThinkTimeLimit) -> str:
 
 def think_time_in_full(each: conclusions.ThinkTimeLimit) -> str:
     """`not saturated at 50 users (49.8/s): the users' think time (1.0 s) sets the throughput`."""
-    if _pacing_s(each.mark) is not None:
-        rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
-        every = f"one task every {numbers.number(_pacing_s(each.mark))} s"
-        return f"not saturated at {numbers.counted(each.mark.users)}{rate}: {title(each.mark)}, {every}"
+    goodput = f" ({rate(each.throughput_rps)})" if each.throughput_rps else ""
     think = f" ({each.wait_s:.{1 if each.wait_s >= 0.95 else 2}f} s)" if each.wait_s else ""
-    rate = f" ({quantities.rate(each.throughput_rps)})" if each.throughput_rps else ""
-    return f"not saturated at {numbers.counted(each.mark.users)}{rate}: the users' think time{think} sets the throughput"
-
-
-def _pacing_s(mark: Mark) -> float | None:
-    return mark.finding.reading("pacing_s") if isinstance(mark.finding, Blame) else None
+    why = f"the users' think time{think} sets the throughput"
+    if isinstance(each.mark.finding, Blame) and (pacing_s := each.mark.finding.reading("pacing_s")) is not None:
+        why = f"{title(each.mark)}, one task every {numbers.number(pacing_s)} s"
+    return f"not saturated at {numbers.counted(each.mark.users)}{goodput}: {why}"
 
 
 @clause.register
@@ -244,7 +232,7 @@ def _(each: conclusions.UsersPoll) -> str:
     """`a task has 59 requests at 150 users and 3 at 12, each as quick: users ask until a result is there, and get 23/s; ...`."""
     (fewest, most), (before, now) = each.users, each.requests_per_task
     asked = f"a task has {now:.0f} requests at {most} users and {before:.0f} at {fewest}, each as quick"
-    return f"{asked}: users ask until a result is there, and get {quantities.rate(each.tasks_per_s)}; [work] counts results alone"
+    return f"{asked}: users ask until a result is there, and get {rate(each.tasks_per_s)}; [work] counts results alone"
 
 
 @clause.register
@@ -264,7 +252,7 @@ def _(each: conclusions.NotJudged) -> str:
         return "no level settled: the capacity is unknown"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
-    measured = f"{levels}; the highest goodput was {quantities.rate(best.figures.goodput_rps)}"
+    measured = f"{levels}; the highest goodput was {rate(best.figures.goodput_rps)}"
     return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
 
 
@@ -360,19 +348,17 @@ def epoch_name(timeline: Timeline, epoch: int) -> str:
 
 def _sentence(found: conclusions.Conclusion) -> str:
     first, *others = found.clauses
-    sentence, before = _upper_first(_headline(first)).removesuffix("."), first
+    sentence, before = _upper_first(_words(first, None)).removesuffix("."), first
     for each in others:
-        words = (
-            think_time_in_full(each)
-            if isinstance(each, conclusions.ThinkTimeLimit) and isinstance(before, conclusions.CpuUsedByOthers)
-            else _lower_first(clause(each))
-        )
-        sentence, before = f"{sentence}{_separator(before, each)}{words.removesuffix('.')}", each
+        sentence += _separator(before, each) + _lower_first(_words(each, before)).removesuffix(".")
+        before = each
     return f"{sentence}."
 
 
-def _headline(first: conclusions.Clause) -> str:
-    return think_time_in_full(first) if isinstance(first, conclusions.ThinkTimeLimit) else clause(first)
+def _words(each: conclusions.Clause, before: conclusions.Clause | None) -> str:
+    """The text of a clause; that of think time is longer at the begin, and where it follows processes that use the CPU."""
+    is_told_in_full = before is None or isinstance(before, conclusions.CpuUsedByOthers)
+    return think_time_in_full(each) if isinstance(each, conclusions.ThinkTimeLimit) and is_told_in_full else clause(each)
 
 
 def _separator(before: conclusions.Clause, after: conclusions.Clause) -> str:
