@@ -53,24 +53,30 @@ PLAN_ENDS = {
 }
 """Reasons why a plan ended, besides `finished` and `taken_over`."""
 
-STEPS = {
-    "first": "measure the baseline",
-    "double": "{line}: larger step",
-    "bend_near": "{line}: smaller step, close to where scaling flattens",
-    "plateau": "{found}: measure one more level beyond it",
-    "lower": "no level at low load yet: measure a lower one",
-    "careful": "the service recovered: stepping up in smaller steps",
-    "between": "between the last good level and the first bad one",
-    "again": "the lowest failing level once more, to check whether load causes it",
-    "retreat": "{trouble}: fewer users, to check whether the service recovers",
-    "soak": "{found}: soak at 70% of it, to verify it",
-    "beyond": "20% beyond the knee, to verify it",
-    "return_to_first": "back to the first level, to check whether the service has changed",
-    "recovery": "{found}: down to 60% of the knee, to check whether the service recovers",
-    "rest": "done: back to fewer users",
+REASONS = {
+    "first": ("measure the baseline", "measures the baseline"),
+    "double": ("{line}: larger step", "{line}"),
+    "bend_near": ("{line}: smaller step, close to where scaling flattens", "{line}"),
+    "plateau": ("{knee}: measure one more level beyond it", "measures beyond the {knee}"),
+    "lower": ("no level at low load yet: measure a lower one", "a lower level gives the baseline"),
+    "careful": ("the service recovered: stepping up in smaller steps", "recovered; stepping up in smaller steps"),
+    "between": ("between the last good level and the first bad one", "between the last good level and the first bad one"),
+    "again": (
+        "the lowest failing level once more, to check whether load causes it",
+        "the failing level once more: is load the cause?",
+    ),
+    "retreat": ("{trouble}: fewer users, to check whether the service recovers", "{trouble}; does the service recover?"),
+    "soak": ("{knee}: soak at 70% of it, to verify it", "confirms the {knee}"),
+    "beyond": ("20% beyond the knee, to verify it", "20% beyond the knee, to confirm it"),
+    "return_to_first": (
+        "back to the first level, to check whether the service has changed",
+        "shows whether the service has changed",
+    ),
+    "rest": ("done: back to fewer users", "back to low load; the search is complete"),
 }
-"""The reasons of steps. Only logs written before knees were verified contain `recovery`."""
+"""By the reason for a number of users: why the autopilot stepped, and why the line NEXT proposes it."""
 
+_NEXT_LEVEL = ("next level", "next level")
 _TASKS = {"verify": "verification", "rate": "autopilot at rates"}
 
 RATE_STEPS = {
@@ -96,11 +102,10 @@ def autopilot_step(args: Mapping[str, Any]) -> str:
     if "per_s" in args:
         return RATE_STEPS.get(str(args.get("why")), "next rate")
     share = args.get("efficiency")
-    return STEPS.get(str(args.get("why")), "next level").format(
-        line=f"goodput at {share:.0%} of linear scaling" if isinstance(share, float) else "capacity curve so far",
-        found=found(args),
-        trouble=TROUBLES.get(str(args.get("because")), "a failure"),
-    )
+    line = f"goodput at {share:.0%} of linear scaling" if isinstance(share, float) else "capacity curve so far"
+    trouble = TROUBLES.get(str(args.get("because")), "a failure")
+    words, _ = REASONS.get(str(args.get("why")), _NEXT_LEVEL)
+    return words.format(line=line, knee=found(args), trouble=trouble)
 
 
 def autopilot(args: Mapping[str, Any]) -> str:
@@ -195,23 +200,6 @@ LINEAR = 0.93
 
 BUSY_CORES = 0.5
 """CPU of other processes above which another measurement would be disturbed as well (set by judgement)."""
-
-REASONS = {
-    "first": "measures the baseline",
-    "double": "{line}",
-    "bend_near": "{line}",
-    "plateau": "measures beyond the {knee}",
-    "lower": "a lower level gives the baseline",
-    "careful": "recovered; stepping up in smaller steps",
-    "between": "between the last good level and the first bad one",
-    "again": "the failing level once more: is load the cause?",
-    "retreat": "{trouble}; does the service recover?",
-    "soak": "confirms the {knee}",
-    "beyond": "20% beyond the knee, to confirm it",
-    "return_to_first": "shows whether the service has changed",
-    "rest": "back to low load; the search is complete",
-}
-"""Text about the reason for which a number of users is proposed."""
 
 ENDS = {
     "failures": ("f", "see why requests fail; no knee can be measured"),
@@ -354,17 +342,11 @@ def _go_to(step: GoTo, timeline: Timeline) -> str:
         users += " again"
     cost = f" for {_seconds(round(step.least_s), round(step.most_s))}" if step.most_s else ""
     share, is_first_step = step.figures.get("efficiency"), len({each.users for each in timeline.levels}) < 2
-    reason = REASONS.get(step.why, "next level").format(
-        line=_line(share) if isinstance(share, float) and not is_first_step else "no limit reached yet",
-        knee=_knee(step.figures, timeline),
-        trouble=TROUBLES.get(str(step.figures.get("because")), "a failure"),
-    )
-    return f"{users}{cost}; {reason}"
-
-
-def _knee(figures: Figures, timeline: Timeline) -> str:
-    """`knee 14 [11–16]`, without its capacity: the line has 80 columns."""
-    return _found(figures, timeline).partition(" at ")[0]
+    line = _line(share) if isinstance(share, float) and not is_first_step else "no limit reached yet"
+    knee = _found(step.figures, timeline).partition(" at ")[0]  # without its capacity: the line has 80 columns
+    trouble = TROUBLES.get(str(step.figures.get("because")), "a failure")
+    _, words = REASONS.get(step.why, _NEXT_LEVEL)
+    return f"{users}{cost}; {words.format(line=line, knee=knee, trouble=trouble)}"
 
 
 def _found(figures: Figures, timeline: Timeline) -> str:
