@@ -208,32 +208,6 @@ def test_export_accepts_last_an_id_the_begin_of_an_id_and_a_path(
     assert json.loads(capsysbinary.readouterr().out)["session"]["id"] == HEADER.id
 
 
-def test_two_exports_of_a_session_have_the_same_bytes(sessions: Path) -> None:
-    first, second = sessions / "first.json", sessions / "second.json"
-    for path in (first, second):
-        assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(path)]) == 0
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_export_overwrites_a_file_only_with_force(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    existing = sessions / "existing.json"
-    existing.write_text("earlier content")
-    args = ["export", "last", "--sessions-dir", str(sessions), "-o", str(existing)]
-    assert cli.run(args) == 2
-    assert "exists already" in capsys.readouterr().err
-    assert existing.read_text() == "earlier content"
-    assert cli.run([*args, "--force"]) == 0
-    assert json.loads(existing.read_text())["schema"] == "capexplorer.summary/1"
-
-
-def test_export_into_a_missing_folder_is_refused_in_one_line(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = sessions / "no" / "x.json"
-    assert cli.run(["export", "last", "--sessions-dir", str(sessions), "-o", str(path)]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"capexplorer: {path}: ")
-    assert err.count("\n") == 1
-
-
 def test_a_session_whose_log_is_cut_off_is_exported_with_a_note_on_stderr(
     sessions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,15 +217,6 @@ def test_a_session_whose_log_is_cut_off_is_exported_with_a_note_on_stderr(
     out, err = capsys.readouterr()
     assert json.loads(out)["session"]["complete"] is False
     assert "cut off" in err
-
-
-def test_export_of_a_file_that_is_not_a_session_is_refused_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text("hello")
-    assert cli.run(["export", str(path)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_the_option_sessions_dir_may_precede_the_command(sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:

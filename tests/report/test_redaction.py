@@ -8,15 +8,31 @@ import msgspec
 import pytest
 from session.samples import busy_sample
 
-from capexplorer.model.events import Event, Header, LevelClosed, Log, Mark, Note, PartState, Sample, Target, Verdict
+from capexplorer.model.events import (
+    Event,
+    FailureSignature,
+    FailureTick,
+    Header,
+    LevelClosed,
+    Log,
+    Mark,
+    Note,
+    PartState,
+    Sample,
+    Target,
+    Verdict,
+)
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.readings import NeighboursReading, PartReading
+from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation, RateVerdict
-from capexplorer.report.formats import FORMATS
+from capexplorer.report.formats import FORMATS, html, markdown
 from capexplorer.report.redaction import redacted
+from capexplorer.session.canonical import canonical
 
 from .exported_sessions import HEADER, session, to_disk
+from .made_sessions import with_causes
 
 IDENTIFYING = (
     "bench-7", "db7", "corp.internal", "10.1.2.3", "fe80::1", "/home", "jd0", "/srv", "/etc", "venv", "limits.conf", "10.9.8.7",
@@ -125,3 +141,34 @@ def test_names_and_places_of_watched_parts_are_replaced_by_numbers_in_all_format
     content = "\n".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     assert "payroll" not in content
     assert "part-1 cannot be read" in content
+
+
+def test_an_example_has_no_secrets_and_after_redaction_no_host_names() -> None:
+    events = with_causes("GET http://ann:pw@db7.corp.internal/x?token=abc: Authorization: Bearer abcdef123=")
+    recorded = [canonical(event) for event in events]
+    assert not any(secret in markdown.render(Timeline(recorded)).decode() for secret in ("pw@", "abcdef123", "token=abc"))
+    text = markdown.render(Timeline(redacted(recorded))).decode()
+    assert "db7" not in text
+    assert "GET /tasks/list 400" in text
+    assert "/proc/17/fd" in text, "paths in the advice are not redacted: they are those of every system"
+
+
+def test_failures_of_retried_requests_are_redacted() -> None:
+    signature = FailureSignature(types=("OSError",), text="db7.corp.internal reset")
+    retried = (FailureTick(name="http://db7.corp.internal:18080/x", method="GET", signature=signature, count=1),)
+    tick = Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", retried=retried)
+    *_, found = redacted([HEADER, tick])
+    assert isinstance(found, Sample)
+    assert "db7" not in str(found.retried)
+
+
+def test_the_example_of_a_failure_is_in_the_page_and_is_redacted() -> None:
+    signature = FailureSignature(types=("CatchResponseError",), text="lost_updates")
+    example = "lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=abc"
+    failed = (FailureTick(name="/x", method="GET", signature=signature, count=1, example=example),)
+    tick = Sample(t_s=1.0, duration_s=1.0, level=0, users=1, wanted=1, phase="settled", failures=failed)
+    events = [canonical(event) for event in (HEADER, tick)]
+    assert "e.g. lost_updates: 90 at db7.corp.internal, 60 at 10.1.2.3, token=***" in html.render(Timeline(events)).decode()
+    page = html.render(Timeline(redacted(events))).decode()
+    assert "lost_updates: 90 at redacted-host, 60 at redacted-address" in page
+    assert "db7" not in page
