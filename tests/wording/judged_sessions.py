@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -55,10 +56,23 @@ def mark(id_: str, users: float = 82, at_s: float = 180.0, *, state: str = "open
 
 def levels_beside_others(last_users: int, cores: float, processes: dict[str, float]) -> list[Event]:
     """Levels of 10, 14 and `last_users` users; at the last one other processes use so many cores."""
-    *_, closed = events = levels(10, 14, last_users)
+    return with_readings(levels(10, 14, last_users), {"neighbours.cpu_ratio": cores}, other_processes=processes)
+
+
+def with_readings(events: Sequence[Event], readings: dict[str, float], **figures: Any) -> list[Event]:
+    """The events, of which the last one closes a level, with these readings and other figures of that level."""
+    *others, closed = events
     assert isinstance(closed, LevelClosed)
-    figures = msgspec.structs.replace(closed.figures, readings={"neighbours.cpu_ratio": cores}, other_processes=processes)
-    return [*events[:-1], msgspec.structs.replace(closed, figures=figures)]
+    changed = msgspec.structs.replace(closed.figures, readings=readings, **figures)
+    return [*others, msgspec.structs.replace(closed, figures=changed)]
+
+
+def unsettled_levels(*users_and_warm: tuple[int, float | None], **times: float) -> list[Event]:
+    """Levels of (users, share of warm users) that ended before they had settled."""
+    scenario = Scenario(None)
+    for users, warm in users_and_warm:
+        scenario.measured(users, LevelFigures(settled=False, warm_ratio=warm), **{"lasts_s": 20.0, **times})
+    return scenario.events
 
 
 def knee_verdict(

@@ -7,8 +7,9 @@ from typing import get_args
 import pytest
 
 from capexplorer.model import conclusions
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.load import Users
-from capexplorer.wording.verdict import clause
+from capexplorer.wording.verdict import clause, warm
 
 
 @pytest.mark.parametrize("kind", get_args(conclusions.Clause), ids=lambda kind: kind.__name__)
@@ -37,3 +38,10 @@ def test_users_who_poll_have_the_requests_of_a_task_and_the_rate_of_results() ->
 def test_words_for_an_object_that_is_not_a_clause_are_a_type_error() -> None:
     with pytest.raises(TypeError, match="no words for str"):
         clause("not a clause")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "sentence"), [(0.0, "0% of its users warm"), (0.4, "40% of its users warm"), (0.95, ""), (1.0, ""), (None, "")]
+)
+def test_the_share_of_warm_users_is_shown_while_it_is_too_small_to_settle(ratio: float | None, sentence: str) -> None:
+    assert warm(LevelFigures(settled=False, warm_ratio=ratio)) == sentence

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capexplorer.model.events import Event, PartState
-from capexplorer.model.verdicts import KneeEvidence, Peak
+from msgspec.structs import replace
 
-from .judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
+from capexplorer.model.events import Event, PartState, Verdict
+from capexplorer.model.verdicts import EndpointDegradation, KneeEvidence, Peak, RateCapacity, RateVerdict
+
+from .judged_sessions import (
+    UP_TO_82,
+    failing_levels,
+    knee_verdict,
+    levels,
+    levels_beside_others,
+    mark,
+    samples,
+    unsettled_levels,
+    with_readings,
+)
 
 Case = tuple[Sequence[Event], str]
 """(events of a session, its verdict line)."""
@@ -329,4 +341,93 @@ OTHER_LIMITS: dict[str, Case] = {
 }  # fmt: skip
 """No failures and no knee of the service alone: bottlenecks, think time, other processes, leaks."""
 
-CASES = {**FEW_FINDINGS, **FAULTS_OUTSIDE_THE_SERVICE, **KNEES, **FAILURES, **OTHER_LIMITS}
+KNEE_OF_ERRORS = (*levels(20, 40, 60, 80), knee_verdict("knee", 47, "errors"))
+SLOWER = EndpointDegradation(method="GET", name="/pay", users=60, column="latency", before=12.0, after=480.0)
+AT_RATES = replace(SLOWER, users=120.0, at_rates=True)
+CAPACITY = RateCapacity(kind="capacity", per_s=100.0, low_per_s=95.0, high_per_s=105.0)
+UNSENT = ["tcp.sending_sockets"]
+
+NAMED_LIMITS: dict[str, Case] = {
+    "a rate limiter that refuses is the only limit that is named": (
+        [*KNEE_OF_ERRORS, mark("rate_limit", how="refuses", status=429, failure_ratio=0.5), mark("rate_limited", count=9)],
+        "Knee at 47 users [43–52] and 122/s: a rate limiter refuses requests (HTTP 429) (high confidence).",
+    ),
+    "a rate limiter that delays": (
+        [*KNEE_OF_ERRORS, mark("rate_limit", how="delays", output_rps=100.02)],
+        "Knee at 47 users [43–52] and 122/s: a rate limiter delays requests to 100/s (high confidence).",
+    ),
+    "a rate limiter or a link": (
+        [*KNEE_OF_ERRORS, mark("rate_limit", how="delays", output_rps=46.2, unavailable=UNSENT)],
+        "Knee at 47 users [43–52] and 122/s: a rate limiter or a network link delays requests to 46.2/s (high confidence).",
+    ),
+    "a link": (
+        [*KNEE_OF_ERRORS, mark("network_bandwidth_saturated", bytes_per_s=2_505_000.0)],
+        "Knee at 47 users [43–52] and 122/s: the network link is the limit (20 Mbit/s) (high confidence).",
+    ),
+    "a lock or a link": (
+        [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", unavailable=UNSENT)],
+        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside or in front of the service is the limit (high confidence).",
+    ),
+    "a lock or a rate limiter": (
+        [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", competing=["rate_limit"])],
+        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter is the limit (high confidence).",
+    ),
+    "a lock, a rate limiter or a link": (
+        [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", competing=["rate_limit"], unavailable=UNSENT)],
+        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter inside or in front of the service is the limit "
+        "(high confidence).",
+    ),
+    "an endpoint that is slower first": (
+        [*UP_TO_82, replace(knee_verdict("knee", 47), first_endpoint=SLOWER)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); GET /pay degrades first, from 60 users on: "
+        "p95 12 → 480 ms, the other endpoints do not change.",
+    ),
+    "an endpoint that fails first": (
+        [*UP_TO_82, replace(knee_verdict("knee", 47), first_endpoint=replace(SLOWER, column="failures", before=0.0, after=0.31))],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); GET /pay degrades first, from 60 users on: "
+        "failures 0% → 31%, the other endpoints do not change.",
+    ),
+    "an endpoint that degrades first at offered rates": (
+        [*levels(20), Verdict(t_s=200.0, rates=RateVerdict(capacity=CAPACITY, first_endpoint=AT_RATES))],
+        "Capacity 100/s [95–105]; GET /pay degrades first, from 120/s offered on: p95 12 → 480 ms, the other endpoints do not "
+        "change.",
+    ),
+    "an endpoint after a bottleneck at offered rates": (
+        [*levels(20), replace(mark("lock_or_pool_limit"), offered_per_s=140.0),
+         Verdict(t_s=200.0, rates=RateVerdict(capacity=RateCapacity(kind="departs", per_s=138.0), first_endpoint=AT_RATES))],
+        "A lock or a pool inside the service is the limit at 140/s offered; goodput is less than the offered rate from 138/s on, "
+        "but its maximum was not reached; GET /pay degrades first, from 120/s offered on: p95 12 → 480 ms, the other endpoints "
+        "do not change.",
+    ),
+    "a level that the hypervisor robbed": (
+        [*with_readings(UP_TO_82, {"host.cpu_ratio": 1.5, "host.steal_ratio": 0.45}), knee_verdict("knee", 47)],
+        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); the hypervisor took up to 23% of the CPU "
+        "(steal) at 82 users: results there may be too low.",
+    ),
+}  # fmt: skip
+"""What a limit, an endpoint or a doubt is called."""
+
+UNSETTLED: dict[str, Case] = {
+    "levels whose users are not warm": (
+        unsettled_levels((5, 0.4), (10, 0.0)),
+        "The capacity is unknown: 2 levels (5 to 10 users) did not settle: only 0–40% of the users had completed a task cycle; "
+        "hold each level until its users have completed one.",
+    ),
+    "levels that did not settle with warm users": (
+        unsettled_levels((5, 1.0), (10, None)),
+        "No level settled: the capacity is unknown.",
+    ),
+    "a level that ended in the second after settling": (
+        unsettled_levels((2, 1.0), lasts_s=3.0, settling_s=2.003),
+        "The capacity is unknown: 1 level (2 users) ended after 3 s, before a whole second had followed the 2 s in which users "
+        "settle, so hold each level for longer.",
+    ),
+    "a level that was too short": (
+        unsettled_levels((5, 1.0), lasts_s=8.0, settling_s=9.2),
+        "The capacity is unknown: 1 level (5 users) ended after 8 s, before they could settle: two cycles of the users take 9 s, "
+        "so hold each level for longer.",
+    ),
+}
+"""No level settled, and why."""
+
+CASES = {**NAMED_LIMITS, **UNSETTLED, **FEW_FINDINGS, **FAULTS_OUTSIDE_THE_SERVICE, **KNEES, **FAILURES, **OTHER_LIMITS}
