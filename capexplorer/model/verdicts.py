@@ -450,8 +450,8 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
 
     - `capacity`: `per_s` is the greatest goodput, with its 90% interval.
     - `departs`: from the rate `per_s` on goodput is significantly less than the offered rate, but its maximum was not reached,
-      or, if `overload` is given, the service may have become slower there. If it `rises` all is served up to a rate between
-      `kept_per_s` and `high_per_s`.
+      or, if `overload` is given, it falls and the service may have become slower there. If it `rises` all is served up to a rate
+      between `kept_per_s` and `high_per_s`.
     - `at_or_below`: goodput is significantly less already at the lowest rate, `high_per_s`.
     - `keeps_up`: all rates up to `per_s` were served in full.
     """

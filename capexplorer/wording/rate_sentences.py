@@ -126,10 +126,8 @@ def _without_maximum(found: RateCapacity, return_per_s: float | None) -> str:
         served = f"all is served up to a rate between {rate(found.kept_per_s)} and {rate(found.high_per_s)}"
         short = "a short queue refuses requests, or " * (found.limit == "errors")
         return f", but still rises with it, since {short}only a part of the requests is limited: {served}"
-    if found.overload is None:
+    if found.overload is None or found.overload.fall_ratio is None:
         return ", but its maximum was not reached"
-    if found.overload.fall_ratio is None:
-        return ", but it was not constant there: a further level shows whether it stays"
     falls = f"falls by {found.overload.fall_ratio:.0%} at {rate(found.overload.offered_per_s)}"
     return f", and {falls}: a return to {rate(return_per_s)} shows whether load causes that, or the service has changed"
 

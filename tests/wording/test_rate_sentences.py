@@ -61,11 +61,6 @@ def capacity(kind: Any = "capacity", **changes: Any) -> RateCapacity:
             "or only a part of the requests is limited: all is served up to a rate between 170/s and 190/s.",
         ),
         (
-            capacity("departs", kept_per_s=170.0, overload=overload("queues")),
-            "Goodput is less than the offered rate from 198/s on, but it was not constant there: a further level shows whether "
-            "it stays.",
-        ),
-        (
             capacity("departs", kept_per_s=170.0, overload=overload("queues", fall_ratio=0.3)),
             "Goodput is less than the offered rate from 198/s on, and falls by 30% at 300/s: a return to 170/s shows whether "
             "load causes that, or the service has changed.",

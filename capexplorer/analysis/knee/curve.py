@@ -12,7 +12,7 @@ Arrays have one element per level, ascending by users.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,8 @@ class _Shapes(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def _shapes() -> _Shapes:
+def shapes() -> _Shapes:
+    """The shapes of all sizes and falls."""
     share = np.exp(np.arange(_LOWEST, _HIGHEST, _STEP))
     served = np.array([*(_of_queue(size, share) for size in SIZES), np.minimum(share, 1.0)])
     peak = (_falls(share)[:, np.newaxis] * served).max(axis=-1)
@@ -148,24 +149,30 @@ UNLIKELY = 1e-4
 """Probability of all that lies below or above these."""
 
 
-class Knees(msgspec.Struct, frozen=True):
-    """How likely each number of users is to be N*."""
+class LoadChances(msgspec.Struct, frozen=True):
+    """How likely each load is to be the one beyond which goodput does not grow."""
 
-    log_users: Floats
+    log_load: Floats
     """Ascending, evenly spaced."""
     chances: Floats
     """Probabilities; their sum is 1."""
-    rps_per_user: float
-    """lambda0, in the mean."""
+
+    @classmethod
+    def of(cls, log_loads: Floats, chances: Floats, step: float) -> LoadChances:
+        """Of loads in any order, some of them equal."""
+        least = float(log_loads.min())
+        at = np.rint((log_loads - least) / step).astype(int)
+        found = np.bincount(at.ravel(), weights=chances.ravel()).astype(float)
+        return cls(np.linspace(least, least + step * (len(found) - 1), len(found)), found / found.sum())
 
     def quantile(self, chance: float) -> float:
-        """Users below which N* lies with this probability."""
+        """The load below which it lies with this probability."""
         within = np.cumsum(self.chances) - self.chances / 2
-        return float(np.exp(np.interp(chance, within, self.log_users)))
+        return float(np.exp(np.interp(chance, within, self.log_load)))
 
     @property
-    def users(self) -> float:
-        """The median."""
+    def median(self) -> float:
+        """As likely too high as too low."""
         return self.quantile(0.5)
 
     @property
@@ -177,23 +184,34 @@ class Knees(msgspec.Struct, frozen=True):
     def half_width(self) -> float:
         """Half of that interval, as a share of the median."""
         low, high = self.interval
-        return (high - low) / 2 / self.users
+        return (high - low) / 2 / self.median
 
-    def chance_below(self, users: float) -> float:
-        """The probability that N* is at most so many users."""
-        return float(self.chances[self.log_users <= math.log(users)].sum())
+    def chance_below(self, load: float) -> float:
+        """The probability that it is at most so much."""
+        return float(self.chances[self.log_load <= math.log(load)].sum())
 
-    def blurred(self, error: float) -> Knees:
-        """With a further relative error of N*."""
-        step = float(self.log_users[1] - self.log_users[0])
+    def blurred(self, error: float) -> LoadChances:
+        """With a further relative error."""
+        step = float(self.log_load[1] - self.log_load[0])
         if error < step / 2:
             return self
         reach = math.ceil(4 * error / step)
         offsets = step * np.arange(-reach, reach + 1)
         weights = np.exp(-0.5 * (offsets / error) ** 2)
         chances = np.convolve(self.chances, weights / weights.sum())
-        log_users = self.log_users[0] - step * reach + step * np.arange(len(chances))
-        return msgspec.structs.replace(self, log_users=log_users, chances=chances)
+        return LoadChances(self.log_load[0] - step * reach + step * np.arange(len(chances)), chances)
+
+
+class Knees(LoadChances, frozen=True):
+    """How likely each number of users is to be N*."""
+
+    rps_per_user: float
+    """lambda0, in the mean."""
+
+    @property
+    def users(self) -> float:
+        """The median."""
+        return self.median
 
 
 class _Levels(msgspec.Struct, frozen=True):
@@ -220,18 +238,10 @@ def knees_of(ladder: Sequence[LadderLevel], curve: CapacityCurve, first: int) ->
     levels = _Levels.of(ladder, curve, first)
     fine = _likely(levels)
     posterior, rates = _posterior(levels, fine)
-    step = float(fine[1] - fine[0])
-    log_knees = fine[:, np.newaxis, np.newaxis] + _shapes().log_peak
-    least = float(log_knees.min())
-    at = np.rint((log_knees - least) / step).astype(int)
-    chances: Floats = np.bincount(at.ravel(), weights=posterior.ravel()).astype(float)
-    log_users = np.linspace(least, least + step * (len(chances) - 1), len(chances))
-    found = Knees(
-        log_users=log_users,
-        chances=chances,
-        rps_per_user=float((posterior * rates).sum()),
-    )
-    return found.blurred(math.hypot(curve.shared_error, RAMP_ERROR if curve.selection_bias.any() else 0.0))
+    log_knees = fine[:, np.newaxis, np.newaxis] + shapes().log_peak
+    found = LoadChances.of(log_knees, posterior, float(fine[1] - fine[0]))
+    found = found.blurred(math.hypot(curve.shared_error, RAMP_ERROR if curve.selection_bias.any() else 0.0))
+    return Knees(found.log_load, found.chances, rps_per_user=float((posterior * rates).sum()))
 
 
 CANDIDATES = 48
@@ -249,10 +259,10 @@ def telling_users(ladder: Sequence[LadderLevel], curve: CapacityCurve, first: in
     fine = _likely(levels)
     chances, rates = _posterior(levels, fine)
     log_users = np.linspace(levels.log_users[0] - math.log(2), levels.log_users[-1] + math.log(2), CANDIDATES)
-    served, falls = _served(log_users, fine)
-    goodput = rates[:, :, np.newaxis] * falls[..., np.newaxis] * served[:, np.newaxis]
+    flat, falls = served(log_users, fine)
+    goodput = rates[:, :, np.newaxis] * falls[..., np.newaxis] * flat[:, np.newaxis]
     weights = chances[:, :, np.newaxis]  # both of shape (knees, falls, users, shapes)
-    knees = (fine[:, np.newaxis, np.newaxis] + _shapes().log_peak)[:, :, np.newaxis]
+    knees = (fine[:, np.newaxis, np.newaxis] + shapes().log_peak)[:, :, np.newaxis]
     mean, knee = (weights * goodput).sum(axis=(0, 1, 3)), float((weights * knees).sum())
     moved = goodput - mean[:, np.newaxis]
     covariance = (weights * moved * (knees - knee)).sum(axis=(0, 1, 3))
@@ -261,19 +271,25 @@ def telling_users(ladder: Sequence[LadderLevel], curve: CapacityCurve, first: in
 
 
 def _likely(levels: _Levels) -> Floats:
-    """Evenly spaced log N*, all that are at all likely."""
-    coarse = np.arange(levels.log_users[0] - BELOW, levels.log_users[-1] + ABOVE, COARSE)
-    within = np.cumsum(_posterior(levels, coarse)[0].sum(axis=(1, 2)))
+    return likely(lambda log_knees: _posterior(levels, log_knees)[0], levels.log_users[0], levels.log_users[-1])
+
+
+def likely(chances_of: Callable[[Floats], Floats], log_least: float, log_most: float) -> Floats:
+    """Evenly spaced logs of all loads that are at all likely, those of the levels being between `log_least` and `log_most`.
+    `chances_of`: from such logs to the probability of each curve, of which they are the first axis.
+    """
+    coarse = np.arange(log_least - BELOW, log_most + ABOVE, COARSE)
+    within = np.cumsum(chances_of(coarse).sum(axis=(1, 2)))
     low, high = (int(np.searchsorted(within, end)) for end in (UNLIKELY, 1.0 - UNLIKELY))
     return np.linspace(coarse[low] - COARSE, coarse[min(high, len(coarse) - 1)] + COARSE, POINTS)
 
 
 def _posterior(levels: _Levels, log_knees: Floats) -> tuple[Floats, Floats]:
     """(probability, lambda0) of each curve, of shape (knees, falls, shapes)."""
-    served, falls = _served(levels.log_users, log_knees)
+    flat, falls = served(levels.log_users, log_knees)
     # of the weighted least squares of goodput on the curve: products of both, squares of the curve
-    products = falls @ (served * (levels.weight * levels.goodput)[:, np.newaxis])
-    squares = falls**2 @ (served**2 * levels.weight[:, np.newaxis])
+    products = falls @ (flat * (levels.weight * levels.goodput)[:, np.newaxis])
+    squares = falls**2 @ (flat**2 * levels.weight[:, np.newaxis])
     rates = products / squares
     missed = np.maximum(levels.weight @ levels.goodput**2 - products * rates, 0.0)
     count = len(levels.goodput)
@@ -286,13 +302,13 @@ def _posterior(levels: _Levels, log_knees: Floats) -> tuple[Floats, Floats]:
     return chances / chances.sum(), rates
 
 
-def _served(log_users: Floats, log_knees: Floats) -> tuple[Floats, Floats]:
-    """(goodput over lambda0 without a fall, shape (knees, users, shapes); the factor of each fall, (knees, falls, users))."""
-    log_share = log_users - log_knees[:, np.newaxis]
+def served(log_loads: Floats, log_knees: Floats) -> tuple[Floats, Floats]:
+    """(goodput over lambda0 without a fall, shape (knees, loads, shapes); the factor of each fall, (knees, falls, loads))."""
+    log_share = log_loads - log_knees[:, np.newaxis]
     share = np.exp(log_share)
-    shapes = _shapes()
-    at = np.clip((log_share - _LOWEST) / _STEP, 0.0, len(shapes.efficiency) - 1.001)
+    known = shapes()
+    at = np.clip((log_share - _LOWEST) / _STEP, 0.0, len(known.efficiency) - 1.001)
     index, part = at.astype(int), (at % 1.0)[..., np.newaxis]
-    efficiency = (1 - part) * shapes.efficiency[index] + part * shapes.efficiency[index + 1]
-    served = np.minimum(efficiency * share[..., np.newaxis], 1.0) * np.exp(log_knees)[:, np.newaxis, np.newaxis]
-    return served, _falls(share)
+    efficiency = (1 - part) * known.efficiency[index] + part * known.efficiency[index + 1]
+    flat = np.minimum(efficiency * share[..., np.newaxis], 1.0) * np.exp(log_knees)[:, np.newaxis, np.newaxis]
+    return flat, _falls(share)

@@ -86,7 +86,7 @@ def test_slow_ends_of_service_times_widen_the_interval_and_do_not_shift_it() -> 
 def test_a_further_error_widens_the_interval_alone() -> None:
     knees = knees_of(ideal([10, 20, 30, 40, 60, 80, 100]))
     wider = knees.blurred(0.1)
-    assert wider.users == pytest.approx(knees.users, rel=0.01)
+    assert wider.median == pytest.approx(knees.median, rel=0.01)
     assert wider.half_width == pytest.approx(math.hypot(knees.half_width, 0.164), rel=0.05)
     assert wider.chances.sum() == pytest.approx(1.0)
 

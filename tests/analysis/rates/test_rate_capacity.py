@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel
 from capexplorer.model.verdicts import RateCapacity, RateLevelVerdict, RateVerdict
+from lab.simulation import exact
 
 from .levels import SERVED, judged, level
 
@@ -38,7 +39,7 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
     "a queue grows without bound": (
         [*SERVED, *QUEUES],
         {"kind": "capacity", "limit": "queue_growth", "confidence": "high", "kept_per_s": 75, "per_s": near(100.5),
-         "low_per_s": near(95.3, abs=1.7), "high_per_s": near(106.5, abs=1.5), "overload.kind": "queues",
+         "low_per_s": near(97.9), "high_per_s": near(103.7), "overload.kind": "queues",
          "overload.fall_ratio": None, "overload.growth_per_s": near(49)},
     ),
     "it refuses what exceeds its capacity": (
@@ -46,7 +47,8 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
         {"kind": "capacity", "limit": "errors", "overload.kind": "refuses", "overload.failure_ratio": near(1 / 3)},
     ),
     "a collapse in one step": (
-        [*SERVED, level(150, 20, failed=130, failed_ms=1)], {"kind": "capacity", "per_s": 75, "high_per_s": 150},
+        [*SERVED, level(150, 20, failed=130, failed_ms=1)],
+        {"kind": "capacity", "per_s": near(87, abs=2), "high_per_s": near(112, abs=2)},
     ),
     "the lowest rate failed once, and higher ones were served": (
         [ONCE_FAILING, level(50), level(75), *QUEUES],
@@ -86,12 +88,12 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
     ),
     "only with a full pool of users": (
         [*SERVED, level(125, 100, dropped=25, **FULL_POOL), level(150, 100, dropped=50, **FULL_POOL)],
-        {"kind": "capacity", "confidence": "medium"},
+        {"kind": "capacity", "confidence": "high"},
     ),
     "a higher rate was served than one that was not": (
         [*SERVED, level(125, 100, service_ms=900), level(175)], {"contradicted": True, "confidence": "low"},
     ),
-    "one level of each kind": ([level(50), level(150, 100, service_ms=900)], {"confidence": "low"}),
+    "one level of each kind": ([level(50), level(150, 100, service_ms=900)], {"confidence": "medium"}),
     # -- beyond the capacity
     "late failures": ([*SERVED, level(125, 90, failed=35, **LATE), level(150, 80, failed=70, **LATE)],
                       {"overload.kind": "times_out"}),
@@ -105,7 +107,7 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
     ),
     "goodput collapses while more is offered": (
         [*SERVED, level(125, 100, failed=25, failed_ms=1), level(200, 30, failed=170, failed_ms=1)],
-        {"overload.collapses": True, "overload.fall_ratio": near(0.7, abs=0.02), "per_s": near(100)},
+        {"overload.collapses": True, "overload.fall_ratio": near(0.7, abs=0.02), "per_s": near(102)},
     ),
     **{
         f"goodput falls while nothing fails, below {why}": (
@@ -118,21 +120,11 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
             ("a lower rate that is unclear", [level(81, 76, seconds=8), SLOWED]),
         )
     },
-    # -- the plateau
-    **{
-        f"goodput of 100/s in 20 s with a standard error of {error}/s": (
-            [*SERVED, level(150, 100, service_ms=900, goodput_se_per_s=error), *more], {"kind": kind},
-        )
-        for error, kind in ((3.0, "capacity"), (6.0, "departs"))
-        for more in ([], [level(175, 100, service_ms=2000)])
-    },
-    "half of all requests fail at any rate": (
-        [*SERVED, *(level(rate, good, failed=rate - good, failed_ms=1) for rate, good in ((100, 50), (125, 62), (150, 75)))],
-        {"kind": "departs"},
-    ),
+    # -- the shape beyond
     "a short queue refuses": (
-        [*SERVED, *(level(rate, good, failed=rate - good, failed_ms=1) for rate, good in ((100, 82), (125, 92), (150, 98)))],
-        {"kind": "capacity"},
+        [level(rate, good := exact.limited_goodput(rate, exact.servers(1, 0.01), 4), failed=rate - good, failed_ms=1)
+         for rate in (25, 50, 75, 100, 125, 150)],
+        {"kind": "capacity", "per_s": near(95, rel=0.06)},
     ),
     **{
         f"goodput is slightly lower at the lowest overloaded rate{', of a ramp' * ramp}": (
@@ -173,7 +165,7 @@ def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput
     """Half of the requests go to an endpoint that serves 60/s, the others are all served."""
     found = judged([_two_endpoints(rate, refuses) for rate in (60, 100, 150, 206, 276)])
     assert (found.kind, found.rises, found.kept_per_s) == ("departs", True, 100)
-    assert found.high_per_s == pytest.approx(135, abs=7)
+    assert 120 <= (found.high_per_s or 0.0) <= 142
 
 
 def in_time(*levels: RateLevel) -> RateCapacity:
@@ -194,9 +186,9 @@ def test_goodput_that_falls_once_may_show_a_change_of_the_service(levels: tuple[
 def test_load_makes_goodput_fall_if_it_fell_and_rose_again_with_the_rate(levels: tuple[RateLevel, ...]) -> None:
     found = in_time(*levels)
     assert found.kind == "capacity"
-    assert found.per_s == pytest.approx(75.0)
+    assert 70 <= found.per_s <= 85
     assert found.overload is not None
-    assert found.overload.fall_ratio == pytest.approx(0.47, abs=0.02)
+    assert found.overload.fall_ratio == pytest.approx(0.47, abs=0.06)
 
 
 @pytest.mark.parametrize(("served_at", "lost_at", "return_per_s"), [(1, 2, 75.0), (2, 1, 100.0)])
@@ -229,7 +221,7 @@ def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
     return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
 
 
-@pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.03), (1.5, 0.05)], ids=["equal times", "usual", "slow ends"])
+@pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.02), (1.5, 0.03)], ids=["equal times", "usual", "slow ends"])
 def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
     found = judge_rates([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
     assert found is not None and found.low_per_s is not None and found.high_per_s is not None
@@ -239,5 +231,4 @@ def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
 def test_a_ramp_beyond_which_every_request_fails_has_a_capacity() -> None:
     bins = [level(rate, ramp=True) for rate in (25, 50)] + [level(rate, 0, failed=rate, ramp=True) for rate in (60, 80)]
     found = judged(bins)
-    assert found.per_s == near(50.0, rel=0.1)
-    assert found.high_per_s == near(235, rel=0.1)  # nothing is known of the plateau
+    assert 50 <= found.per_s <= 60
