@@ -31,9 +31,6 @@ from .run.profile import DEFAULT_PROFILE
 from .sessions import judged
 from .terminal import require_screen, signals_to
 
-# -- session folder ------------------------------------------------------------------------------------------------------------
-# The picker's saved sessions: those of a folder, and the operations on them.
-
 
 class SessionFolder:
     """The sessions of a folder."""

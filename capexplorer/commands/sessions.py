@@ -28,10 +28,6 @@ from ..wording.numbers import MISSING, three_digits
 from . import shared_options
 from .terminal import confirm, printable
 
-# -- judging -------------------------------------------------------------------------------------------------------------------
-# The final verdict on a saved session, for lists with one line per session.
-
-
 READ_SLICE_S = 0.05
 """Seconds of reading after which other threads may run, so that the screen can be drawn."""
 

@@ -76,12 +76,8 @@ def parameters(kind: type[Any]) -> list[click.Parameter]:
     return [each.metadata["parameter"](each.name) for each in fields(kind) if each.metadata]
 
 
-# -- local file ----------------------------------------------------------------------------------------------------------------
-# The type of options that name a file of this machine.
-
-
 class LocalFile(click.Path):
-    """A path. A URL in its place is refused as it was typed: a path would lose one of its slashes."""
+    """The path of a file of this machine. A URL is refused as it was typed: a path would lose one of its slashes."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)

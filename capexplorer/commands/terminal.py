@@ -115,10 +115,6 @@ def _is_incomplete(answer: str) -> bool:
     return False
 
 
-# -- terminals -----------------------------------------------------------------------------------------------------------------
-# Whether the terminal can show a screen; checked before one is started.
-
-
 SERVED = "TEXTUAL_DRIVER"
 """Environment variable by which `textual serve` asks for its own driver: a browser is the screen, and no terminal is there."""
 

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from .load import NO_LOAD, Load, Rate, clamped_rate
 
-# -- The value of a parameter of a target.
-
 Param = str | int | float | bool
+"""The value of a parameter of a target."""
 
 
 SPAWN_RATE_LEAST = 0.001

@@ -288,9 +288,6 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
         return logged_load(self.users, self.offered_per_s)
 
 
-# -- A watched part was found, changed, or can no longer be read.
-
-
 class PartState(Event, frozen=True, kw_only=True, tag="part"):
     """The state of a watched part, and facts about it; the latest event with a name is valid."""
 
@@ -545,16 +542,10 @@ class Verdict(Event, frozen=True, kw_only=True, tag="verdict"):
         return self.rates.first_endpoint if self.rates is not None else None
 
 
-# -- The proposal of a next step, as an event.
-
-
 class Proposed(Event, frozen=True, kw_only=True, tag="proposed"):
     """The proposal that is valid from `t_s` until the next one. Its durations count from `t_s`."""
 
     proposal: Proposal
-
-
-# -- How marks of this version's detectors differ from the recorded ones.
 
 
 class FigureChange(Reading, frozen=True, kw_only=True):

@@ -17,8 +17,6 @@ from .load import Load, OfferedTick, Users
 from .reading_means import ReadingSums
 from .slice import Merged, Slice
 
-# -- Accumulates the seconds of a level, of which only settled ones count for rates, latencies and readings, or those of a ramp.
-
 
 class LevelFold:
     """The seconds of a level so far; `figures` may be called at any time."""

@@ -117,11 +117,8 @@ def _range_mistakes(first: int, last: int) -> Iterator[tuple[str, str]]:
         yield key, f"expected to leave the target a port from {LOWEST_TARGET_PORT} up outside of it, got [{first}, {last}]"
 
 
-# -- Limits and facts of the machine, as the command `doctor` reads them. A session's header has some of them, `HostFacts`.
-
-
 class Machine(Reading, frozen=True, kw_only=True):
-    """Facts that hold for this process. None: could not be read."""
+    """Facts that hold for this process, as `doctor` reads them; a session's header has `HostFacts`. None: could not be read."""
 
     host: HostFacts
     neighbours: NeighboursReading = NeighboursReading()

@@ -255,11 +255,9 @@ class TcpReading(CountingReading, frozen=True, kw_only=True):
     """The target's port only; None: not measured."""
 
 
-# -- The readings of a watched part in one tick, in the structs used for target and host, so that the same rules and panes apply.
-
-
 class PartReading(Reading, frozen=True, kw_only=True):
-    """One part in one tick. Readings are None in a tick without a new one: none is counted twice."""
+    """One part in one tick, in the structs used for target and host, so that the same rules and panes apply. Readings are None in
+    a tick without a new one: none is counted twice."""
 
     name: str
     age_s: float | None = None

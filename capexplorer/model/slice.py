@@ -225,9 +225,6 @@ def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:
 BATCHES = 6
 
 
-# -- the slice -----------------------------------------------------------------------------------------------------------------
-
-
 class Slice:
     """Some seconds of a timeline."""
 

@@ -85,9 +85,6 @@ class Recording(Protocol):
         """Close the file; may be called twice."""
 
 
-# -- The summary of a saved session, for lists.
-
-
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The summary of a saved session, for lists. If `problem` is set, all but `id`, `path` and `size_bytes` may be unknown."""
 

@@ -192,9 +192,6 @@ class FailureCount:
         return (self.counts[end - 1] if end else 0) - (self.counts[begin - 1] if begin else 0)
 
 
-# -- the timeline --------------------------------------------------------------------------------------------------------------
-
-
 class Timeline:
     """The state of a session: `apply` each event in order, and read the other members."""
 
@@ -410,9 +407,6 @@ class Timeline:
         for failure in (*sample.failures, *sample.retried):
             if failure.example:
                 self.examples.setdefault(failure.signature, failure.example)
-
-
-# -- Which process, and which version, of the target an epoch's findings are about.
 
 
 def pid_of(timeline: Timeline, epoch: int) -> int | None:

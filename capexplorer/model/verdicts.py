@@ -9,8 +9,6 @@ import msgspec
 
 from .readings import Reading
 
-# -- The severity and the confidence of a finding.
-
 Severity = Literal["critical", "error", "warning", "info"]
 """Highest first. A critical finding outside of the target means that the run does not describe the target."""
 
@@ -180,8 +178,6 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     """None for kinds other than `knee`, and if a log or table does not contain it."""
     evidence: KneeEvidence = KneeEvidence()
 
-
-# -- Why the curve of its load does not count a level.
 
 Why = Literal["changed", "other_service", "recovery", "unsteady", "disturbed"]
 """Why a level is not counted; of several reasons the first here comes first.

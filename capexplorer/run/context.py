@@ -212,9 +212,6 @@ class RunLog:
         return logs
 
 
-# -- the context ---------------------------------------------------------------------------------------------------------------
-
-
 class RunContext(msgspec.Struct, frozen=True):
     """The options of a run, and what all of its parts share. Made before any of them, and passed to each."""
 

@@ -221,9 +221,6 @@ _CREDENTIALS = struct.Struct("3i")
 """pid, uid, gid of SO_PEERCRED."""
 
 
-# -- the server ----------------------------------------------------------------------------------------------------------------
-
-
 class ControlServer:
     """`open` when the session has its path, `close` when its log is complete."""
 

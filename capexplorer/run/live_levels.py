@@ -269,12 +269,8 @@ def leaks_are_due(seconds: int) -> bool:
     return seconds > 0 and seconds % every == 0
 
 
-# -- current epoch -------------------------------------------------------------------------------------------------------------
-# The epoch that marks, stop rules and the autopilot judge once a second; it is built at most once a second for all of them.
-
-
 class CurrentEpoch:
-    """Make a new one each second; valid until the next sample or level."""
+    """The epoch that marks, stop rules and the autopilot judge: a new one each second, valid until the next sample or level."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline

@@ -102,12 +102,8 @@ class RunOutcome:
         return own or self._wanted_exit_code or 0
 
 
-# -- shortfall -----------------------------------------------------------------------------------------------------------------
-# Whether a run measured anything; if not, the reason in one line.
-
-
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:
-    """None for a run of which a level settled with a success, and for one without load.
+    """Why a run measured nothing, in one line; None for one of which a level settled with a success, and for one without load.
 
     `requests`, `failures`: of the session, warm-up included. `finished`: a plan, a shape or the autopilot came to its end; a
     person who quits before any level has settled, without a failure, gets no error.

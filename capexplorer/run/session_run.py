@@ -370,17 +370,13 @@ class SessionRun:
             self.context.emit(log)
 
 
-# -- header --------------------------------------------------------------------------------------------------------------------
-# The start of a session: measures client overhead, creates the log, and records the run's conditions in its header.
-
-
 VERSIONED = ("capexplorer", "locust", "gevent", "geventhttpclient", "requests", "textual", "hdrhistogram")
 
 
 def build_header(
     context: RunContext, service: Service, load_thread: LoadThread, workload: Workload
 ) -> tuple[Header, SessionWriter]:
-    """The header, and the log it is to be written to. Raises LogWriteError."""
+    """The header with the run's conditions, and the log it is to be written to. Raises LogWriteError."""
     options = context.options
     began = datetime.now().astimezone() - timedelta(seconds=context.now_s())  # the wall time at which `t_s` is 0
     session_id, path = new_path(options.sessions_dir, options.name, began)

@@ -288,10 +288,6 @@ def _age(entry: SessionEntry) -> tuple[float, str]:
     return began, entry.id
 
 
-# -- removal -------------------------------------------------------------------------------------------------------------------
-# Deletes a session: its log, and the other files with its id. A session that is being recorded is not deleted.
-
-
 RECORDED_WITHIN_S = 10.0
 """A run writes every second, so a log without an end that changed this recently counts as being recorded."""
 

@@ -191,10 +191,6 @@ def watched_pid(asked: RunArguments) -> int | None:
     return pid
 
 
-# -- run profile ---------------------------------------------------------------------------------------------------------------
-# The profile of a run: the one that the command line names, or one made of its requests or its locustfile.
-
-
 DEFAULT_PROFILE = "mixed"
 LOCUSTFILE = Path("locustfile.py")
 """The file that Locust reads if none is named."""

@@ -31,12 +31,9 @@ from .arguments import RunArguments
 from .profile import profile_of, with_service_and_users
 from .worker_setup import workers_wanted
 
-# -- run target ----------------------------------------------------------------------------------------------------------------
-# The target that a run starts: of the command line, else of the profile; none if the service runs already.
-
 
 def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_dir: Path) -> tuple[TargetSpec | None, int | None]:
-    """(target to start, and its port if the command line fixes it)."""
+    """(target to start, and its port if the command line fixes it); None: the service runs already."""
     _check_one_service(asked)
     if asked.host is not None:
         return None, None
@@ -98,10 +95,6 @@ def commit_of(spec: TargetSpec | None) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return found.stdout.strip() or None
-
-
-# -- parts to watch ------------------------------------------------------------------------------------------------------------
-# From `--watch` and a profile's `[[watch]]` to the parts that a run watches.
 
 
 def watches_of(asked: Sequence[str], of_profile: Sequence[PartSpec]) -> tuple[PartSpec, ...]:
