@@ -10,9 +10,6 @@ know the screen or its pace.
 
 from __future__ import annotations
 
-from .model import one_blas_thread  # noqa: F401  before numpy is loaded
-
-# isort: split
 import gc
 import math
 import time
@@ -24,10 +21,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .model.columns import Columns, extend, rows
+from .model.columns import Columns, extend, rows, ticks_of
 from .model.events import Ended, Event, LevelOpened, Log, Mark, Note, Sample
 from .model.level import Folded, Level, LevelFold, RampFold
 from .model.slice import Merged
@@ -60,31 +54,18 @@ class LevelSeconds:
         """By a level's first tick: the states after each KEEP_EVERY settled seconds."""
 
     def fold(self, opened: LevelOpened, first: int, stop: int, named: int) -> Folded:
-        """The accumulated seconds of a level among the ticks [first, stop).
-
-        Ticks before `named` belong to the level even if they have the index of another one: it was opened by a shift, which is
-        detected later than it happens.
-        """
-        own = (np.flatnonzero(self._own(opened, first, stop, named)) + first).tolist()
-        ticks = self._settled(opened, first, stop, named)
+        """The accumulated seconds of a level. Arguments as of `ticks_of`."""
+        own = ticks_of(self._columns, opened.index, first, stop, named, settled=False)
+        ticks = ticks_of(self._columns, opened.index, first, stop, named, settled=True)
         fold = LevelFold(self._columns, own, ticks, self._merged(first, ticks))
         return fold, self._ramp(opened, own) if opened.ramp else None
 
     def walk(self, opened: LevelOpened, first: int, stop: int, named: int) -> Iterator[None]:
-        """Compute the states of a level in advance, one per step of the iterator. Arguments as of `fold`."""
-        ticks = self._settled(opened, first, stop, named)
+        """Compute the states of a level in advance, one per step of the iterator."""
+        ticks = ticks_of(self._columns, opened.index, first, stop, named, settled=True)
         for count in range(KEEP_EVERY, len(ticks), KEEP_EVERY):
             self._merged(first, ticks[:count])
             yield
-
-    def _own(self, opened: LevelOpened, first: int, stop: int, named: int) -> NDArray[np.bool_]:
-        own: NDArray[np.bool_] = np.frombuffer(self._columns["level"][first:stop]) == opened.index
-        own[: max(0, named - first)] = True
-        return own
-
-    def _settled(self, opened: LevelOpened, first: int, stop: int, named: int) -> list[int]:
-        settled = np.frombuffer(self._columns["settled"][first:stop]) == 1.0
-        return (np.flatnonzero(self._own(opened, first, stop, named) & settled) + first).tolist()
 
     def _ramp(self, opened: LevelOpened, ticks: Sequence[int]) -> RampFold:
         ramp = RampFold.of(opened, self._columns)

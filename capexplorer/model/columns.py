@@ -337,6 +337,20 @@ def extend_all(columns: Columns, found: Iterable[int | bytes]) -> None:
         column.frombytes(bits if isinstance(bits, bytes) else bits.to_bytes(8, sys.byteorder, signed=True))
 
 
+def ticks_of(columns: Columns, level: int, first: int, stop: int, named: int, *, settled: bool) -> list[int]:
+    """Column indices of a level's ticks within [first, stop), all or only settled ones.
+
+    Ticks before `named` belong to it even if they have the index of another one: it was opened by a shift, which is detected
+    later than it happens.
+    """
+    own = np.frombuffer(columns["level"][first:stop]) == level
+    own[: max(0, named - first)] = True
+    if settled:
+        own &= np.frombuffer(columns["settled"][first:stop]) == 1.0
+    ticks: list[int] = (np.flatnonzero(own) + first).tolist()
+    return ticks
+
+
 # -- Figures of each endpoint as columns with one value per tick, like those of the timeline, for charts of one endpoint.
 #
 # They have no percentiles: those would have to be computed from the histogram of each second when a log is opened.

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import ENDPOINTS_MOST, Columns, EndpointColumns, EndpointKey, append, empty, row
+from .columns import ENDPOINTS_MOST, Columns, EndpointColumns, EndpointKey, append, empty, row, ticks_of
 from .events import (
     Command,
     Ended,
@@ -366,15 +366,11 @@ class Timeline:
 
     def seconds_of(self, level: Level, *, settled: bool = True) -> list[int]:
         """Column indices of a level's ticks, all or only settled ones. Do not change the list: it is cached."""
-        index, named, counts = level.opened.index, self.columns["level"], self.columns["settled"]
+        index = level.opened.index
         ticks: list[int] | None = self._seconds.get((index, settled))
         if ticks is not None:
             return ticks
-        ticks = []
-        for tick in range(level.first_index, self._end_of(level)):
-            own = tick < level.opened_index or named[tick] == index
-            if own and (counts[tick] or not settled):
-                ticks.append(tick)
+        ticks = ticks_of(self.columns, index, level.first_index, self._end_of(level), level.opened_index, settled=settled)
         if level.closed is not None and level is not self.levels[-1]:
             self._seconds[index, settled] = ticks
         return ticks
