@@ -4,7 +4,8 @@ unescaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..model.catalogue import name
@@ -86,22 +87,23 @@ IN_UNIT = ("growth_per_hour", "growth_per_hour_low", "growth_per_hour_high", "gr
 PHRASES = {
     "pid": "process {}",
     "levels": "levels that show it {}",
-    "users_at": "measured at {}",
+    "users_at": "measured at {users}",
     "offered_at_per_s": "measured at {} offered",
     "grounds": "signs: {}",
+    "at_s": "at {moment}",
     "busiest": "busiest resource {}",
     "cores": "cores of the host {}",
     "cores_allowed": "cores that it may use {}",
     "cores_idle": "idle cores {}",
-    "target_cpu_ratio": "the target uses {}",
-    "host_cpu_ratio": "the host uses {}",
-    "generator_cpu_ratio": "the generator uses {}",
-    "others_cpu_ratio": "other processes use {}",
-    "busiest_thread_ratio": "its busiest thread uses {}",
-    "threads_ratio": "the generator's other threads use {}",
+    "target_cpu_ratio": "the target uses {cores}",
+    "host_cpu_ratio": "the host uses {cores}",
+    "generator_cpu_ratio": "the generator uses {cores}",
+    "others_cpu_ratio": "other processes use {cores}",
+    "busiest_thread_ratio": "its busiest thread uses {cores}",
+    "threads_ratio": "the generator's other threads use {cores}",
     "busy_ratio": "the load thread is busy {} of the time",
-    "run_delay_ratio": "threads that wait for a core {}",
-    "target_run_delay_ratio": "threads of the target that wait for a core {}",
+    "run_delay_ratio": "threads that wait for a core {number}",
+    "target_run_delay_ratio": "threads of the target that wait for a core {number}",
     "generator_run_delay_ratio": "the load thread waits for a core {} of the time",
     "generator_share_ratio": "the generator's share of both {}",
     "cpu_pressure_ratio": "tasks wait for a core {} of the time",
@@ -109,7 +111,7 @@ PHRASES = {
     "io_pressure_ratio": "tasks wait for the disk {} of the time",
     "disk_busy_ratio": "the disk is busy {} of the time",
     "throttled_ratio": "throttled {} of the time",
-    "steal_share": "the hypervisor takes {} of the CPU time",
+    "steal_share": "the hypervisor takes {percent} of the CPU time",
     "lock_waits_ratio": "sessions that wait for a lock {}",
     "loop_lag_p99_ms": "timers late by {} (p99)",
     "unaccounted_ms": "time of a request that nothing explains {}",
@@ -129,24 +131,14 @@ PHRASES = {
     "fds": "open files {}",
     "fds_limit": "limit of open files {}",
 }
-"""Phrases for keys that do not explain themselves; `{}` is the value with its unit."""
-
-IN_CORES = (
-    "target_cpu_ratio", "host_cpu_ratio", "generator_cpu_ratio", "others_cpu_ratio", "busiest_thread_ratio", "threads_ratio",
-)  # fmt: skip
-"""Keys whose values are cores, not shares."""
-
-COUNTS = ("run_delay_ratio", "target_run_delay_ratio")
-"""Keys whose values are mean numbers of threads, not shares."""
+"""Phrases for keys that do not explain themselves. `{}` is the value in the unit that the end of its key names, `{cores}` and
+others are values that this end does not tell."""
 
 GROUNDS = {
     "busy": "the load thread is busy", "blocked": "its timers are late", "idle_target": "the target is idle",
     "loop_lag": "some timers are late", "little": "users wait for more than responses",
 }  # fmt: skip
 """Phrases for the values of `grounds`."""
-
-MOMENTS = ("at_s",)
-"""Keys that are times of the session, not durations."""
 
 GROWTH = frozenset(
     (
@@ -244,7 +236,23 @@ def _reading(key: str, value: Any, unit: str) -> str:
         return f"responses and think time account for {1 / value:.0%} of the users' time (Little's law)"
     suffix = next((each for each in _SUFFIXES if key.endswith(each)), "")
     words = key.removesuffix(suffix if _is_number(value) else "").replace("_", " ")
-    return PHRASES.get(key, words if value is True else f"{words} {{}}").replace("{}", _value(key, value, unit, suffix))
+    phrase = PHRASES.get(key, words if value is True else f"{words} {{}}")
+
+    def shown(place: re.Match[str]) -> str:
+        show = _SHOWN.get(place[1]) if _is_number(value) else None
+        return _value(key, value, unit, suffix) if show is None else show(value)
+
+    return _PLACE.sub(shown, phrase)
+
+
+_PLACE = re.compile(r"\{(\w*)\}")
+_SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "cores": lambda value: f"{numbers.percent(value)} of a core" if value <= 1 else f"{numbers.number(value)} cores",
+    "moment": session_time,
+    "number": numbers.number,
+    "percent": numbers.percent,
+    "users": numbers.counted,
+}
 
 
 def _value(key: str, value: Any, unit: str, suffix: str) -> str:
@@ -260,20 +268,12 @@ def _value(key: str, value: Any, unit: str, suffix: str) -> str:
         return ", ".join(str(each).replace("_", " ") for each in value)
     if not _is_number(value) or key == "pid":
         return str(value)
-    if key in MOMENTS:
-        return session_time(value)
     return _measured(key, value, unit, suffix)
 
 
 def _measured(key: str, value: float, unit: str, suffix: str) -> str:
     """A number in the unit given by the suffix of its key."""
-    if key in IN_CORES:
-        return f"{numbers.percent(value)} of a core" if value <= 1 else f"{numbers.number(value)} cores"
-    if key == "users_at":
-        return numbers.counted(value)
-    if key in COUNTS:
-        return numbers.number(value)
-    if key.endswith("_growth_ratio") or key == "steal_share":
+    if key.endswith("_growth_ratio"):
         return numbers.percent(value)
     if suffix == "_bytes" or (unit == "bytes" and key in IN_UNIT):
         return quantities.size(value)
