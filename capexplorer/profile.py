@@ -388,13 +388,6 @@ def _work_mistakes(work: Work, tasks: tuple[Task, ...]) -> Iterator[tuple[str, s
             yield "work.endpoints", f"no task {toml.shown(endpoint)}; {toml.nearest(endpoint, known)}"
 
 
-__all__ = [
-    "MAX_BODY_MB", "METHODS", "PLACEHOLDER", "READY_TIMEOUT_S", "TITLE_MOST", "WORKERS_MOST", "ComposeTarget", "Guards",
-    "MetricLimit", "Param", "Profile", "StopRules", "Task", "Users", "Wait", "Work", "check", "csv_column",
-    "load", "plain",
-]  # fmt: skip
-
-
 def load(path: Path) -> Profile:
     """Read and check a profile. Raises InputError: one line with the file, the key and what was expected."""
     profile = toml.load(path, Profile)

@@ -535,10 +535,3 @@ def _why_not(pair: Pair, after: str, before: str) -> str:
         return f"Other processes used the machine's CPU at every common user count, so {after} and {before} cannot be compared"
     load = "user count" if pair.before.points or pair.after.points else "load"
     return f"{after} and {before} have no settled {load} in common, so no figure can be compared"
-
-
-__all__ = [
-    "MISSING", "NOISE", "after", "before", "began", "change", "curve", "heading", "judgement",
-    "knee", "marked", "noise", "overall", "overheads", "ratio", "unit", "verdict",
-    "verdict_sentence", "warnings",
-]  # fmt: skip
