@@ -20,7 +20,7 @@ from ..model.load import OfferedFigures, Users
 from ..model.timeline import Timeline, version_of
 from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict
 from ..wording import numbers, quantities
-from ..wording.numbers import significant
+from ..wording.numbers import MISSING, significant
 from ..wording.quantities import latency_in_column, latency_title, size
 
 
@@ -55,14 +55,9 @@ def environment(timeline: Timeline) -> list[Fact]:
     header = timeline.header
     if header is None:
         return []
-    return [
-        *_session(header),
-        *_target(header, timeline),
-        *_load(header),
-        *_host(header.host),
-        *_parts(timeline),
-        *_versions(header),
-    ]
+    return [*_session(header), *_target(header, timeline), *_load(header), *_host(header.host), *_parts(timeline)] + (
+        [Fact("versions", ", ".join(map(" ".join, header.versions.items())), foreign=True)] if header.versions else []
+    )
 
 
 def _session(header: Header) -> Iterator[Fact]:
@@ -139,11 +134,6 @@ def _parts(timeline: Timeline) -> Iterator[Fact]:
         yield Fact(f"watched part {part.name}", ", ".join(filter(None, known)), foreign=True)
 
 
-def _versions(header: Header) -> Iterator[Fact]:
-    if header.versions:
-        yield Fact("versions", ", ".join(f"{name} {version}" for name, version in header.versions.items()), foreign=True)
-
-
 def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
 
@@ -176,14 +166,8 @@ def _knee_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         if capacity.knee.peak is not None:
             peak = capacity.knee.peak
             fall = f"goodput {wording.FALLS[peak.shape]} by {numbers.percent_in_full(peak.fall_ratio)}"
-            yield (
-                "peak",
-                numbers.users_of_level(peak.users),
-                numbers.MISSING,
-                numbers.significant(peak.goodput_rps),
-                fall,
-                numbers.MISSING,
-            )
+            users, goodput = numbers.users_of_level(peak.users), significant(peak.goodput_rps)
+            yield "peak", users, MISSING, goodput, fall, MISSING
     if capacity.latency_knee is not None:
         yield _knee(capacity.latency_knee, None)
     yield from map(_objective, verdict.slo)
@@ -194,15 +178,15 @@ def _knee_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
 
 
 def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
-    sure = knee.confidence or numbers.MISSING
-    interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else numbers.MISSING
+    sure = knee.confidence or MISSING
+    interval = _interval(knee.users_low, knee.users_high) if knee.kind == "knee" else MISSING
     sentence = {"at_or_below": "at or below ", "no_knee": "none up to "}.get(knee.kind, "")
     return (
         "knee" if knee.kind in ("at_or_below", "no_knee") else wording.MARK_KINDS[knee.kind],
         sentence + numbers.users(knee.users),
         interval,
-        numbers.MISSING if knee.capacity_rps is None else numbers.with_error(knee.capacity_rps, error_rps),
-        (knee.limit or numbers.MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else numbers.MISSING,
+        MISSING if knee.capacity_rps is None else numbers.with_error(knee.capacity_rps, error_rps),
+        (knee.limit or MISSING).replace("_", " ") if knee.kind in ("knee", "no_knee") else MISSING,
         ", ".join(filter(None, (sure, wording.verified(knee)))),
     )
 
@@ -210,43 +194,31 @@ def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
 def _objective(slo: SloVerdict) -> tuple[str, ...]:
     users = {"crossed": "", "kept": "at least ", "broken": "under "}[slo.state]
     at = slo.users_high if slo.state == "broken" else slo.users
-    goodput = numbers.significant(slo.goodput_rps)
-    few = "few values at its limit" if slo.thin else numbers.MISSING
-    return (
-        wording.objective_name(slo),
-        users + numbers.users(at),
-        _interval(slo.users_low, slo.users_high),
-        goodput,
-        numbers.MISSING,
-        few,
-    )
+    interval, goodput = _interval(slo.users_low, slo.users_high), significant(slo.goodput_rps)
+    return wording.objective_name(slo), users + numbers.users(at), interval, goodput, MISSING, _few(slo)
 
 
 def _rate(found: RateCapacity) -> tuple[str, ...]:
     """The row of a capacity as a rate, which is in the column of goodput. If only a bound is known, words say which."""
     words = {"capacity": "", "departs": "above ", "at_or_below": "below ", "keeps_up": "at least "}[found.kind]
     at = found.kept_per_s if found.kind == "departs" else found.high_per_s if found.kind == "at_or_below" else found.per_s
-    interval = numbers.MISSING
+    interval = MISSING
     if found.kind == "capacity" and found.low_per_s is not None and found.high_per_s is not None:
-        interval = f"{numbers.significant(found.low_per_s)}–{numbers.significant(found.high_per_s)}"
-    limit = (found.limit or numbers.MISSING).replace("_", " ")
-    return (
-        "capacity as a rate",
-        numbers.MISSING,
-        interval,
-        words + numbers.significant(at),
-        limit,
-        found.confidence or numbers.MISSING,
-    )
+        interval = f"{significant(found.low_per_s)}–{significant(found.high_per_s)}"
+    limit = (found.limit or MISSING).replace("_", " ")
+    return "capacity as a rate", MISSING, interval, words + significant(at), limit, found.confidence or MISSING
 
 
 def _rate_objective(found: RateObjective) -> tuple[str, ...]:
-    few = "few values at its limit" if found.thin else numbers.MISSING
-    return wording.rate_objective(found), *[numbers.MISSING] * 4, few
+    return wording.rate_objective(found), *[MISSING] * 4, _few(found)
+
+
+def _few(found: SloVerdict | RateObjective) -> str:
+    return "few values at its limit" if found.thin else MISSING
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return numbers.MISSING if low is None or high is None else f"{numbers.users(low)}–{numbers.users(high)}"
+    return MISSING if low is None or high is None else f"{numbers.users(low)}–{numbers.users(high)}"
 
 
 # -- rate table ----------------------------------------------------------------------------------------------------------------
@@ -281,27 +253,27 @@ def rates(timeline: Timeline) -> Table:
 def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
-    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else numbers.MISSING
+    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else MISSING
     return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
 
 
 def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        return quantities.load_in_column(0, per_s), *[numbers.MISSING] * (len(_ITERATIONS) + len(_LATENCIES) - 1), words
+        return quantities.load_in_column(0, per_s), *[MISSING] * (len(_ITERATIONS) + len(_LATENCIES) - 1), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
         quantities.load_in_column(0, offered.offered_per_s),
-        numbers.significant(found.settled_seconds),
-        numbers.significant(offered.planned),
+        significant(found.settled_seconds),
+        significant(offered.planned),
         numbers.with_error(offered.finished_per_s, error),
         numbers.percent_in_full(offered.failed / ended if ended else None),
-        numbers.significant(offered.dropped.total),
-        numbers.significant(offered.in_flight),
-        quantities.latency_in_column(latency.p50),
-        quantities.latency_in_column(latency.p95),
-        quantities.latency_in_column(latency.p99),
-        quantities.latency_in_column(found.latency_ms.p99),
-        quantities.latency_in_column(offered.late_p99_ms),
+        significant(offered.dropped.total),
+        significant(offered.in_flight),
+        latency_in_column(latency.p50),
+        latency_in_column(latency.p95),
+        latency_in_column(latency.p99),
+        latency_in_column(found.latency_ms.p99),
+        latency_in_column(offered.late_p99_ms),
         words,
     )

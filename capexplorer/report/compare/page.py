@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
 from markupsafe import Markup
 from msgspec.structs import asdict
 
@@ -19,7 +18,7 @@ from ..svg import latency_label
 from . import sentences
 from .comparison import Comparison, Curve, Pair
 from .estimates import Estimate
-from .markdown import SESSION_TITLES, Row, conditions, of_figure, of_loads, session
+from .markdown import SESSION_TITLES, conditions, of_figure, of_loads, session
 
 # -- curves --------------------------------------------------------------------------------------------------------------------
 # The curves of a comparison in one SVG, distinguished by colour, shape and letter.
@@ -194,18 +193,12 @@ def _values(colors: svg.Colors) -> str:
     return named + "".join(f"--s{index}:{color};" for index, color in enumerate(colors.series))
 
 
-class _PairRows(msgspec.Struct, frozen=True):
-    title: str
-    before: str
-    after: str
-    rows: list[Row]
-    overall: str
-    """The changes over all levels as text; may be empty."""
-    unmatched: tuple[tuple[str, str], ...]
-    """(letter, loads that settled only in this curve)."""
-
-
-def _pair(pair: Pair) -> _PairRows:
-    rows = [*of_loads(pair.loads), *map(of_figure, pair.capacities)]
-    title = f"{pair.after.named} against {pair.before.named}"
-    return _PairRows(title, pair.before.letter, pair.after.letter, rows, sentences.overall(pair), pair.unmatched)
+def _pair(pair: Pair) -> dict[str, object]:
+    return {
+        "title": f"{pair.after.named} against {pair.before.named}",
+        "before": pair.before.letter,
+        "after": pair.after.letter,
+        "rows": [*of_loads(pair.loads), *map(of_figure, pair.capacities)],
+        "overall": sentences.overall(pair),
+        "unmatched": pair.unmatched,
+    }

@@ -33,7 +33,7 @@ from ..rows import (
     sign_notes,
     user_rows,
 )
-from ..statements import ListedFinding, changes, findings, notes, opening
+from ..statements import changes, findings, notes, opening
 from ..summary import endpoint_totals
 from ..svg import PAGE, rules
 from ..tables import environment
@@ -108,47 +108,31 @@ def _tails(row: ReportedLevel | EndpointAtLevel) -> Iterator[_Cell]:
     yield _latency(row.latency_ms.p99, few=row.has_few("p99"))
 
 
-class _Levels(msgspec.Struct, frozen=True):
-    drawing: Markup | None
-    rows: list[_Row]
-    epochs: bool
-    """Whether there are several epochs."""
-    notes: list[str]
-    """What the signs of levels mean."""
-
-
-class _Row(msgspec.Struct, frozen=True):
-    level: int
-    bin: int | str
-    cells: list[_Cell]
-
-
-def levels(timeline: Timeline) -> _Levels | None:
+def levels(timeline: Timeline) -> dict[str, object] | None:
     """The capacity curve and one row for each level; None without levels of users."""
     rows, drawn = user_rows(timeline), capacity.drawing(timeline)
     if not rows:
         return None
-    return _Levels(
-        drawing=None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
-        rows=[_row(row) for row in rows],
-        epochs=len(epochs(rows)) > 1,
-        notes=sign_notes(row.kind for row in rows),
-    )
+    return {
+        "drawing": None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
+        "rows": [{"level": row.opened.index, "bin": "" if row.bin is None else row.bin, "cells": _row(row)} for row in rows],
+        "epochs": len(epochs(rows)) > 1,
+        "notes": sign_notes(row.kind for row in rows),
+    }
 
 
-def _row(row: ReportedLevel) -> _Row:
+def _row(row: ReportedLevel) -> list[_Cell]:
     shown, latency = row.figures, row.figures.latency_ms
     rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
     users = f"{SIGNS[row.kind][0]}{quantities.load_in_column(row.users, row.offered_per_s)}"
-    cells = [
+    return [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
         _cell(shown.throughput_rps), _latency(latency.p50), *_tails(row), _latency(latency.max),
         _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
         _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
     ]  # fmt: skip
-    return _Row(row.opened.index, "" if row.bin is None else row.bin, cells)
 
 
 def endpoint(each: Mapping[str, Any]) -> tuple[str, list[_Cell]]:
@@ -157,52 +141,40 @@ def endpoint(each: Mapping[str, Any]) -> tuple[str, list[_Cell]]:
     return f"{each['method']} {each['name']}", [_cell(each["requests"]), _cell(each["failures"]), _cell(ratio)]
 
 
-class _EndpointLevels(msgspec.Struct, frozen=True):
-    titles: tuple[tuple[str, str], ...]
-    rows: list[_EndpointLevelRow]
-    leaves: bool
-    """Whether an endpoint was found to degrade first, which the last column then shows."""
-    epochs: bool
-    """Whether there are several epochs."""
-    notes: list[str]
-    """What the signs of levels mean."""
-
-
-class _EndpointLevelRow(msgspec.Struct, frozen=True):
-    name: str
-    cells: list[_Cell]
-    kinds: str
-    """Classes for the style sheet: `begins`: the first row of its endpoint; `leaves`: the endpoint that degrades first."""
-
-
-def levels_of_endpoints(timeline: Timeline) -> _EndpointLevels | None:
+def levels_of_endpoints(timeline: Timeline) -> dict[str, object] | None:
     """None if there is only one endpoint, whose figures are in the table of levels."""
     rows = endpoint_levels(timeline)
     endpoints = by_endpoint(rows)
     if len(endpoints) < 2:
         return None
     leaves = any(row.degrades_first for row in rows)
-    titles = (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves)
-    shown = [_endpoint_level(row, leaves, begins=index == 0) for own in endpoints for index, row in enumerate(own)]
-    several = len(epochs([row.level for row in rows])) > 1
-    return _EndpointLevels(titles, shown, leaves, several, sign_notes(row.level.marked_as for row in rows))
+    return {
+        "titles": (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves),
+        "rows": [
+            {
+                "name": f"{row.endpoint.method} {row.endpoint.name}".strip(),
+                "cells": _endpoint_level(row, leaves),
+                "kinds": " ".join(["begins"] * (index == 0) + ["leaves"] * row.degrades_first),
+            }
+            for own in endpoints
+            for index, row in enumerate(own)
+        ],
+        "leaves": leaves,
+        "epochs": len(epochs([row.level for row in rows])) > 1,
+        "notes": sign_notes(row.level.marked_as for row in rows),
+    }
 
 
-def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, begins: bool) -> _EndpointLevelRow:
+def _endpoint_level(row: EndpointAtLevel, leaves: bool) -> list[_Cell]:
     level, latency = row.level, row.latency_ms
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
-    cells = [
+    return [
         _cell(level.opened.epoch),
         _cell(level.users, f"{SIGNS[level.marked_as][0]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
         *_tails(row), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
     ]  # fmt: skip
-    return _EndpointLevelRow(
-        f"{row.endpoint.method} {row.endpoint.name}".strip(),
-        cells,
-        " ".join(["begins"] * begins + ["leaves"] * row.degrades_first),
-    )
 
 
 def failures(timeline: Timeline) -> list[tuple[tuple[str, str], list[_Cell]]]:
@@ -272,51 +244,31 @@ def _data(timeline: Timeline) -> Markup:
     return Markup(text)
 
 
-class _Title(msgspec.Struct, frozen=True):
-    target: str
-    profile: str
-    began: str
-    """Empty where the session was imported without a date."""
-    span: str
-    label: str | None
-    ended: bool
-    kept_requests: str
-    judgements: Iterable[wording.Judgement]
-    opening: list[str]
-    version: str | None
-
-
-def _title(timeline: Timeline) -> _Title | None:
+def _title(timeline: Timeline) -> dict[str, object] | None:
     header = timeline.header
     if header is None:
         return None
-    return _Title(
-        target=header.target.name,
-        profile=str(header.profile.get("title") or header.profile.get("name") or header.target.name),
-        began=wording.wall_time(header.started_at),
-        span=numbers.span_in_full(timeline.last_s),
-        label=header.label,
-        ended=timeline.ended is not None,
-        kept_requests=wording.kept_requests(timeline),
-        judgements=wording.judgements(timeline).values(),
-        opening=opening(timeline),
-        version=version_of(timeline),
-    )
+    return {
+        "target": header.target.name,
+        "profile": str(header.profile.get("title") or header.profile.get("name") or header.target.name),
+        "began": wording.wall_time(header.started_at),  # empty where the session was imported without a date
+        "span": numbers.span_in_full(timeline.last_s),
+        "label": header.label,
+        "ended": timeline.ended is not None,
+        "kept_requests": wording.kept_requests(timeline),
+        "judgements": wording.judgements(timeline).values(),
+        "opening": opening(timeline),
+        "version": version_of(timeline),
+    }
 
 
-class _Marks(msgspec.Struct, frozen=True):
-    knees: tables.Table
-    findings: list[ListedFinding]
-    reanalysed: str
-    changes: list[str]
-
-
-def _rows_of_marks(timeline: Timeline) -> _Marks | None:
+def _rows_of_marks(timeline: Timeline) -> dict[str, object] | None:
     found, event = findings(timeline), timeline.reanalysed
     if not found and not timeline.verdicts and event is None:
         return None
     reanalysed = wording.reanalysed(event) if event is not None else ""
-    return _Marks(tables.knees(timeline), found, reanalysed, [wording.change(each) for each in changes(timeline)])
+    changed = [wording.change(each) for each in changes(timeline)]
+    return {"knees": tables.knees(timeline), "findings": found, "reanalysed": reanalysed, "changes": changed}
 
 
 # -- series --------------------------------------------------------------------------------------------------------------------
