@@ -1,19 +1,20 @@
-"""httpx for native threads of a process that gevent may have patched: one GET at a time, bounded in time and in bytes.
+"""HTTP for native threads of a process that gevent may have patched: one GET at a time, bounded in time and in bytes.
 
 gevent replaces `socket` for the whole process. A native thread that used it would get an event loop of its own, and the load's
-hooks would take its connection for a user's. httpcore, the transport of httpx, accepts a network backend; this one has C-level
-sockets, which gevent never patches. Not for load. Import it only where a request follows: httpx takes 0.1 s to import.
+hooks would take its connection for a user's. httpcore accepts a network backend; this one has C-level sockets, which gevent never
+patches. Not for load. Import it only where a request follows, since httpcore takes time to import.
 """
 
 from __future__ import annotations
 
 import _socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
+from typing import NamedTuple
+from urllib.parse import quote
 
 import httpcore
-import httpx
 
 _CLOSES_WITHIN_S = 0.05
 """Seconds for the server to close first: the side that closes first keeps the port in TIME_WAIT, which should not be the
@@ -21,62 +22,36 @@ generator.
 """
 
 _CHUNK_BYTES = 65536
+_OF_URLS = "%/:=&?~#+!$,;'@()*[]"
+"""Characters of a URL that are sent as they are."""
+
+
+class Answer(NamedTuple):
+    """A response whose body is read later."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By lower-case names."""
+    body: Iterable[bytes]
 
 
 @contextmanager
-def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> Iterator[httpx.Response]:
-    """The response with its headers; the body is read later.
+def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> Iterator[Answer]:
+    """The response to a GET.
 
     No proxy, no redirect, no cookie, no compression, and no look-up of names, which could take longer than any timeout: the
     URL is plain http and its host a numeric address. `timeout_s` and `most_bytes` bound the whole exchange.
-    Raises OSError: refused, reset, or TimeoutError; httpx.HTTPError: not HTTP, cut short, or too long; httpx.InvalidURL.
+    Raises OSError: refused, reset, or TimeoutError; httpcore.ProtocolError: not HTTP, cut short, or too long; ValueError: no URL.
     """
-    headers = {"Accept": accept, "Accept-Encoding": "identity", "Connection": "close"}
-    transport = _NativeTransport(timeout_s, most_bytes)
+    if not url.startswith("http://"):
+        raise ValueError(f"expected plain http, got {url}")
+    headers = [("Accept", accept), ("Accept-Encoding", "identity"), ("Connection", "close")]
     with (
-        httpx.Client(transport=transport, headers=headers, timeout=None, trust_env=False) as client,
-        client.stream("GET", url) as response,
+        httpcore.ConnectionPool(network_backend=_NativeBackend(timeout_s, most_bytes)) as pool,
+        pool.stream("GET", quote(url, safe=_OF_URLS), headers=headers) as answer,
     ):
-        yield response
-
-
-class _NativeTransport(httpx.BaseTransport):
-    """Like httpx.HTTPTransport, but with native sockets; HTTPTransport does not accept a network backend."""
-
-    def __init__(self, timeout_s: float, most_bytes: int) -> None:
-        self._pool = httpcore.ConnectionPool(network_backend=_NativeBackend(timeout_s, most_bytes))
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.scheme != "http":
-            raise httpx.UnsupportedProtocol(f"not plain http: {request.url.scheme}", request=request)
-        with _named_by_httpx():
-            answer = self._pool.handle_request(httpcore.Request("GET", str(request.url), headers=request.headers.raw))
-        # httpx parses the target of a redirect even if it does not follow it, and refuses the response if that is not a URL.
-        headers = [(name, value) for name, value in answer.headers if name.lower() != b"location"]
-        return httpx.Response(answer.status, headers=headers, stream=_Body(answer))
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        with _named_by_httpx():
-            yield from self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
-
-
-@contextmanager
-def _named_by_httpx() -> Iterator[None]:
-    try:
-        yield
-    except httpcore.ProtocolError as error:
-        raise httpx.RemoteProtocolError(str(error)) from error
+        found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
+        yield Answer(answer.status, found, answer.iter_stream())
 
 
 class _NativeBackend(httpcore.NetworkBackend):

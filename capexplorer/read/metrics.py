@@ -24,7 +24,7 @@ class AppProbe:
     """Reads the metrics of one URL: plain http, with a numeric address as its host."""
 
     def __init__(self, url: str) -> None:
-        from .. import native_http  # httpx takes 0.1 s to import, and few targets have metrics
+        from .. import native_http  # httpcore takes time to import, and few targets have metrics
 
         self._get, self._url = native_http.get, url
         self._names: set[str] = set()
@@ -33,17 +33,17 @@ class AppProbe:
 
     def read(self) -> dict[str, float] | None:
         """The metrics; None unless they arrived complete, in time, with status 200."""
-        import httpx
+        from httpcore import ProtocolError
 
         self.unusable = ()
         try:
-            with self._get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as response:
-                if response.status_code != 200:
+            with self._get(self._url, accept=_ACCEPT, timeout_s=_TIMEOUT_S, most_bytes=_MOST_BYTES) as answer:
+                if answer.status != 200:
                     return None
-                body = b"".join(response.iter_raw())
-            found, self.unusable = metrics(response.headers.get("content-type", ""), body.decode())
+                body = b"".join(answer.body)
+            found, self.unusable = metrics(answer.headers.get("content-type", ""), body.decode())
             return self._bounded(found)
-        except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL):
+        except (OSError, ValueError, ProtocolError):
             return None
 
     def _bounded(self, found: dict[str, float]) -> dict[str, float]:

@@ -146,25 +146,25 @@ def answer(port: int, path: str, *, timeout_s: float) -> ReadinessAnswer:
     Only the headers are awaited, and a body of JSON with a length: a service that streams, or keeps the connection open, is
     ready, too.
     """
-    import httpx  # takes 0.1 s: imported here, while the target starts, it does not delay the screen
+    from httpcore import ProtocolError  # imported here, while the target starts, it does not delay the screen
 
     from .. import native_http
 
     try:
-        with native_http.get(f"http://127.0.0.1:{port}{path}", timeout_s=timeout_s, most_bytes=_MOST_BYTES) as response:
-            version = response.headers.get("X-Version")
-            if version is None and _is_short_json(response.headers):
-                with suppress(httpx.HTTPError, OSError, ValueError, RecursionError):
-                    found = json.loads(response.read())
+        with native_http.get(f"http://127.0.0.1:{port}{path}", timeout_s=timeout_s, most_bytes=_MOST_BYTES) as answer:
+            version = answer.headers.get("x-version")
+            if version is None and _is_short_json(answer.headers):
+                with suppress(ProtocolError, OSError, ValueError, RecursionError):
+                    found = json.loads(b"".join(answer.body))
                     version = found.get("version") if isinstance(found, dict) else None
-            return ReadinessAnswer(response.status_code, _shown(version))
-    except httpx.HTTPError:
+            return ReadinessAnswer(answer.status, _shown(version))
+    except ProtocolError:
         return ReadinessAnswer(None)
 
 
 def _is_short_json(headers: Mapping[str, str]) -> bool:
-    length = headers.get("Content-Length", "")
-    return "json" in headers.get("Content-Type", "") and length.isdecimal() and len(length) <= len(str(_MOST_BYTES))
+    length = headers.get("content-length", "")
+    return "json" in headers.get("content-type", "") and length.isdecimal() and len(length) <= len(str(_MOST_BYTES))
 
 
 def _shown(version: object) -> str | None:
