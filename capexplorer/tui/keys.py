@@ -1,7 +1,7 @@
 """Every key of every screen, once. `keybar` makes bindings, key bar, help, palette of commands and the tables of docs/keys.md
 from it.
 
-Each row, a `Key`: keys, name, the keys as printed, text in the key bar, priority there (0 stays longest), help, screens.
+Each row, a `Key`: keys, name, help, screens; for the key bar a text, and a priority there (0 stays longest).
 """
 
 from __future__ import annotations
@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-
-# -- key -----------------------------------------------------------------------------------------------------------------------
-# The type of one row of the table of keys (`KEYS`), and the names of keys.
-
 
 ScreenName = Literal["live", "replay", "inspect", "picker"]
 """`inspect`: a live or replayed session while it has an inspection cursor; the keys of that screen work too."""
@@ -53,6 +49,29 @@ def character_of(name: str) -> str:
         return name
 
 
+SIGNS = {
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "escape": "Esc",
+    "delete": "Del",
+}
+NAMED = frozenset((*SIGNS, "space", "tab", "insert", "backspace", *(f"f{number}" for number in range(1, 13))))
+"""Keys that a configuration file may name."""
+
+
+def printed(key: str) -> str:
+    """A key by Textual's name, as it is printed on a keyboard."""
+    parts = key.split("+") if len(key) > 1 else [key]
+    if len(parts) == 1 and len(key) > 1 and key not in (*NAMED, "home", "end", "enter"):
+        return character_of(key)
+    signs = [SIGNS.get(part, part if len(part) == 1 or part == "space" else part.title()) for part in parts]
+    return "+".join([*signs[:-1], signs[-1].upper() if len(parts) > 1 and len(signs[-1]) == 1 else signs[-1]])
+
+
 class Key(msgspec.Struct, frozen=True):
     """One action with its keys, on some screens."""
 
@@ -61,17 +80,24 @@ class Key(msgspec.Struct, frozen=True):
     name: str
     """The name of what it does: a screen has a table of methods by it, and a configuration file assigns other keys by it. Empty
     if Textual binds the keys itself."""
-    shown: str
-    """The keys as they are printed on a keyboard, separated by spaces."""
-    bar: str
-    """Text in the key bar; empty: the key is not shown there."""
-    priority: int
-    """In a narrow key bar, keys with the highest number are left out first; those with 0 stay."""
     help: str
-    """What the key does, as an imperative: "go to the next pane"."""
+    """What the key does, as an imperative: "go to the next pane". Empty: another row explains it."""
     screens: tuple[ScreenName, ...]
+    bar: str = ""
+    """Text in the key bar; empty: the key is not shown there."""
+    priority: int = 0
+    """In a narrow key bar, keys with the highest number are left out first; those with 0 stay."""
+    written: str = ""
+    """The keys as they are shown, separated by spaces, if not each as it is printed on a keyboard."""
     numbered: bool = False
     """Whether the method gets the index of the pressed key in `keys`."""
+
+    @property
+    def shown(self) -> str:
+        """The keys as they are printed on a keyboard, separated by spaces; empty if another row explains them."""
+        if self.written or not self.help:
+            return self.written
+        return f"{self.keys[0]}-{self.keys[-1]}" if self.numbered else " ".join(map(printed, self.keys.split(",")))
 
     @property
     def can_be_rebound(self) -> bool:
@@ -79,211 +105,123 @@ class Key(msgspec.Struct, frozen=True):
         return bool(self.keys) and not self.numbered
 
 
-# -- time keys -----------------------------------------------------------------------------------------------------------------
-# Keys that move through a session's time: those of the inspection cursor, and those of a replay.
-
-
 TIME_KEYS = (
     # while there is an inspection cursor
     Key(
         "left",
         "cursor_back",
-        "←",
-        "←→ 1 s",
-        0,
         "move the cursor one second back; in the capacity curve, to the point on its left",
         INSPECT,
+        "←→ 1 s",
     ),
     Key(
-        "right",
-        "cursor_forward",
-        "→",
-        "",
-        0,
-        "move the cursor one second forward; in the capacity curve, to the point on its right",
-        INSPECT,
+        "right", "cursor_forward", "move the cursor one second forward; in the capacity curve, to the point on its right", INSPECT
     ),
     Key(
         "shift+left",
         "leap_back",
-        "Shift+←",
-        "Shift+←→ 10 s",
-        6,
         "move the cursor 10 s back, or a thirtieth of the time shown if that is more",
         INSPECT,
+        "Shift+←→ 10 s",
+        6,
     ),
-    Key("shift+right", "leap_forward", "Shift+→", "", 0, "move the cursor forward by as much", INSPECT),
-    Key("up", "cursor_next_level", "↑", "↑↓ level", 0, "move the cursor to the next level", INSPECT),
-    Key("down", "cursor_previous_level", "↓", "", 0, "move the cursor to the previous level", INSPECT),
+    Key("shift+right", "leap_forward", "move the cursor forward by as much", INSPECT),
+    Key("up", "cursor_next_level", "move the cursor to the next level", INSPECT, "↑↓ level"),
+    Key("down", "cursor_previous_level", "move the cursor to the previous level", INSPECT),
     Key(
         "i",
         "open_level",
-        "i",
-        "i open level",
-        0,
         "open the level at the cursor: latency histogram, endpoints, resources, marks; Esc closes it",
         INSPECT,
+        "i open level",
     ),
     # moving through a replay
-    Key("space", "play", "space", "space {play}", 0, "play or pause; at the end, play from the beginning", REPLAY),
-    Key("left", "back", "←", "←→ 10 s", 0, "go 10 s back", REPLAY),
-    Key("right", "forward", "→", "", 0, "go 10 s forward", REPLAY),
-    Key("shift+left", "minute_back", "Shift+←", "", 0, "go 1 min back", REPLAY),
-    Key("shift+right", "minute_forward", "Shift+→", "", 0, "go 1 min forward", REPLAY),
-    Key("comma", "second_back", ",", ", . second", 5, "pause, and go one second back", REPLAY),
-    Key("full_stop", "second_forward", ".", "", 0, "pause, and go one second forward", REPLAY),
-    Key("left_square_bracket", "slower", "[", "[ ] speed", 0, "play slower", REPLAY),
-    Key("right_square_bracket", "faster", "]", "", 0, "play faster: 0.5x to 64x", REPLAY),
-    Key("up", "next_level", "↑", "↑↓ level", 0, "go to the next level", REPLAY),
-    Key(
-        "down",
-        "previous_level",
-        "↓",
-        "",
-        0,
-        "go to the start of this level; at its start, to the previous level",
-        REPLAY,
-    ),
-    Key("m", "next_mark", "m", "m mark", 0, "go to the next mark", REPLAY),
-    Key("M", "previous_mark", "M", "", 0, "go to the previous mark", REPLAY),
-    Key("n", "next_note", "n", "n note", 4, "go to the next note", REPLAY),
-    Key("N", "previous_note", "N", "", 0, "go to the previous note", REPLAY),
-    Key("g", "go", "g", "g go", 1, "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", REPLAY),
-    Key("less_than_sign,home", "beginning", "< Home", "< > ends", 5, "go to the beginning", REPLAY),
-    Key(
-        "greater_than_sign,end",
-        "end",
-        "> End",
-        "",
-        0,
-        "go to the end; with --follow the display stays at the end",
-        REPLAY,
-    ),
+    Key("space", "play", "play or pause; at the end, play from the beginning", REPLAY, "space {play}"),
+    Key("left", "back", "go 10 s back", REPLAY, "←→ 10 s"),
+    Key("right", "forward", "go 10 s forward", REPLAY),
+    Key("shift+left", "minute_back", "go 1 min back", REPLAY),
+    Key("shift+right", "minute_forward", "go 1 min forward", REPLAY),
+    Key("comma", "second_back", "pause, and go one second back", REPLAY, ", . second", 5),
+    Key("full_stop", "second_forward", "pause, and go one second forward", REPLAY),
+    Key("left_square_bracket", "slower", "play slower", REPLAY, "[ ] speed"),
+    Key("right_square_bracket", "faster", "play faster: 0.5x to 64x", REPLAY),
+    Key("up", "next_level", "go to the next level", REPLAY, "↑↓ level"),
+    Key("down", "previous_level", "go to the start of this level; at its start, to the previous level", REPLAY),
+    Key("m", "next_mark", "go to the next mark", REPLAY, "m mark"),
+    Key("M", "previous_mark", "go to the previous mark", REPLAY),
+    Key("n", "next_note", "go to the next note", REPLAY, "n note", 4),
+    Key("N", "previous_note", "go to the previous note", REPLAY),
+    Key("g", "go", "go to a time: 1:23:45, 90s, 1h30m, 50%; relative: +5m, -30s", REPLAY, "g go", 1),
+    Key("less_than_sign,home", "beginning", "go to the beginning", REPLAY, "< > ends", 5),
+    Key("greater_than_sign,end", "end", "go to the end; with --follow the display stays at the end", REPLAY),
 )
-
-
-# -- load keys -----------------------------------------------------------------------------------------------------------------
-# The keys of the live screen, which steer the load, the target and the run.
 
 
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Step sizes of + and -: users, or iterations a second."""
 
 LOAD_KEYS = (
-    Key("enter", "take_step", "Enter", "", 0, "take the next step that the line NEXT proposes", LIVE),
-    Key(
-        "plus,equals_sign,up",
-        "more_users",
-        "+ = ↑",
-        "+/- load",
-        0,
-        "add one step of users, or of the offered rate",
-        LIVE,
-    ),
-    Key(
-        "minus,underscore,down",
-        "fewer_users",
-        "- _ ↓",
-        "",
-        0,
-        "take one step of users, or of the offered rate, away",
-        LIVE,
-    ),
-    Key("left_square_bracket,comma", "smaller_step", "[ ,", "[ ] step", 0, "make the step smaller", LIVE),
+    Key("enter", "take_step", "take the next step that the line NEXT proposes", LIVE),
+    Key("plus,equals_sign,up", "more_users", "add one step of users, or of the offered rate", LIVE, "+/- load"),
+    Key("minus,underscore,down", "fewer_users", "take one step of users, or of the offered rate, away", LIVE),
+    Key("left_square_bracket,comma", "smaller_step", "make the step smaller", LIVE, "[ ] step"),
     Key(
         "right_square_bracket,full_stop",
         "larger_step",
-        "] .",
-        "",
-        0,
         f"make the step larger: {', '.join(map(str, STEPS))} users, or iterations a second",
         LIVE,
     ),
     Key(
         "g",
         "go",
-        "g",
-        "g go",
-        0,
         "go to a number of users, or to a rate; asks for confirmation above 50 if that is more than twice the highest so far",
         LIVE,
+        "g go",
     ),
     Key(
         "u",
         "unit",
-        "u",
-        "u unit",
-        2,
         "switch the step's unit: users who wait for replies, or an offered rate: iterations a second, however late replies are",
         LIVE,
+        "u unit",
+        2,
     ),
-    Key("x", "zero", "x", "x zero", 0, "go to zero users at once", LIVE),
+    Key("x", "zero", "go to zero users at once", LIVE, "x zero"),
     Key(
         "a",
         "autopilot",
-        "a",
-        "a autopilot",
-        0,
         "start or stop the autopilot, which finds and verifies the knee; after u, which finds the capacity as a rate",
         LIVE,
+        "a autopilot",
     ),
+    Key("v", "verify", "verify the knee: soak at 70% of it, go 20% beyond it, return to the first level", LIVE, "v verify", 5),
     Key(
-        "v",
-        "verify",
-        "v",
-        "v verify",
-        5,
-        "verify the knee: soak at 70% of it, go 20% beyond it, return to the first level",
-        LIVE,
+        "p", "plan", "start a plan from the profile, or one that you type; changing the users by hand ends it", LIVE, "p plan", 2
     ),
-    Key(
-        "p",
-        "plan",
-        "p",
-        "p plan",
-        2,
-        "start a plan from the profile, or one that you type; changing the users by hand ends it",
-        LIVE,
-    ),
-    Key("m", "new_level", "m", "m level", 5, "begin a new level with the same users (after a warm-up or a deployment)", LIVE),
-    Key("r", "spawn_rate", "r", "r rate", 6, "set how many users are started per second", LIVE),
+    Key("m", "new_level", "begin a new level with the same users (after a warm-up or a deployment)", LIVE, "m level", 5),
+    Key("r", "spawn_rate", "set how many users are started per second", LIVE, "r rate", 6),
     Key(
         "W",
         "add_worker",
-        "W",
-        "W worker",
-        4,
         "run users in one more worker process; the first time in two, and no longer in this process",
         LIVE,
+        "W worker",
+        4,
     ),
-    Key("ctrl+w", "end_worker", "Ctrl+W", "", 0, "end one worker process; its users run in the others", LIVE),
-    Key("n", "note", "n", "n note", 3, "write a note at this moment", LIVE),
-    Key("h", "watch_part", "h", "", 0, "watch one more part: a database, a proxy, another host", LIVE),
-    Key("t", "restart", "t", "t target", 3, "restart the target, with other parameters if you want", LIVE),
+    Key("ctrl+w", "end_worker", "end one worker process; its users run in the others", LIVE),
+    Key("n", "note", "write a note at this moment", LIVE, "n note", 3),
+    Key("h", "watch_part", "watch one more part: a database, a proxy, another host", LIVE),
+    Key("t", "restart", "restart the target, with other parameters if you want", LIVE, "t target", 3),
     Key(
-        "c",
-        "controls",
-        "c",
-        "",
-        0,
-        "ask for the controls of a run that has several screens; the screen that has them hands them over",
-        LIVE,
+        "c", "controls", "ask for the controls of a run that has several screens; the screen that has them hands them over", LIVE
     ),
 )
 """Those that steer: a screen that only watches refuses them."""
 
 LIVE_VIEW_KEYS = (
-    Key("space", "pause_display", "space", "space pause", 4, "pause or resume the display (load continues)", LIVE),
-    Key(
-        "left",
-        "cursor_back",
-        "← →",
-        "",
-        0,
-        "inspect: move a cursor through all charts, one second a key",
-        LIVE,
-    ),
-    Key("right", "cursor_forward", "", "", 0, "", LIVE),
+    Key("space", "pause_display", "pause or resume the display (load continues)", LIVE, "space pause", 4),
+    Key("left", "cursor_back", "inspect: move a cursor through all charts, one second a key", LIVE, written="← →"),
+    Key("right", "cursor_forward", "", LIVE),
 )
 
 
@@ -295,139 +233,78 @@ KEYS = (
     Key(
         "i",
         "inspect",
-        "i",
-        "i inspect",
-        0,
         "inspect: show a cursor in all charts and every value of its second; again: open its level",
         CHARTS,
+        "i inspect",
     ),
-    Key("f", "failures", "f", "f failures", 1, "show the failures by cause, with evidence and advice; again: go back", CHARTS),
-    Key("d", "raw", "d", "d errors", 7, "show the raw errors by endpoint; again: by cause", CHARTS),
-    Key("E", "endpoints", "E", "E endpoints", 6, "all endpoints: sort, filter, and one endpoint's charts", CHARTS),
+    Key("f", "failures", "show the failures by cause, with evidence and advice; again: go back", CHARTS, "f failures", 1),
+    Key("d", "raw", "show the raw errors by endpoint; again: by cause", CHARTS, "d errors", 7),
+    Key("E", "endpoints", "all endpoints: sort, filter, and one endpoint's charts", CHARTS, "E endpoints", 6),
     Key(
         "R",
         "requests",
-        "R",
-        "R requests",
-        6,
         "show sampled requests in full: headers, bodies, timing; only those of the chosen cause or level, if any",
         CHARTS,
-    ),
-    Key("o", "log", "o", "o log", 6, "show the log: messages, and what target and users printed; again: go back", CHARTS),
-    Key("1,2,3,4,5,6,7,8,9", "pane", "1-9", "", 0, "show a pane by its number", CHARTS, numbered=True),
-    Key(
-        "tab",
-        "next_pane",
-        "Tab",
-        "Tab pane",
+        "R requests",
         6,
-        "go to the next pane; Shift+Tab to the previous one",
-        CHARTS,
     ),
-    Key("shift+tab", "previous_pane", "", "", 0, "", CHARTS),
-    Key("", "", "↑ ↓", "", 0, "in the failures pane: choose a cause or an error; R then shows its requests", CHARTS),
-    Key("", "", "PgUp PgDn j k", "", 0, "scroll the list in focus; Home, End and G go to its ends", CHARTS),
-    Key("z", "maximise", "z", "z maximise", 6, "show the pane in focus alone; again: show all", CHARTS),
-    Key("escape", "leave_pane", "Esc", "", 0, "leave a pane that fills the screen: show all panes again", CHARTS),
-    Key("w", "window", "w", "w window", 5, "change the time window: 1, 5, 15 min, all", CHARTS),
-    Key(
-        "right_parenthesis",
-        "zoom_in",
-        ")",
-        "",
-        0,
-        "zoom in: show less time, around the cursor if there is one",
-        (*CHARTS, *INSPECT),
-    ),
-    Key(
-        "left_parenthesis",
-        "zoom_out",
-        "(",
-        "( ) zoom",
-        5,
-        "zoom out: show more time",
-        (*CHARTS, *INSPECT),
-    ),
-    Key("escape", "leave_inspection", "Esc", "Esc leave", 0, "end the inspection; the charts follow the newest second", INSPECT),
-    Key("l", "logarithmic", "l", "l log scale", 7, "draw latency on a logarithmic scale, or a linear one", CHARTS),
+    Key("o", "log", "show the log: messages, and what target and users printed; again: go back", CHARTS, "o log", 6),
+    Key("1,2,3,4,5,6,7,8,9", "pane", "show a pane by its number", CHARTS, numbered=True),
+    Key("tab", "next_pane", "go to the next pane; Shift+Tab to the previous one", CHARTS, "Tab pane", 6),
+    Key("shift+tab", "previous_pane", "", CHARTS),
+    Key("", "", "in the failures pane: choose a cause or an error; R then shows its requests", CHARTS, written="↑ ↓"),
+    Key("", "", "scroll the list in focus; Home, End and G go to its ends", CHARTS, written="PgUp PgDn j k"),
+    Key("z", "maximise", "show the pane in focus alone; again: show all", CHARTS, "z maximise", 6),
+    Key("escape", "leave_pane", "leave a pane that fills the screen: show all panes again", CHARTS),
+    Key("w", "window", "change the time window: 1, 5, 15 min, all", CHARTS, "w window", 5),
+    Key("right_parenthesis", "zoom_in", "zoom in: show less time, around the cursor if there is one", (*CHARTS, *INSPECT)),
+    Key("left_parenthesis", "zoom_out", "zoom out: show more time", (*CHARTS, *INSPECT), "( ) zoom", 5),
+    Key("escape", "leave_inspection", "end the inspection; the charts follow the newest second", INSPECT, "Esc leave"),
+    Key("l", "logarithmic", "draw latency on a logarithmic scale, or a linear one", CHARTS, "l log scale", 7),
     Key(
         "L",
         "latency_form",
-        "L",
-        "L latency form",
-        6,
         "draw latency as percentiles over time, as a heatmap, or as percentiles by level",
         CHARTS,
+        "L latency form",
+        6,
     ),
-    Key("b", "baseline", "b", "b baseline", 6, "show or hide a saved session behind this one, as the baseline", CHARTS),
-    Key("B", "choose_baseline", "B", "", 0, "choose another baseline", CHARTS),
-    Key("e", "export", "e", "e export", 2, "export a report of the session so far to a file", CHARTS),
-    Key("y", "copy", "y", "y copy", 2, "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", CHARTS),
-    Key(
-        "colon",
-        "commands",
-        ": Ctrl+P",
-        ": commands",
-        7,
-        "search all commands, or choose the colours",
-        CHARTS,
-    ),
+    Key("b", "baseline", "show or hide a saved session behind this one, as the baseline", CHARTS, "b baseline", 6),
+    Key("B", "choose_baseline", "choose another baseline", CHARTS),
+    Key("e", "export", "export a report of the session so far to a file", CHARTS, "e export", 2),
+    Key("y", "copy", "copy a Markdown summary to your terminal's clipboard (OSC 52, also over SSH)", CHARTS, "y copy", 2),
+    Key("colon", "commands", "search all commands, or choose the colours", CHARTS, ": commands", 7, written=": Ctrl+P"),
     # the picker's list
-    Key("", "", "Enter", "Enter {open}", 0, "run the profile, attach to a running session, or replay a saved one", PICKER),
-    Key("j", "next_entry", "j ↓", "", 0, "go to the next entry", PICKER),
-    Key("k", "previous_entry", "k ↑", "", 0, "go to the previous entry", PICKER),
-    Key("G", "last_entry", "G End", "", 0, "go to the last entry", PICKER),
-    Key("tab,shift+tab", "next_list", "Tab", "Tab {other}", 0, "go to the other list: profiles or saved sessions", PICKER),
-    Key("slash", "filter", "/", "/ filter", 1, "show only entries that contain a text", PICKER),
-    Key("escape", "clear", "Esc", "", 0, "show all entries again", PICKER),
-    Key("space", "mark", "space", "space mark", 1, "mark the session for a comparison, or remove its mark", PICKER),
-    Key("c", "compare", "c", "c compare", 0, "compare the marked sessions with the first one marked", PICKER),
-    Key("e", "export", "e", "e export", 2, "export a report of the session to a file", PICKER),
-    Key("i", "levels", "i", "i levels", 3, "show the session's table of levels", PICKER),
-    Key("r", "rename", "r", "r rename", 4, "give the session a title", PICKER),
-    Key("d,delete", "delete", "d Del", "d delete", 4, "delete the session, after confirmation", PICKER),
-    Key("1,2,3,4,5,6,7", "sort", "1-7", "1-7 sort", 5, "sort by a column; again: reverse the order", PICKER, numbered=True),
+    Key("", "", "run the profile, attach to a running session, or replay a saved one", PICKER, "Enter {open}", written="Enter"),
+    Key("j", "next_entry", "go to the next entry", PICKER, written="j ↓"),
+    Key("k", "previous_entry", "go to the previous entry", PICKER, written="k ↑"),
+    Key("G", "last_entry", "go to the last entry", PICKER, written="G End"),
+    Key("tab,shift+tab", "next_list", "go to the other list: profiles or saved sessions", PICKER, "Tab {other}", written="Tab"),
+    Key("slash", "filter", "show only entries that contain a text", PICKER, "/ filter", 1),
+    Key("escape", "clear", "show all entries again", PICKER),
+    Key("space", "mark", "mark the session for a comparison, or remove its mark", PICKER, "space mark", 1),
+    Key("c", "compare", "compare the marked sessions with the first one marked", PICKER, "c compare"),
+    Key("e", "export", "export a report of the session to a file", PICKER, "e export", 2),
+    Key("i", "levels", "show the session's table of levels", PICKER, "i levels", 3),
+    Key("r", "rename", "give the session a title", PICKER, "r rename", 4),
+    Key("d,delete", "delete", "delete the session, after confirmation", PICKER, "d delete", 4),
+    Key("1,2,3,4,5,6,7", "sort", "sort by a column; again: reverse the order", PICKER, "1-7 sort", 5, numbered=True),
     # everywhere
-    Key(
-        "P",
-        "picture",
-        "P",
-        "",
-        0,
-        "save a picture of the screen (SVG) in the working folder",
-        (*CHARTS, *PICKER),
-    ),
-    Key(
-        "question_mark,f1",
-        "help",
-        "? F1",
-        "? help",
-        0,
-        "show the keys, and what the figures mean",
-        (*CHARTS, *INSPECT, *PICKER),
-    ),
+    Key("P", "picture", "save a picture of the screen (SVG) in the working folder", (*CHARTS, *PICKER)),
+    Key("question_mark,f1", "help", "show the keys, and what the figures mean", (*CHARTS, *INSPECT, *PICKER), "? help"),
     Key(
         "q",
         "quit",
-        "q Ctrl+C",
-        "q quit",
-        0,
         "quit; under load it asks, and a second q confirms; quitting an attached screen does not end the run",
         LIVE,
+        "q quit",
+        written="q Ctrl+C",
     ),
-    Key(
-        "D",
-        "detach",
-        "D",
-        "",
-        0,
-        "leave the run to itself: it goes on without this screen, and `capexplorer attach` shows it again",
-        LIVE,
-    ),
-    Key("Q", "stop", "Q", "", 0, "end the run, for all of its screens, after confirmation; the session is saved", LIVE),
-    Key("q", "quit", "q Ctrl+C", "q {leave}", 0, "leave a pane that fills the screen, else quit", REPLAY),
-    Key("q", "quit", "q Ctrl+C", "q quit", 0, "quit", PICKER),
-    Key("", "", "q Ctrl+C", "q {leave}", 0, "leave or quit, as without the cursor", INSPECT),
+    Key("D", "detach", "leave the run to itself: it goes on without this screen, and `capexplorer attach` shows it again", LIVE),
+    Key("Q", "stop", "end the run, for all of its screens, after confirmation; the session is saved", LIVE),
+    Key("q", "quit", "leave a pane that fills the screen, else quit", REPLAY, "q {leave}", written="q Ctrl+C"),
+    Key("q", "quit", "quit", PICKER, "q quit", written="q Ctrl+C"),
+    Key("", "", "leave or quit, as without the cursor", INSPECT, "q {leave}", written="q Ctrl+C"),
 )
 
 

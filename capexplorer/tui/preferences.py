@@ -13,7 +13,7 @@ from .. import configuration
 from ..configuration import Configuration, Markers
 from ..errors import InputError
 from ..toml import nearest, shown
-from .keys import KEYS, Key, ScreenName, character_of, name_of
+from .keys import KEYS, NAMED, Key, ScreenName, name_of, printed
 
 # -- rebinding -----------------------------------------------------------------------------------------------------------------
 # The table of keys with the user's own keys for some actions. A key of another action is refused in one line. Pure.
@@ -22,17 +22,6 @@ from .keys import KEYS, Key, ScreenName, character_of, name_of
 RESERVED = frozenset("ctrl+c ctrl+q ctrl+z ctrl+p enter pageup pagedown home end".split())
 """Keys with the same meaning on every screen, and those that scroll panes."""
 
-_SIGNS = {
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-    "escape": "Esc",
-    "delete": "Del",
-}
-_NAMED = frozenset((*_SIGNS, "space", "tab", "insert", "backspace", *(f"f{number}" for number in range(1, 13))))
 _KEY = re.compile(r"(?P<modifier>(?:ctrl|alt|shift)\+)?(?P<base>[a-z0-9]+)", re.IGNORECASE)
 _LABEL = re.compile(r"(?:[^\w\s{]+ )+|\S+ ")
 """The keys at the beginning of a text in the key bar."""
@@ -66,7 +55,7 @@ def _read(key: str, where: str) -> str:
         return name_of(key)
     found = _KEY.fullmatch(key)
     is_known = found is not None and (
-        found["base"].lower() in _NAMED
+        found["base"].lower() in NAMED
         or (found["modifier"] is not None and not found["modifier"].lower().startswith("shift") and len(found["base"]) == 1)
     )
     if key.lower() in RESERVED:
@@ -80,19 +69,10 @@ def _with_keys(key: Key, keys: Sequence[str]) -> Key:
     """The row with these keys, also in its printed form and in the text of the key bar. Printed keys beyond those of
     its `keys` work on all screens, and stay.
     """
-    printed = " ".join(_printed(each) for each in keys)
+    own = " ".join(map(printed, keys))
     on_all_screens = " ".join(key.shown.split(" ")[len(key.keys.split(",")) :])
-    bar = f"{_printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
-    return replace(key, keys=",".join(keys), shown=f"{printed} {on_all_screens}".strip(), bar=bar)
-
-
-def _printed(key: str) -> str:
-    """The key as it is printed on a keyboard."""
-    parts = key.split("+") if len(key) > 1 else [key]
-    if len(parts) == 1 and len(key) > 1 and key not in _NAMED:
-        return character_of(key)
-    signs = [_SIGNS.get(part, part if len(part) == 1 or part == "space" else part.title()) for part in parts]
-    return "+".join([*signs[:-1], signs[-1].upper() if len(parts) > 1 and len(signs[-1]) == 1 else signs[-1]])
+    bar = f"{printed(keys[0])} {_LABEL.sub('', key.bar, count=1)}" if key.bar else ""
+    return replace(key, keys=",".join(keys), written=f"{own} {on_all_screens}".strip(), bar=bar)
 
 
 def _refuse_conflicts(keys: Sequence[Key], given: Mapping[str, object], screen: ScreenName, where: str) -> None:
@@ -102,7 +82,7 @@ def _refuse_conflicts(keys: Sequence[Key], given: Mapping[str, object], screen: 
             other = taken.setdefault(each, key)
             if other is not key:
                 mine, theirs = (key, other) if key.name in given else (other, key)
-                expected = f"expected a free key: `{_printed(each)}` is the key of `{theirs.name}` on the {screen} screen"
+                expected = f"expected a free key: `{printed(each)}` is the key of `{theirs.name}` on the {screen} screen"
                 raise InputError(f"{where}: keys.{mine.name}: {expected}")
 
 
