@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -25,10 +25,38 @@ Check = Callable[[str], str | None]
 """Why an answer is invalid, as a sentence; None if it is valid."""
 
 
-class Ask(ModalScreen[str | None]):
-    """Asks for one line of text. Returns it, or None if it was cancelled."""
+Answer = TypeVar("Answer")
+
+
+class Dialog(ModalScreen[Answer]):
+    """A box with a title, a line on the answer, which a reason replaces if it is wrong, and a line of keys."""
 
     CSS_PATH = "dialogs.tcss"
+
+    def box(self, title: str) -> Vertical:
+        """The box, as a context for what it contains."""
+        box = Vertical(classes="box")
+        box.border_title = Text(title)
+        return box
+
+    def say(self, words: str, *, wrong: bool = False) -> None:
+        """Show this in the line on the answer."""
+        hint = self.query_one(".hint", Static)
+        hint.update(Text(words))
+        hint.set_class(wrong, "wrong")
+
+
+def _hint(words: str) -> Static:
+    return Static(Text(words), classes="hint")
+
+
+def _keys(words: str) -> Static:
+    return Static(Text(words), classes="keys")
+
+
+class Ask(Dialog[str | None]):
+    """Asks for one line of text. Returns it, or None if it was cancelled."""
+
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, hint: str, check: Check, *, value: str = "") -> None:
@@ -37,15 +65,14 @@ class Ask(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Title, input, hint."""
-        with Vertical(classes="box") as box:
-            box.border_title = Text(self._title)
+        with self.box(self._title):
             yield Input(self._value, compact=True)
-            yield Static(Text(self._hint), classes="hint")
-            yield Static(Text("Enter: OK    Esc: cancel"), classes="keys")
+            yield _hint(self._hint)
+            yield _keys("Enter: OK    Esc: cancel")
 
     def on_input_changed(self) -> None:
         """Remove an error message when the input changes."""
-        self._show_message(self._hint, wrong=False)
+        self.say(self._hint)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return a valid answer; for an invalid one, show why and stay open."""
@@ -53,18 +80,12 @@ class Ask(ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value.strip())
         else:
-            self._show_message(wrong, wrong=True)
-
-    def _show_message(self, message: str, *, wrong: bool) -> None:
-        hint = self.query_one(".hint", Static)
-        hint.update(Text(message))
-        hint.set_class(wrong, "wrong")
+            self.say(wrong, wrong=True)
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(Dialog[bool]):
     """Asks for yes or no. Returns whether it was yes."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,y", "dismiss(True)", show=False),
         Binding("escape,n,q", "dismiss(False)", show=False),
@@ -78,10 +99,9 @@ class Confirm(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """Title, question, the keys."""
-        with Vertical(classes="box") as box:
-            box.border_title = Text(self._title)
+        with self.box(self._title):
             yield Static(Text(self._question))
-            yield Static(Text(f"{self.YES}: {self._yes}    Esc or n: cancel"), classes="keys")
+            yield _keys(f"{self.YES}: {self._yes}    Esc or n: cancel")
 
 
 class Quit(Confirm):
@@ -91,14 +111,9 @@ class Quit(Confirm):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "dismiss(True)", show=False)]
 
 
-# -- choose --------------------------------------------------------------------------------------------------------------------
-# A dialog that asks for one answer of a list.
+class Choose(Dialog[str | None]):
+    """Asks for one answer of a list. Returns it, or None if it was cancelled."""
 
-
-class Choose(ModalScreen[str | None]):
-    """Returns the chosen answer, or None if it was cancelled."""
-
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", show=False), *LIKE_LESS]
 
     def __init__(self, title: str, answers: Mapping[str, str]) -> None:
@@ -108,30 +123,26 @@ class Choose(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The answers, and the keys."""
-        with Vertical(classes="box") as box:
-            box.border_title = Text(self._title)
+        with self.box(self._title):
             names = max(map(len, self._answers), default=0)
             options = (Option(Text(f"{each:{names}}  {words}"), id=each) for each, words in self._answers.items())
             yield OptionList(*options, markup=False)
-            yield Static(Text("↑ ↓ choose    Enter: OK    Esc: cancel"), classes="keys")
+            yield _keys("↑ ↓ choose    Enter: OK    Esc: cancel")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return the selected answer."""
         self.dismiss(event.option.id)
 
 
-# -- export form ---------------------------------------------------------------------------------------------------------------
-# Arrow keys choose the format, the path is typed, and Enter writes the file.
-
-
 _HINT_WIDTH = 66
 """Width of a line in the box, in cells."""
 
 
-class ExportForm(ModalScreen[str | None]):
-    """Returns a message about the written file, or None if it was cancelled. After an error the form stays open and shows it."""
+class ExportForm(Dialog[str | None]):
+    """Arrow keys choose the format, the path is typed, and Enter writes the file. Returns a message about the written file, or
+    None if it was cancelled. After an error the form stays open and shows it.
+    """
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", show=False),
         Binding("down", "choose(1)", show=False, priority=True),
@@ -150,12 +161,11 @@ class ExportForm(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Formats, path, hint, keys."""
-        with Vertical(classes="box") as box:
-            box.border_title = Text("Export the session so far" if self._timeline.ended is None else "Export")
+        with self.box("Export the session so far" if self._timeline.ended is None else "Export"):
             yield Static(self._list(), classes="formats")
             yield Input(self._default(), compact=True)
-            yield Static(self._hint(), classes="hint")
-            yield Static(Text("↑ ↓ format    Enter: write    Esc: back"), classes="keys")
+            yield _hint(_folder())
+            yield _keys("↑ ↓ format    Enter: write    Esc: back")
 
     def _list(self) -> Text:
         lines = Text()
@@ -164,13 +174,6 @@ class ExportForm(ModalScreen[str | None]):
             lines.append(f"{'▸' if chosen else ' '} {each.name:<5} {each.description}", style="bold reverse" if chosen else "")
             lines.append("\n" if index + 1 < len(self._formats) else "")
         return lines
-
-    def _hint(self) -> Text:
-        try:
-            folder = str(Path.cwd())
-        except OSError:  # removed meanwhile
-            return Text("the working folder is gone; enter an absolute path")
-        return Text(f"in {shorten(safe(folder), _HINT_WIDTH - 3)}")
 
     def _default(self) -> str:
         header, form = self._timeline.header, self._formats[self._chosen]
@@ -189,12 +192,12 @@ class ExportForm(ModalScreen[str | None]):
         elif before and after and field.value.endswith(before):
             field.value = field.value.removesuffix(before) + after
         self.query_one(".formats", Static).update(self._list())
-        self._show(self._hint(), wrong=False)
+        self.say(_folder())
 
     def on_input_changed(self) -> None:
         """Remove an error message when the input changes."""
         self._overwrites = None
-        self._show(self._hint(), wrong=False)
+        self.say(_folder())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Write the export."""
@@ -202,35 +205,34 @@ class ExportForm(ModalScreen[str | None]):
 
         form, typed = self._formats[self._chosen], event.value.strip()
         if not typed:
-            return self._show(Text("expected a path"), wrong=True)
+            return self.say("expected a path", wrong=True)
         path = Path(typed).expanduser()
         try:
             written = form.write(form.of_timeline(self._timeline, path.name), path, force=self._overwrites == (form.name, typed))
         except AlreadyThere:
             self._overwrites = form.name, typed
-            self._show(Text("exists already; Enter again overwrites it"), wrong=True)
+            self.say("exists already; Enter again overwrites it", wrong=True)
         except (InputError, RuntimeError) as error:  # RuntimeError: a home folder that is not known
-            self._show(Text(shorten(safe(str(error)), 2 * _HINT_WIDTH)), wrong=True)
+            self.say(shorten(safe(str(error)), 2 * _HINT_WIDTH), wrong=True)
         else:
             self.dismiss(f"exported {size(written)} to {safe(str(path))}")
 
-    def _show(self, words: Text, *, wrong: bool) -> None:
-        hint = self.query_one(".hint", Static)
-        hint.update(words)
-        hint.set_class(wrong, "wrong")
 
-
-# -- target form ---------------------------------------------------------------------------------------------------------------
-# The form for the target's parameters, with which it restarts.
+def _folder() -> str:
+    """Where a relative path is."""
+    try:
+        folder = str(Path.cwd())
+    except OSError:  # removed meanwhile
+        return "the working folder is gone; enter an absolute path"
+    return f"in {shorten(safe(folder), _HINT_WIDTH - 3)}"
 
 
 HINT = "An empty field keeps its value. A changed value begins a new epoch."
 
 
-class TargetForm(ModalScreen[bool]):
-    """Has one line for each parameter. Returns whether the target was restarted."""
+class TargetForm(Dialog[bool]):
+    """Has one line for each of the target's parameters. Returns whether the target was restarted."""
 
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(False)", show=False),
         Binding("enter", "submit", show=False),
@@ -246,15 +248,14 @@ class TargetForm(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """One row for each parameter."""
-        with Vertical(classes="box") as box:
-            box.border_title = Text(f"Restart {self._name}")
+        with self.box(f"Restart {self._name}"):
             with VerticalScroll(classes="fields", can_focus=False):
                 for key, value in self._params.items():
                     with Horizontal(classes="field"):
                         yield Static(Text(shorten(safe(key), 18)))
                         yield Input(value, compact=True, name=key)
-            yield Static(Text(HINT if self._params else "The target has no parameters."), classes="hint")
-            yield Static(Text("Tab: next field    Enter: restart    Esc: cancel"), classes="keys")
+            yield _hint(HINT if self._params else "The target has no parameters.")
+            yield _keys("Tab: next field    Enter: restart    Esc: cancel")
 
     def on_input_submitted(self) -> None:
         """Enter in any field."""
@@ -266,9 +267,7 @@ class TargetForm(ModalScreen[bool]):
         if why_not is None:
             self.dismiss(True)
         else:
-            hint = self.query_one(".hint", Static)
-            hint.update(Text(safe(why_not)))
-            hint.add_class("wrong")
+            self.say(safe(why_not), wrong=True)
 
     def changes(self) -> dict[str, str]:
         """The parameters whose text was changed."""
