@@ -132,7 +132,6 @@ class Feed(Protocol):
 
 
 # -- live feed -----------------------------------------------------------------------------------------------------------------
-# The feed of a live run: folds its events into a timeline as they arrive.
 
 
 class LiveFeed:
@@ -168,8 +167,6 @@ class LiveFeed:
 
 
 # -- recorded feed -------------------------------------------------------------------------------------------------------------
-# The feed of a saved session: replayed, or followed while another process records it.
-#
 # The log is read in parts, so that the screen answers keys meanwhile. After that, between frames, snapshots are prepared that
 # make jumps quick, and a followed session is checked for new lines. `Playback` has the position; the recording makes the timeline
 # at that time.
@@ -309,7 +306,6 @@ class RecordedFeed:
 
 
 # -- attached feed -------------------------------------------------------------------------------------------------------------
-# The feed of a run in another process: it follows the log, and gets the state of the controls over a connection.
 
 
 LOOK_ATTACHED_S = 0.2
@@ -326,33 +322,19 @@ class Link(Protocol):
         """Messages of the run for the user; each is returned once."""
 
 
-class AttachedFeed:
+class AttachedFeed(RecordedFeed):
     """Shows the end of `recording` while it grows. The caller closes the recording and the link."""
 
     def __init__(self, recording: Recording, link: Link) -> None:
-        self._recorded = RecordedFeed(recording, Playback(follows=True), look_s=LOOK_ATTACHED_S)
+        super().__init__(recording, Playback(follows=True), look_s=LOOK_ATTACHED_S)
         self._link = link
-
-    @property
-    def timeline(self) -> Timeline:
-        """The timeline as of the last `take`."""
-        return self._recorded.timeline
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds to the next `take`; 0 while the log is being read."""
-        return self._recorded.pause_s
-
-    def start(self, wake: Callable[[], None]) -> None:
-        """Begin to read."""
-        self._recorded.start(wake)
 
     def take(self) -> Change:
         """Take in new lines of the log and new states of the controls."""
         is_different = self._link.poll()
-        change = self._recorded.take()
+        change = super().take()
         return Change.STATUS if is_different and change is Change.NOTHING else change
 
     def notices(self) -> Sequence[str]:
         """Notices on lines of the log that were left out, and messages of the run."""
-        return [*self._recorded.notices(), *self._link.notices()]
+        return [*super().notices(), *self._link.notices()]
