@@ -181,20 +181,18 @@ def tick_rows(raster: Raster, axis: Axis) -> dict[int, str]:
 
 
 def _draw_behind(raster: Raster, chart: Chart, palette: Palette) -> None:
-    grid = raster.ink(style(blend(palette.faint, palette.background, 0.35)))
-    for tick, _ in chart.y.ticks:
-        row = _dot_y(raster, chart.y, tick)
-        if row is not None:
-            for across in range(0, raster.width, 4):
-                raster.span(across, row, row, grid)
+    lit = np.zeros((raster.height, raster.width), np.bool_)
+    rows = (_dot_y(raster, chart.y, tick) for tick, _ in chart.y.ticks)
+    lit[[row for row in rows if row is not None and 0 <= row < raster.height], ::4] = True
+    raster.light(lit, raster.ink(style(blend(palette.faint, palette.background, 0.35))))
     for band in chart.bands:
-        _hatch(raster, chart.x, band, raster.ink(style(blend(band.color, palette.background, 0.45))))
+        raster.light(_hatched(raster, chart.x, band), raster.ink(style(blend(band.color, palette.background, 0.45))))
     for boundary in chart.boundaries:
         x = _dot_x(raster, chart.x, boundary.x)
         if x is not None:
-            ink = raster.ink(style(boundary.color or palette.faint))
-            for dot in range(0, raster.height, 1 if boundary.solid else 2):
-                raster.span(x, dot, dot, ink)
+            lit = np.zeros_like(lit)
+            lit[:: 1 if boundary.solid else 2, x] = True
+            raster.light(lit, raster.ink(style(boundary.color or palette.faint)))
     raster.lay_behind()
 
 
@@ -210,15 +208,16 @@ def _draw_heat(raster: Raster, chart: Chart, heat: Heat, palette: Palette) -> No
         raster.text(column, row, shades[shade], here if column == cursor else inks[shade], over=True)
 
 
-def _hatch(raster: Raster, axis: Axis, band: Band, ink: int) -> None:
+def _hatched(raster: Raster, axis: Axis, band: Band) -> NDArray[np.bool_]:
     """Slanted lines, at least two columns of dots wide; horizontal ones on a coarse raster, where slanted ones fill cells."""
+    y, x = np.ogrid[: raster.height, : raster.width]
     ends = axis.fraction(band.low), axis.fraction(band.high)
     if any(map(math.isnan, ends)) or ends[0] > 1 or ends[1] < 0:
-        return
+        return np.zeros((raster.height, raster.width), np.bool_)
     first, last = (round(min(max(end, 0.0), 1.0) * (raster.width - 1)) for end in ends)
-    for x in range(first, max(last, first + 1) + 1):
-        for y in range(0, raster.height, 2 * DOTS_Y) if raster.is_coarse else range(-x % HATCH, raster.height, HATCH):
-            raster.span(x, y, y, ink)
+    lines = y % (2 * DOTS_Y) == 0 if raster.is_coarse else (x + y) % HATCH == 0
+    found: NDArray[np.bool_] = lines & (first <= x) & (x <= max(last, first + 1))
+    return found
 
 
 def _draw_series(raster: Raster, chart: Chart, series: Series) -> dict[int, int]:

@@ -222,7 +222,7 @@ class Raster:
         tops, bottoms = spans(xs, ys, self.width)
         columns = np.arange(self.width)
         y = np.arange(self.height)[:, np.newaxis]
-        self._light((tops <= y) & (y <= bottoms) & ((tops != bottoms) | (columns % period < on)), ink)
+        self.light((tops <= y) & (y <= bottoms) & ((tops != bottoms) | (columns % period < on)), ink)
         crossed = np.flatnonzero(tops <= bottoms)
         return dict(zip(crossed.tolist(), tops[crossed].tolist(), strict=True))
 
@@ -231,7 +231,7 @@ class Raster:
         seen = (xs >= 0) & (xs < self.width) & (ys < self.height - 1)  # False for NaN
         tops = np.full(self.width, float(self.height))
         np.minimum.at(tops, xs[seen].astype(np.int64), ys[seen])
-        self._light(np.arange(self.height)[:, np.newaxis] >= tops, ink)
+        self.light(np.arange(self.height)[:, np.newaxis] >= tops, ink)
 
     def with_cursor(self, x: int, style: Style) -> Raster:
         """A copy with a cursor in a column of dots, wherever there is neither data nor text."""
@@ -245,7 +245,7 @@ class Raster:
                 laid._inks[cell] = CURSOR_INK
         return laid
 
-    def _light(self, lit: NDArray[np.bool_], ink: int) -> None:
+    def light(self, lit: NDArray[np.bool_], ink: int) -> None:
         """Light the dots [y, x], as `span` does."""
         masks, inks = self._cells
         dots = lit.view(np.uint8).reshape(self.rows, DOTS_Y, self.columns, DOTS_X)
