@@ -1,4 +1,4 @@
-"""Messages, the status area's input, and protocols between the app, its screens and their actions."""
+"""Messages, the status area's input, and the base of actions: what the app, its screens and their actions have in common."""
 
 from __future__ import annotations
 
@@ -173,30 +173,37 @@ class ScreenAccess(Protocol):
         """Draw what depends on the inspection cursor and on the time shown."""
 
 
-class Actions(Protocol):
-    """One way to use the screen: steer, move through a recording, or watch."""
+class Actions:
+    """One way to use the screen: steer, move through a recording, or watch. The base quits without a question, ends nothing, and
+    has no widgets below the panes.
+    """
 
-    @property
-    def keys(self) -> ScreenName:
-        """The screen name whose rows of the table of keys are bound."""
+    keys: ScreenName = "live"
+    """The screen name whose rows of the table of keys are bound."""
+    _screen: ScreenAccess
 
     @property
     def performs(self) -> Performs:
         """What the keys do that are not of every explorer screen."""
+        raise NotImplementedError
+
+    @property
+    def view(self) -> View:
+        """The state of users and driver for the status area; by default by the session's own events."""
+        return watched(self._screen.timeline)
 
     @property
     def key_words(self) -> Mapping[str, str]:
         """Words that fill names such as `{play}` in the key bar."""
-
-    @property
-    def view(self) -> View:
-        """The state of users and driver for the status area."""
+        return {}
 
     def attach(self, screen: ScreenAccess) -> None:
         """Set the screen to act on. Called once, first."""
+        self._screen = screen
 
     def widgets(self) -> Sequence[Widget]:
         """The widgets below the panes."""
+        return ()
 
     def draw(self, palette: Palette) -> None:
         """Draw those widgets in their present state."""
@@ -204,6 +211,7 @@ class Actions(Protocol):
     @property
     def quit_question(self) -> str | None:
         """A sentence on what quitting would end, to be confirmed; None if it ends nothing."""
+        return None
 
     def quit(self) -> None:
         """Note that the user quits."""

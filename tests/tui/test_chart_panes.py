@@ -63,7 +63,7 @@ def points(*steps: tuple[int, int]) -> list[LevelPoint]:
 
 
 def test_settled_levels_are_certain_and_the_last_is_current() -> None:
-    assert [(point.users, point.certain, point.current) for point in points((10, 30), (20, 30), (30, 30))] == [
+    assert [(point.load, point.certain, point.current) for point in points((10, 30), (20, 30), (30, 30))] == [
         (10, True, False), (20, True, False), (30, True, True),
     ]  # fmt: skip
 
@@ -73,7 +73,7 @@ def test_a_level_of_few_settled_seconds_is_uncertain() -> None:
 
 
 def test_a_level_that_ended_before_it_settled_has_no_point() -> None:
-    assert [point.users for point in points((10, 30), (40, 2), (30, 30))] == [10, 30]
+    assert [point.load for point in points((10, 30), (40, 2), (30, 30))] == [10, 30]
 
 
 def test_an_earlier_cursor_shows_no_later_second() -> None:

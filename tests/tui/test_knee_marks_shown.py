@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from capexplorer.model.events import Event, LevelOpened
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.display_options import Palette
+from capexplorer.tui.display_options import DisplayOptions, Palette
 from capexplorer.tui.render.chart import Tag
-from capexplorer.tui.render.timepage import TimePage, boundaries, page_at, tags
+from capexplorer.tui.render.timepage import TimePage, boundaries, page_of, tags
 
 from .gallery import session
 
@@ -62,7 +62,7 @@ def test_think_time_is_tagged_as_waits_and_not_as_a_bottleneck(id_: str, tag: st
 def whole_page(events: list[Event]) -> TimePage:
     """The whole session as a page of the time charts."""
     timeline = Timeline(events)
-    page = page_at(timeline, len(timeline) - 1, None)
+    page = page_of(timeline, len(timeline) - 1, DisplayOptions(window_s=None))
     assert page is not None
     return page
 

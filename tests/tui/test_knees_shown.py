@@ -59,7 +59,7 @@ def test_levels_of_an_imported_table_are_points_of_closed_levels() -> None:
 def test_levels_of_a_recovery_from_overload_have_a_glyph_of_their_own_and_are_not_fitted() -> None:
     timeline = Timeline(sessions()["recovery"])
     points = level_points(timeline, timeline.levels, len(timeline) - 1)
-    assert [(point.users, point.kind) for point in points[-3:]] == [(110, "step"), (60, "recovery"), (20, "recovery")]
+    assert [(point.load, point.kind) for point in points[-3:]] == [(110, "step"), (60, "recovery"), (20, "recovery")]
     assert not points[-1].fitted
     assert "× recovery" in pane_text(CurvePane(), timeline, LARGE)
 

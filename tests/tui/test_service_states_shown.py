@@ -32,7 +32,7 @@ def shown(pane: Pane, timeline: Timeline, size: Size, inspected: int | None = No
 
 def test_only_levels_of_one_state_of_the_service_are_part_of_the_curve(dies: Timeline) -> None:
     points = level_points(dies, dies.levels, len(dies) - 1)
-    assert [(point.users, point.kind, point.fitted) for point in points] == [
+    assert [(point.load, point.kind, point.fitted) for point in points] == [
         (8, "step", True), (16, "step", True), (24, "changed", False), (32, "other_service", False),
     ]  # fmt: skip
 

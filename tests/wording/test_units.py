@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer import cli, configuration, wording
+from capexplorer.model.intervals import Latency
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate
@@ -157,9 +158,9 @@ def test_a_row_of_a_comparison_has_one_unit(chosen: Units, cells: tuple[str, ...
 @pytest.mark.parametrize("chosen", [Units(), SECONDS, AUTO])
 def test_no_latency_in_the_table_of_endpoints_is_cut(chosen: Units) -> None:
     units.choose(chosen)
-    row = Row("GET /", 10, 0, 1.0, p50_ms=0.0421, p95_ms=42.1, p99_ms=4_210.0, max_ms=42_100.0, mean_bytes=None)
+    row = Row("GET /", 10, 0, 1.0, Latency(p50=0.0421, p95=42.1, p99=4_210.0, max=42_100.0))
     cells = row_line(row, fitting(100), Palette(), 100).text.split()
-    latencies_ms = (row.p50_ms, row.p95_ms, row.p99_ms, row.max_ms)
+    latencies_ms = (row.latency.p50, row.latency.p95, row.latency.p99, row.latency.max)
     assert [value_ms for value_ms in latencies_ms if quantities.latency_cell(value_ms) not in cells] == []
 
 

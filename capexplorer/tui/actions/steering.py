@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
 import msgspec
-from textual.widget import Widget
 
 from ... import wording
 from ...model.controls import (
@@ -36,10 +35,9 @@ from ...model.watched import parsed_part
 from ...wording import quantities
 from ...wording.numbers import counted, iterations
 from ..dialogs import Ask, Confirm, TargetForm
-from ..display_options import Palette
 from ..keybar import Performs
-from ..keys import STEPS, ScreenName
-from ..protocols import ScreenAccess, View
+from ..keys import STEPS
+from ..protocols import Actions, View
 from ..render.text import span
 from . import watching
 
@@ -216,11 +214,8 @@ PERFORMED = {"W": "add_worker", "a": "autopilot", "e": "export", "f": "failures"
 # -- a live run ----------------------------------------------------------------------------------------------------------------
 
 
-class LiveRunActions:
+class LiveRunActions(Actions):
     """The actions on a live run, through its controls. After the end of the session they only show that it has ended."""
-
-    keys: ScreenName = "live"
-    key_words: Mapping[str, str] = {}
 
     def __init__(self, controls: Controls) -> None:
         self.controls = controls
@@ -230,10 +225,6 @@ class LiveRunActions:
     def state(self) -> State:
         """The state after the last key, whose events arrive later."""
         return self.controls.state
-
-    def attach(self, screen: ScreenAccess) -> None:
-        """Steer the load that this screen shows."""
-        self._screen = screen
 
     @property
     def performs(self) -> Performs:
@@ -278,13 +269,6 @@ class LiveRunActions:
             has_controls=state.holds,
             controls_asked=state.holds and state.asked_by is not None,
         )
-
-    def widgets(self) -> Sequence[Widget]:
-        """None."""
-        return ()
-
-    def draw(self, palette: Palette) -> None:
-        """Nothing to draw."""
 
     # -- leaving
 
@@ -512,7 +496,6 @@ class LiveRunActions:
 
 
 # -- steering attached ---------------------------------------------------------------------------------------------------------
-# Steers a run of another process as its own screen does, except that quitting ends only this screen.
 
 
 class AttachedRunActions(LiveRunActions):

@@ -20,9 +20,8 @@ from ..dialogs import Ask
 from ..display_options import Palette
 from ..feed import WANTED, RecordedFeed, parse_position
 from ..keybar import Performs
-from ..keys import ScreenName
-from ..panes.pane import changed_regions
-from ..protocols import ScreenAccess, View, watched
+from ..panes.pane import StripsWidget
+from ..protocols import Actions
 from ..render import text
 from ..render.text import Piece, styled
 
@@ -43,8 +42,6 @@ class TransportView(msgspec.Struct, frozen=True):
     duration_s: float = 0.0
     speed: float = 1.0
     playing: bool = False
-    at_end: bool = False
-    """Whether the replay follows the end of a session that is still being recorded."""
     messages: tuple[str, ...] = ()
     """Further messages, the most important first: `reading 40%`."""
     levels: Sequence[float] = ()
@@ -53,35 +50,25 @@ class TransportView(msgspec.Struct, frozen=True):
     notes: Sequence[float] = ()
 
 
-class TransportBar(Widget):
+class TransportBar(StripsWidget):
     """The bar on one line. A click or a drag calls `seek` with the share of the session's length."""
 
     DEFAULT_CSS = "TransportBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }"
 
-    def __init__(self, seek: Callable[[float], None], id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
-        self._seek = seek
+    def __init__(self, seek: Callable[[float], None]) -> None:
+        super().__init__(id="transport")
+        self._seek, self._dragged = seek, False
         self.view, self.palette = TransportView(), Palette()
-        self._strip, self._dragged = Strip([]), False
 
     def show(self, view: TransportView, palette: Palette) -> None:
         """Draw this moment; writes only what changed."""
-        if (view, palette) == (self.view, self.palette):
-            return
-        self.view, self.palette = view, palette
-        old, self._strip = self._strip, transport(view, palette, self.size.width)
-        regions = changed_regions([old], [self._strip], self.size.width)
-        if regions:
-            self.refresh(*regions)
+        if (view, palette) != (self.view, self.palette):
+            self.view, self.palette = view, palette
+            self.replace(self.drawn())
 
-    def on_resize(self) -> None:
-        """Redraw for the new width."""
-        self._strip = transport(self.view, self.palette, self.size.width)
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        """The cells of the line."""
-        return self._strip.apply_style(self.rich_style)
+    def drawn(self) -> list[Strip]:
+        """The line of this moment."""
+        return [transport(self.view, self.palette, self.size.width)]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Begin a drag, and seek to this position."""
@@ -171,21 +158,16 @@ GRACE_S = 1.5
 """Seconds after a landmark within which "previous" jumps to the landmark before, while playing."""
 
 
-class Transport:
+class Transport(Actions):
     """The actions on a recorded feed."""
 
-    keys: ScreenName = "replay"
-    quit_question = None
+    keys = "replay"
 
     def __init__(self, feed: RecordedFeed) -> None:
         self._feed, self._recording, self._playback = feed, feed.recording, feed.playback
-        self._bar = TransportBar(self._drag, id="transport")
+        self._bar = TransportBar(self._drag)
         self._landmarks: dict[Landmark, Sequence[float]] = {"level": (), "mark": (), "note": ()}
         self._landmarks_of_s = -1.0
-
-    def attach(self, screen: ScreenAccess) -> None:
-        """Set the screen whose time is moved."""
-        self._screen = screen
 
     @property
     def performs(self) -> Performs:
@@ -212,17 +194,9 @@ class Transport:
         }
 
     @property
-    def view(self) -> View:
-        """Users and driver by the recorded events."""
-        return watched(self._screen.timeline)
-
-    @property
     def key_words(self) -> Mapping[str, str]:
         """The word for what the space key does next: play or pause."""
         return {"play": "pause" if self._playback.playing else "play"}
-
-    def quit(self) -> None:
-        """Do nothing: quitting ends no run."""
 
     # -- the bar
 
@@ -241,7 +215,6 @@ class Transport:
             duration_s=recording.duration_s,
             speed=playback.speed,
             playing=playback.playing,
-            at_end=playback.at_end,
             messages=(progress,) if progress else (),
             levels=self._landmarks["level"],
             marks=self._landmarks["mark"],

@@ -1,21 +1,13 @@
-"""Sentences about who has the controls of a run, for its screens. Pure."""
+"""Watching a run: the sentences about who has its controls, and the actions of a screen that only watches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from msgspec.structs import replace
-from textual.widget import Widget
 
 from ...model.controls import AskControls, Controls, GiveControls, State
-from ..display_options import Palette
 from ..keybar import Performs
-from ..keys import LOAD_KEYS, ScreenName
-from ..protocols import ScreenAccess, View, watched
-
-# -- controls text -------------------------------------------------------------------------------------------------------------
-# Sentences about who has the controls of a run, for its screens. Pure.
-
+from ..keys import LOAD_KEYS
+from ..protocols import Actions, View
 
 LOST = "the run cannot be reached; what is recorded is still shown"
 
@@ -66,23 +58,14 @@ def holder(state: State) -> str:
 
 
 # -- view only -----------------------------------------------------------------------------------------------------------------
-# Actions of a screen that only watches load steered elsewhere.
 
 
-class ViewOnlyActions:
+class ViewOnlyActions(Actions):
     """Binds the keys of the live screen. A key that steers shows that there is no load to steer."""
-
-    keys: ScreenName = "live"
-    key_words: Mapping[str, str] = {}
-    quit_question = None
 
     def __init__(self, controls: Controls | None = None) -> None:
         """`controls`: of the run, to show who has them; None: nobody does."""
         self._controls = controls
-
-    def attach(self, screen: ScreenAccess) -> None:
-        """Watch this screen's timeline."""
-        self._screen = screen
 
     @property
     def performs(self) -> Performs:
@@ -96,15 +79,8 @@ class ViewOnlyActions:
     @property
     def view(self) -> View:
         """Users and driver by the recorded events."""
-        timeline, state = self._screen.timeline, self._controls.state if self._controls is not None else State()
-        return replace(watched(timeline), controls=who_steers(state) if timeline.ended is None else "")
-
-    def widgets(self) -> Sequence[Widget]:
-        """None."""
-        return ()
-
-    def draw(self, palette: Palette) -> None:
-        """Nothing to draw."""
+        state = self._controls.state if self._controls is not None else State()
+        return replace(super().view, controls=who_steers(state) if self._screen.timeline.ended is None else "")
 
     def action_detach(self) -> None:
         """Close this screen: the run goes on."""
@@ -115,6 +91,3 @@ class ViewOnlyActions:
         if self._screen.timeline.ended is not None:
             return self._screen.leave()
         self._screen.show_message("this screen only watches: it cannot end the run", alarm=True)
-
-    def quit(self) -> None:
-        """Do nothing: quitting ends no run."""

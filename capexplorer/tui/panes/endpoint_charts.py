@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import asdict
 from textual.geometry import Size
-from textual.strip import Strip
 
 from ...model.columns import EndpointKey
 from ...model.figures import LevelEndpoint
@@ -17,28 +16,28 @@ from ...model.timeline import Timeline
 from ...wording.numbers import counted
 from ...wording.quantities import latency_title, offered_rate, rate_cell
 from ..display_options import DisplayOptions, Palette
-from ..render.axis import Label, compact, count_axis, duration_axis, latency_tick, linear_axis
+from ..render.axis import count_axis, latency_tick, linear_axis
 from ..render.chart import BARS, DASHED, DOTTED, SOLID, STAIRCASE, Boundary, Chart, Legend, Point, Series, latency_legend, y_ticks
-from ..render.draw import draw_chart, message
 from ..render.raster import Pattern, Shape
-from ..render.timepage import TimePage, boundaries, page_of, phases
+from ..render.timepage import TimePage, over_time, page_of
 from .endpoints import first_to_degrade
-from .pane import Pane
+from .level_parts import LevelPart, at_tick, levels_of_load, parts_of
+from .pane import ChartPane
 
 _NO_SECONDS = "no seconds of this endpoint are kept: only those of the first 50 endpoints are"
 
 
-class EndpointPane(Pane):
+class EndpointPane(ChartPane):
     """The base of charts of one endpoint. `endpoint` is (method, name)."""
 
-    def __init__(self, endpoint: EndpointKey, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self, endpoint: EndpointKey) -> None:
+        super().__init__()
         self.endpoint = endpoint
 
-    def seconds(self, shown: TimePage, name: str) -> Sequence[float]:
+    def seconds(self, shown: TimePage | None, name: str) -> Sequence[float]:
         """The page's part of one of the endpoint's columns; empty if it has none."""
-        columns = shown.timeline.endpoint_columns.of(self.endpoint)
-        return () if columns is None else columns[name][shown.first : shown.stop]
+        columns = shown.timeline.endpoint_columns.of(self.endpoint) if shown is not None else None
+        return columns[name][shown.first : shown.stop] if columns is not None and shown is not None else ()
 
     def read(self, shown: TimePage, name: str) -> float:
         """The value of the second that legends show; NaN if there is none."""
@@ -51,12 +50,12 @@ class EndpointThroughput(EndpointPane):
 
     TITLE = "Throughput  req/s"
 
-    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """One page of seconds up to the cursor."""
         shown, palette = page_of(timeline, cursor, options), options.palette
-        rates = self.seconds(shown, "throughput_rps") if shown is not None else ()
+        rates = self.seconds(shown, "throughput_rps")
         if shown is None or not rates:
-            return message(_NO_SECONDS, palette, size)
+            return _NO_SECONDS
         failures, times = self.seconds(shown, "failures_rps"), shown.column("t_s")
         legend = (
             Legend(SOLID, "throughput", rate_cell(self.read(shown, "throughput_rps")), palette.primary),
@@ -66,7 +65,8 @@ class EndpointThroughput(EndpointPane):
             Series(times, failures, palette.error, bars=True, gap=shown.gap_s),
             Series(times, rates, palette.primary, gap=shown.gap_s),
         )
-        return draw_chart(_over_time(shown, (rates,), legend, series, options, size, compact), palette, size)
+        y = linear_axis(_most(rates), y_ticks(size.height))
+        return over_time(shown, options, size.width, y, legend, series, tagged=False)
 
 
 SECONDS_MOST = 600
@@ -85,64 +85,35 @@ class EndpointLatency(EndpointPane):
         """With the unit of its axis."""
         return latency_title(self.TITLE, "  ")
 
-    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """One page of seconds up to the cursor."""
         shown, palette = page_of(timeline, cursor, options), options.palette
-        means = self.seconds(shown, "mean_ms") if shown is not None else ()
+        means = self.seconds(shown, "mean_ms")
         if shown is None or not means:
-            return message(_NO_SECONDS, palette, size)
+            return _NO_SECONDS
         ticks = range(shown.first, shown.stop, -(-(shown.stop - shown.first) // SECONDS_MOST))
         seconds, times = timeline.latency_seconds, timeline.columns["t_s"]
         p95s = [seconds.p95_ms(tick, self.endpoint) if seconds is not None else math.nan for tick in ticks]
         starts, heights = _p95_steps(timeline, self.endpoint, shown)
         read_p95_ms = seconds.p95_ms(shown.read, self.endpoint) if seconds is not None else math.nan
+        one_of, level_p95_ms = _of_seconds(ticks.step), _level_p95_ms(shown.level, self.endpoint)
         legend = (
             latency_legend(SOLID, "mean of each second", self.read(shown, "mean_ms"), palette.primary, short="mean", letter="m"),
-            latency_legend(DOTTED, f"its p95{_of_seconds(ticks.step)}", read_p95_ms, palette.accent, short="p95", letter="p"),
-            latency_legend(
-                STAIRCASE,
-                "p95 of each level",
-                _level_p95_ms(shown.level, self.endpoint),
-                palette.secondary,
-                short="level p95",
-                letter="l",
-            ),
+            latency_legend(DOTTED, f"its p95{one_of}", read_p95_ms, palette.accent, short="p95", letter="p"),
+            latency_legend(STAIRCASE, "p95 of each level", level_p95_ms, palette.secondary, short="level p95", letter="l"),
         )
+        at_s, gap_s = [times[tick] for tick in ticks], shown.gap_s * ticks.step
         series = (
-            Series(
-                [times[tick] for tick in ticks], p95s, palette.accent, Pattern.DOTTED, gap=shown.gap_s * ticks.step, letter="p"
-            ),
+            Series(at_s, p95s, palette.accent, Pattern.DOTTED, gap=gap_s, letter="p"),
             Series(starts, heights, palette.secondary, Pattern.DASHED, staircase=True, letter="l"),
             Series(shown.column("t_s"), means, palette.primary, gap=shown.gap_s, letter="m"),
         )
-        return draw_chart(_over_time(shown, (means, p95s, heights), legend, series, options, size, latency_tick), palette, size)
+        y = linear_axis(max(map(_most, (means, p95s, heights))), y_ticks(size.height), latency_tick)
+        return over_time(shown, options, size.width, y, legend, series, tagged=False)
 
 
 def _of_seconds(step: int) -> str:
     return f", one second of {step}" if step > 1 else ""
-
-
-def _over_time(
-    shown: TimePage,
-    ranges: Sequence[Sequence[float]],
-    legend: tuple[Legend, ...],
-    series: tuple[Series, ...],
-    options: DisplayOptions,
-    size: Size,
-    label: Label,
-) -> Chart:
-    unsettled, settled = phases(shown)
-    return Chart(
-        x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-        y=linear_axis(max(map(_most, ranges)), y_ticks(size.height), label),
-        legend=legend,
-        series=series,
-        boundaries=boundaries(shown, options.palette),
-        unsettled=unsettled,
-        settled=settled,
-        cursor=shown.inspected_s,
-        cursor_label=shown.inspected_label,
-    )
 
 
 def _most(values: Sequence[float]) -> float:
@@ -172,16 +143,12 @@ def _figures_of(endpoint: EndpointKey, endpoints: Sequence[LevelEndpoint]) -> Le
 # -- over levels
 
 
-class EndpointPoint(msgspec.Struct, frozen=True):
-    """One endpoint at one settled level, or bin of a ramp."""
+class EndpointPoint(LevelPart, frozen=True):
+    """The point of one endpoint at a settled level, or bin of a ramp."""
 
-    level: int
-    """The index of its level."""
-    load: float
-    """The level's users or offered rate."""
-    throughput_rps: float
-    goodput_rps: float
-    p95_ms: float
+    throughput_rps: float = math.nan
+    goodput_rps: float = math.nan
+    p95_ms: float = math.nan
 
 
 class EndpointCurve(EndpointPane):
@@ -189,17 +156,17 @@ class EndpointCurve(EndpointPane):
 
     TITLE = "Over levels"
 
-    def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
+    def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
         """The settled levels of the current level's epoch that have the same kind of load."""
         palette, points = options.palette, level_points(timeline, self.endpoint)
         if not points:
-            return message("no settled level yet", palette, size)
-        inspected = inspected_point(timeline, points, options.inspected)
+            return "no settled level yet"
+        inspected = at_tick(timeline, options.inspected, points)
         read = inspected or points[-1]
         loads = [point.load for point in points]
         by_offered_rate = isinstance(timeline.load, Rate)
         right = linear_axis(_most([point.p95_ms for point in points]), y_ticks(size.height), latency_tick)
-        chart = Chart(
+        return Chart(
             x=count_axis(max(loads) * 1.05, max(size.width // 8, 2)),
             y=linear_axis(_most([point.throughput_rps for point in points]), y_ticks(size.height)),
             right=right,
@@ -219,7 +186,6 @@ class EndpointCurve(EndpointPane):
             cursor=None if inspected is None else inspected.load,
             cursor_label="" if inspected is None else f"{inspected.load:g}",
         )
-        return draw_chart(chart, palette, size)
 
 
 def _degradation(timeline: Timeline, endpoint: EndpointKey, palette: Palette) -> tuple[Boundary, ...]:
@@ -230,42 +196,18 @@ def _degradation(timeline: Timeline, endpoint: EndpointKey, palette: Palette) ->
     return (Boundary(first.users, "degrades first", palette.warning, solid=True),)
 
 
-def inspected_point(timeline: Timeline, points: Sequence[EndpointPoint], tick: int | None) -> EndpointPoint | None:
-    """The point of the level at the inspection cursor, of a ramp its bin with the nearest load; None: it has no point."""
-    level = None if tick is None else timeline.level_at(tick)
-    if level is None or tick is None:
-        return None
-    load = timeline.columns[level.load.column][tick]
-    of_level = (point for point in points if point.level == level.opened.index)
-    return min(of_level, key=lambda point: abs(point.load - load), default=None)
-
-
 def level_points(timeline: Timeline, endpoint: EndpointKey) -> list[EndpointPoint]:
     """The points sorted by load; equal loads stay in the order of the session."""
-    return sorted(_points(timeline, endpoint), key=lambda point: point.load)
-
-
-def _points(timeline: Timeline, endpoint: EndpointKey) -> Iterator[EndpointPoint]:
-    last = timeline.level
-    for level in timeline.levels:
-        if last is None or level.opened.epoch != last.opened.epoch:
-            continue
-        if type(level.load) is not type(last.load):
-            continue
-        load = level.load.amount
-        measured = [(part.users, part.figures, part.endpoints) for part in level.bins]
-        for at, figures, endpoints in measured or [(load, level.figures, level.endpoints)]:
-            found = _figures_of(endpoint, endpoints)
-            if figures.settled and figures.settled_seconds and found is not None:
-                yield _point(level.opened.index, at, found, figures.settled_seconds)
-
-
-def _point(level: int, load: float, found: LevelEndpoint, seconds: float) -> EndpointPoint:
-    p95_ms = found.latency_ms.p95
-    return EndpointPoint(
-        level=level,
-        load=load,
-        throughput_rps=found.requests / seconds,
-        goodput_rps=(found.requests - found.failures) / seconds,
-        p95_ms=math.nan if p95_ms is None else p95_ms,
-    )
+    levels, found = levels_of_load(timeline), []
+    for part in (part for level in levels if level.opened.epoch == levels[-1].opened.epoch for part in parts_of(level)):
+        measured, seconds = _figures_of(endpoint, part.endpoints), part.figures.settled_seconds
+        if part.figures.settled and seconds and measured is not None:
+            requests, p95_ms = measured.requests, measured.latency_ms.p95
+            point = EndpointPoint(
+                **asdict(part),
+                throughput_rps=requests / seconds,
+                goodput_rps=(requests - measured.failures) / seconds,
+                p95_ms=math.nan if p95_ms is None else p95_ms,
+            )
+            found.append(point)
+    return sorted(found, key=lambda point: point.load)

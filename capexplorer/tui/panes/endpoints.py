@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from rich.style import Style
@@ -11,7 +12,10 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from ... import wording
+from ...model.columns import EndpointKey
 from ...model.events import EndpointTick
+from ...model.figures import LevelEndpoint
+from ...model.intervals import Latency
 from ...model.level import Level
 from ...model.load import Rate
 from ...model.slice import tick_latency
@@ -37,13 +41,10 @@ class Row(msgspec.Struct, frozen=True):
     requests: int
     failures: int
     rate_rps: float | None
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
-    mean_bytes: float | None
-    endpoint: tuple[str, str] | None = None
-    """(method, name); None: the row of all endpoints."""
+    latency: Latency
+    mean_bytes: float | None = None
+    endpoint: EndpointKey | None = None
+    """None: the row of all endpoints."""
 
     @property
     def successes(self) -> int:
@@ -89,35 +90,34 @@ def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
 
 def settled_rows(level: Level) -> list[Row]:
     """The rows over the settled seconds of the level."""
-    figures, latency = level.figures, level.figures.latency_ms
-    seconds = figures.settled_seconds
-    rows = [
+    figures = level.figures
+    rows = rows_of(level.endpoints, figures.settled_seconds)
+    return [Row("all", figures.requests, figures.failures, figures.throughput_rps, figures.latency_ms, _mean_bytes(rows)), *rows]
+
+
+def rows_of(endpoints: Iterable[LevelEndpoint], seconds: float) -> list[Row]:
+    """The rows of a level or of a ramp's bin with this many settled seconds."""
+    return [
         Row(
-            f"{each.method} {each.name}",
+            name_of(each),
             each.requests,
             each.failures,
-            each.requests / seconds if seconds else None,
-            each.latency_ms.p50,
-            each.latency_ms.p95,
-            each.latency_ms.p99,
-            each.latency_ms.max,
+            _rate(each.requests, seconds),
+            each.latency_ms,
             each.mean_bytes,
             (each.method, each.name),
         )
-        for each in level.endpoints
+        for each in endpoints
     ]
-    total = Row(
-        "all",
-        figures.requests,
-        figures.failures,
-        figures.throughput_rps,
-        latency.p50,
-        latency.p95,
-        latency.p99,
-        latency.max,
-        _mean_bytes(rows),
-    )
-    return [total, *rows]
+
+
+def _rate(requests: int, seconds: float) -> float | None:
+    return requests / seconds if seconds else None
+
+
+def name_of(each: LevelEndpoint | EndpointTick | EndpointDegradation) -> str:
+    """`GET /cpu`."""
+    return f"{each.method} {each.name}"
 
 
 def last_rows(timeline: Timeline) -> list[Row]:
@@ -125,27 +125,21 @@ def last_rows(timeline: Timeline) -> list[Row]:
     last = timeline.last
     if last is None:
         return []
-    rows = [_last_row(each, last.duration_s) for each in last.endpoints]
+    rows = [
+        Row(
+            name_of(tick),
+            tick.requests,
+            tick.failures,
+            _rate(tick.requests, last.duration_s),
+            tick_latency(tick),
+            tick.received_bytes / tick.requests if tick.requests else None,
+            (tick.method, tick.name),
+        )
+        for tick in last.endpoints
+    ]
     requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
-    rate_rps = requests / last.duration_s if last.duration_s else None
-    total = Row("all", requests, failures, rate_rps, last.p50_ms, last.p95_ms, last.p99_ms, last.max_ms, _mean_bytes(rows))
-    return [total, *rows]
-
-
-def _last_row(tick: EndpointTick, duration_s: float) -> Row:
-    latency = tick_latency(tick)
-    return Row(
-        f"{tick.method} {tick.name}",
-        tick.requests,
-        tick.failures,
-        tick.requests / duration_s if duration_s else None,
-        latency.p50,
-        latency.p95,
-        latency.p99,
-        latency.max,
-        tick.received_bytes / tick.requests if tick.requests else None,
-        (tick.method, tick.name),
-    )
+    latency = Latency(p50=last.p50_ms, p95=last.p95_ms, p99=last.p99_ms, max=last.max_ms)
+    return [Row("all", requests, failures, _rate(requests, last.duration_s), latency, _mean_bytes(rows)), *rows]
 
 
 def _mean_bytes(rows: Sequence[Row]) -> float | None:
@@ -171,25 +165,41 @@ class Column(msgspec.Struct, frozen=True):
     """A column of figures."""
 
     title: str
-    cells: int
+    shown: Callable[[Row], str]
+    cells: int | None = 6
+    """None: those of a latency in the chosen unit."""
     rank: int = 0
     """In a narrow terminal the columns with the highest rank are left out first; those with 0 stay."""
+    least: int = 0
+    """Number of values from which the figure is not grey."""
+    color: Literal["failed", "muted"] | None = None
+
+    @property
+    def width(self) -> int:
+        """Its cells, with a space before them."""
+        return (quantities.latency_cells() if self.cells is None else self.cells) + 1
+
+    def cell(self, words: str) -> str:
+        """A figure, or the title."""
+        return " " + text.pad(words, self.width - 1, right=True)
 
 
-def columns() -> list[Column]:
-    """All columns from left to right. The width of latencies depends on the chosen unit."""
-    cells = quantities.latency_cells()
-    return [
-        Column("requests", 8, rank=1),
-        Column("req/s", 6),
-        Column("failed", 6, rank=2),
-        Column("%", 5),
-        Column("p50", cells),
-        Column("p95", cells),
-        Column("p99", cells),
-        Column("max", cells, rank=3),
-        Column("bytes", 5, rank=4),
-    ]
+def _latency(name: str, rank: int = 0, least: int = 0) -> Column:
+    return Column(name, lambda row: quantities.latency_cell(getattr(row.latency, name)), None, rank, least)
+
+
+COLUMNS = (
+    Column("requests", lambda row: numbers.count(row.requests), 8, rank=1),
+    Column("req/s", lambda row: quantities.rate_cell(row.rate_rps)),
+    Column("failed", lambda row: numbers.count(row.failures), rank=2, color="failed"),
+    Column("%", lambda row: text.percent(row.failure_ratio), 5, color="failed"),
+    _latency("p50"),
+    _latency("p95", least=ENOUGH_FOR_P95),
+    _latency("p99", least=ENOUGH_FOR_P99),
+    _latency("max", rank=3),
+    Column("bytes", lambda row: quantities.size_cell(row.mean_bytes), 5, rank=4, color="muted"),
+)
+"""All columns from left to right."""
 
 
 class EndpointsPane(ScrollingPane):
@@ -212,7 +222,7 @@ class EndpointsPane(ScrollingPane):
             return [text.line([(words, muted)], width)]
         shown = fitting(width)
         head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, one_degrades=first is not None)]
-        first_name = None if first is None else f"{first.method} {first.name}"
+        first_name = None if first is None else name_of(first)
         body = [row_line(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
         body.append(row_line(rows[0], shown, palette, width, total=True))
         begin, end = self.window(len(body), max(0, size.height - len(head)))
@@ -221,19 +231,19 @@ class EndpointsPane(ScrollingPane):
 
 def fitting(width: int) -> list[Column]:
     """The columns that fit next to the name."""
-    found = columns()
+    found = list(COLUMNS)
     while _name_cells(found, width) < NAME_CELLS and (worst := max(found, key=lambda column: column.rank)).rank:
         found.remove(worst)
     return found
 
 
 def _name_cells(columns: Sequence[Column], width: int) -> int:
-    return width - 2 - sum(column.cells + 1 for column in columns)
+    return width - 2 - sum(column.width for column in columns)
 
 
 def _titles(columns: Sequence[Column], palette: Palette, width: int, *, one_degrades: bool) -> Strip:
     """The line of titles. `one_degrades`: the title of the names explains the sign before one of them."""
-    titles = "".join(" " + text.pad(column.title, column.cells, right=True) for column in columns)
+    titles = "".join(column.cell(column.title) for column in columns)
     legend = " " + text.pad(LEGEND * one_degrades, _name_cells(columns, width))
     return text.line([(legend, _degrades_style(palette)), (titles, styled(color=palette.muted))], width)
 
@@ -247,34 +257,24 @@ def row_line(
 ) -> Strip:
     """`first`: the endpoint degrades first."""
     plain, grey = styled(color=palette.text, bold=total), styled(color=palette.muted, bold=total)
-    failed = styled(color=palette.error, bold=True) if row.failures else grey
-    figures = {
-        "requests": (numbers.count(row.requests), plain),
-        "req/s": (quantities.rate_cell(row.rate_rps), plain),
-        "failed": (numbers.count(row.failures), failed),
-        "%": (text.percent(row.failure_ratio), failed),
-        "p50": (quantities.latency_cell(row.p50_ms), plain),
-        "p95": (quantities.latency_cell(row.p95_ms), plain if row.successes >= ENOUGH_FOR_P95 else grey),
-        "p99": (quantities.latency_cell(row.p99_ms), plain if row.successes >= ENOUGH_FOR_P99 else grey),
-        "max": (quantities.latency_cell(row.max_ms), plain),
-        "bytes": (quantities.size_cell(row.mean_bytes), grey),
-    }
+    styles = {"failed": styled(color=palette.error, bold=True) if row.failures else grey, "muted": grey}
     name = " " + text.pad(DEGRADES * first + text.safe(row.name), _name_cells(columns, width))
-    shown = [(column.cells, *figures[column.title]) for column in columns]
-    cells = [(" " + text.pad(words, column_cells, right=True), style) for column_cells, words, style in shown]
+    cells = [
+        (each.cell(each.shown(row)), styles[each.color] if each.color else plain if row.successes >= each.least else grey)
+        for each in columns
+    ]
     return text.line([(name, _degrades_style(palette) if first else plain), *cells], width)
 
 
 # -- endpoint table ------------------------------------------------------------------------------------------------------------
-# The table of endpoints, which can be sorted and filtered. The endpoint that degrades first is marked.
 
 
 SORTS: Mapping[str, Callable[[Row], float | str]] = {
     "name": lambda row: row.name,
     "req/s": lambda row: _sort_value(row.rate_rps),
-    "p50": lambda row: _sort_value(row.p50_ms),
-    "p95": lambda row: _sort_value(row.p95_ms),
-    "p99": lambda row: _sort_value(row.p99_ms),
+    "p50": lambda row: _sort_value(row.latency.p50),
+    "p95": lambda row: _sort_value(row.latency.p95),
+    "p99": lambda row: _sort_value(row.latency.p99),
     "failed": lambda row: row.failures,
 }
 """Sort keys by column title; figures are sorted in descending order."""
@@ -295,8 +295,8 @@ class EndpointTable(ListPane):
         """With the unit of its latencies."""
         return latency_title(self.TITLE, "  ")
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.sort, self.reverse, self.filter_text = "req/s", False, ""
         self.rows: Sequence[Row] = ()
 
@@ -319,7 +319,7 @@ class EndpointTable(ListPane):
             self._sort_keys(palette, width),
             _titles(shown, palette, width, one_degrades=first is not None),
         ]
-        marked = None if first is None else f"{first.method} {first.name}"
+        marked = None if first is None else name_of(first)
         return titles, [row_line(row, shown, palette, width, first=row.name == marked) for row in self.rows]
 
     def _sort_keys(self, palette: Palette, width: int) -> Strip:

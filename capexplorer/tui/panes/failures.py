@@ -231,8 +231,8 @@ class FailuresPane(ScrollingPane):
         Binding("down,j", "choose(1)", "Choose the one below", show=False),
     ]
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.raw = False
         self.chosen: Hashable = None
         """Key of the chosen entry; None: none is chosen."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ... import wording
 from ...model.events import Mark, Note, Target
@@ -21,7 +20,7 @@ from ..render import text
 from ..render.text import Piece, styled
 from ..render.timepage import page_of
 from .journal import glyph_of, repeats
-from .pane import changed_regions
+from .pane import StripsWidget
 from .throughput import work_name
 
 NARROW, MIDDLE = 100, 150
@@ -34,34 +33,26 @@ NEAR_RATIO = 0.01
 BETWEEN = "  "
 
 
-class InspectArea(Widget):
+class InspectArea(StripsWidget):
     """The lines below the panes while there is a cursor."""
 
     DEFAULT_CSS = "InspectArea { height: 4; background: $panel; color: $foreground; padding: 0 1; display: none; }"
-
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
-        self._strips: list[Strip] = []
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the inspected second, or hide if there is none."""
         self.display = options.inspected is not None
         width = max(self.app.size.width - 2, 1)  # self.size is not known before the first layout
         strips = inspected(timeline, cursor, options, width) if options.inspected is not None else []
-        before, self._strips = self._strips, strips
-        if strips and len(strips) != len(before):
+        if strips and len(strips) != len(self._strips):
             self.styles.height = len(strips)
-        if not len(strips) == len(before) == self.size.height:
-            self.refresh()
-            return
-        regions = changed_regions(before, strips, width)
-        if regions:
-            self.refresh(*regions)
+        if len(strips) == len(self._strips) == self.size.height:
+            return self.replace(strips)
+        self._strips = strips
+        self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        """The cells of one line."""
-        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
-        return strip.adjust_cell_length(self.size.width).apply_style(self.rich_style)
+    def drawn(self) -> list[Strip]:
+        """The lines do not depend on the size of this widget."""
+        return self._strips
 
 
 def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: int) -> list[Strip]:

@@ -174,7 +174,6 @@ def glyph_of(entry: Entry, palette: Palette) -> tuple[str, Style]:
 
 
 # -- log -----------------------------------------------------------------------------------------------------------------------
-# The log: lines that Locust, user code, the target and the app logged or printed, each with its source.
 
 
 _TIME_CELLS, _SOURCE_CELLS = 9, 12

@@ -21,8 +21,6 @@ from ..render.text import styled
 from .pane import Lines, ListPane, ScrollingPane
 
 # -- request lines -------------------------------------------------------------------------------------------------------------
-# One kept request in full: the request as it was sent, timing by phase, headers, formatted bodies. Its text passes through
-# `safe`.
 
 
 _BODY_LINES_MOST = 2_000
@@ -164,8 +162,8 @@ class RequestTable(ListPane):
 
     TITLE = "Requests"
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.briefs: Sequence[RequestBrief] = ()
 
     @property

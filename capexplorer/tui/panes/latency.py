@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 from textual.geometry import Size
 
-from ...model.events import LevelOpened
-from ...model.figures import LevelFigures
 from ...model.intervals import Latency
 from ...model.level_use import level_uses
-from ...model.load import Rate, Users
+from ...model.load import Rate
 from ...model.timeline import BUCKETS, EDGES_MS, Timeline
 from ...wording.quantities import latency_title, offered_rate
 from ..display_options import DisplayOptions, LatencyForm, Palette
 from ..render import text
-from ..render.axis import Axis, count_axis, duration_axis, latency_tick, linear_axis, log_axis
+from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import DASHED, DOTTED, SOLID, Chart, Heat, Legend, Point, Series, latency_legend, plot_rows, y_ticks
 from ..render.raster import Pattern, Shape
-from ..render.timepage import NOTHING, TimePage, boundaries, page_of, phases, tags
+from ..render.timepage import NOTHING, TimePage, over_time, page_of
 from . import baseline_curve
+from .level_parts import LevelPart, at_tick, levels_of_load, parts_of
 from .pane import ChartPane
 
 # -- latency heatmap -----------------------------------------------------------------------------------------------------------
@@ -51,21 +50,10 @@ def heatmap(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size
     if not filled.size:
         return "no request has succeeded in this time"
     axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height), latency_tick)
-    unsettled, settled = phases(shown)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
-    return Chart(
-        x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-        y=axis,
-        right=None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size),
-        legend=_heatmap_legend(shown, options, step),
-        heat=Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows)),
-        boundaries=boundaries(shown, options.palette),
-        tags=tags(shown, options.palette, words=options.large),
-        unsettled=unsettled,
-        settled=settled,
-        cursor=shown.inspected_s,
-        cursor_label=shown.inspected_label,
-    )
+    right = None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size)
+    heat = Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows))
+    return over_time(shown, options, size.width, axis, _heatmap_legend(shown, options, step), right=right, heat=heat)
 
 
 def _cells(
@@ -123,37 +111,43 @@ LETTERS = {"p50": "a", "p95": "b", "p99": "c"}
 LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99", DOTTED, Pattern.DOTTED))
 
 
-class LevelLatency(msgspec.Struct, frozen=True):
-    """A settled level, or the bin of a ramp."""
+class LevelLatency(LevelPart, frozen=True):
+    """The point of a settled level, or of the bin of a ramp."""
 
-    level: int
-    epoch: int
-    load: float
-    latency: Latency
-    off_curve: bool
+    off_curve: bool = False
     """Whether it is off the curve (`model.level_use`), or of an earlier epoch."""
     of_other_state: bool = False
     """Whether it is off the curve because the service was in another state, or changed during the level."""
+
+    @property
+    def latency(self) -> Latency:
+        """That of requests or, at an offered rate, the time from plan."""
+        return self.figures.latency_ms if self.figures.offered is None else self.figures.offered.from_plan_ms
+
+    def ms(self, name: str) -> float:
+        """A percentile; NaN if it was not measured."""
+        value: float | None = getattr(self.latency, name)
+        return math.nan if value is None else value
 
 
 def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
     """The chart of levels of users or, while a rate is offered, of rates, with the time from plan."""
     points = list(level_latencies(timeline))
-    values = [value for point in points for value in _values(point.latency)]
+    values = [value for point in points for name, _, _ in LINES if (value := point.ms(name)) > 0]
     if not values:
         return "no settled level yet"
     palette, by_offered_rate = options.palette, isinstance(timeline.load, Rate)
-    inspected = _inspected_point(timeline, points, options.inspected)
+    inspected = at_tick(timeline, options.inspected, points)
     baseline = baseline_curve.latencies(options.baseline, by_offered_rate=by_offered_rate)
     values += [value for _, latency in baseline for value in latency.values()]
     loads = [*(point.load for point in points), *(load for load, _ in baseline)]
     most, high = y_ticks(size.height), 1.05 * max(loads)
     ticks = max(size.width // 8, 2)
-    curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.level))
+    curve = sorted((point for point in points if not point.off_curve), key=lambda point: (point.load, point.index))
     colors = dict(zip(("p50", "p95", "p99"), (palette.primary, palette.secondary, palette.accent), strict=True))
     return Chart(
         x=linear_axis(high, ticks) if by_offered_rate else count_axis(high, ticks),
-        y=_levels_axis(values, most, log=options.log_latency),
+        y=_axis(min(values), max(values), most, log=options.log_latency),
         legend=_levels_legend(inspected, points[-1], by_offered_rate, options, colors),
         series=(*baseline_curve.latency_series(baseline, palette), *_series(curve, colors)),
         points=tuple(_points(points, inspected, colors, palette)),
@@ -162,56 +156,28 @@ def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, s
     )
 
 
-def _levels_axis(values_ms: Sequence[float], most_ticks: int, *, log: bool) -> Axis:
-    if log:
-        return log_axis(min(values_ms), max(values_ms), most_ticks, latency_tick)
-    return linear_axis(max(values_ms), most_ticks, latency_tick)
+def _axis(lowest_ms: float | None, highest_ms: float, most_ticks: int, *, log: bool) -> Axis:
+    if log and lowest_ms is not None:
+        return log_axis(lowest_ms, highest_ms, most_ticks, latency_tick)
+    return linear_axis(highest_ms, most_ticks, latency_tick)
 
 
 def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
     """The points in the order of the session."""
-    by_offered_rate, uses = isinstance(timeline.load, Rate), level_uses(timeline)
-    epoch = timeline.levels[-1].opened.epoch if timeline.levels else 0
-    for level in timeline.levels:
-        if isinstance(level.load, Rate) is not by_offered_rate:
-            continue
-        parts = [(part.users, part.figures) for part in level.bins] if level.opened.ramp else [(level.users, level.figures)]
+    uses, epoch = level_uses(timeline), timeline.levels[-1].opened.epoch if timeline.levels else 0
+    for level in levels_of_load(timeline):
         kind = uses[level.opened.index].why
         is_off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
-        for users, figures in parts:
-            if figures.settled and _latency(figures).p50 is not None:
-                load = _load(level.opened, users, figures)
-                yield LevelLatency(level.opened.index, level.opened.epoch, load, _latency(figures), is_off_curve, of_other_state)
-
-
-def _load(opened: LevelOpened, users: float, figures: LevelFigures) -> float:
-    if isinstance(opened.load, Users) or figures.offered is None:
-        return users
-    return figures.offered.offered_per_s
-
-
-def _latency(figures: LevelFigures) -> Latency:
-    return figures.latency_ms if figures.offered is None else figures.offered.from_plan_ms
-
-
-def _values(latency: Latency) -> list[float]:
-    return [value for value in (latency.p50, latency.p95, latency.p99) if value is not None and value > 0]
-
-
-def _inspected_point(timeline: Timeline, points: Sequence[LevelLatency], tick: int | None) -> LevelLatency | None:
-    """The point of the level at the inspection cursor; for a ramp, that of the nearest bin."""
-    level = None if tick is None else timeline.level_at(tick)
-    if level is None or tick is None:
-        return None
-    column = timeline.columns[level.load.column]
-    own = [point for point in points if point.level == level.opened.index]
-    return min(own, key=lambda point: abs(point.load - column[tick]) if column[tick] == column[tick] else 0.0, default=None)
+        for part in parts_of(level):
+            point = LevelLatency(**asdict(part), off_curve=is_off_curve, of_other_state=of_other_state)
+            if part.figures.settled and point.latency.p50 is not None:
+                yield point
 
 
 def _series(curve: Sequence[LevelLatency], colors: dict[str, str]) -> Iterator[Series]:
     loads = [point.load for point in curve]
     for name, _, pattern in LINES:
-        yield Series(loads, [_percentile_ms(point, name) for point in curve], colors[name], pattern, letter=LETTERS[name])
+        yield Series(loads, [point.ms(name) for point in curve], colors[name], pattern, letter=LETTERS[name])
 
 
 def _points(
@@ -221,12 +187,7 @@ def _points(
         for name, _, _ in LINES:
             color = palette.text if point is inspected else palette.muted if point.off_curve else colors[name]
             shape = Shape.TRIANGLE if point.of_other_state else Shape.SALTIRE if point.off_curve else Shape.FILLED
-            yield Point(point.load, _percentile_ms(point, name), shape, color, bold=point is inspected)
-
-
-def _percentile_ms(point: LevelLatency, name: str) -> float:
-    value: float | None = getattr(point.latency, name)
-    return float("nan") if value is None else value
+            yield Point(point.load, point.ms(name), shape, color, bold=point is inspected)
 
 
 def _levels_legend(
@@ -234,14 +195,9 @@ def _levels_legend(
 ) -> tuple[Legend, ...]:
     shown = inspected or last
     load = offered_rate(shown.load) if by_offered_rate else f"{shown.load:g} users"
-    values = (
-        latency_legend(key, name, _percentile_ms(shown, name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES
-    )
+    values = (latency_legend(key, name, shown.ms(name), colors[name], letter=LETTERS[name]) for name, key, _ in LINES)
     return (Legend("", load, "", options.palette.text, strong=True), *values, *baseline_curve.legend(options))
 
-
-FROM_PLAN = "from_plan_"
-"""Prefix of columns with the time from plan: from the moment at which an iteration was due to its end."""
 
 ENOUGH = {"p50": 1, "p95": 200, "p99": 1_000}
 """Number of successes in a level from which its percentiles are shown plainly; with fewer they are grey."""
@@ -283,41 +239,16 @@ class LatencyPane(ChartPane):
         shown = page_of(timeline, cursor, options)
         if shown is None:
             return NOTHING
-        unsettled, settled = phases(shown)
-        times, palette = shown.column("t_s"), options.palette
-        by_offered_rate = has_offered_rate(shown)
-        prefix = FROM_PLAN if by_offered_rate else ""
-        return Chart(
-            x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=_axis(shown, prefix, options.log_latency, y_ticks(size.height)),
-            legend=_legend(shown, palette),
-            series=(
-                *(
-                    (Series(times, shown.column("p99_ms"), palette.muted, gap=shown.gap_s, letter="s"),)
-                    if by_offered_rate
-                    else ()
-                ),
-                # a cell shows the colour of the last line in it: p95, the least important one, is first
-                Series(
-                    times,
-                    shown.column(f"{prefix}p95_ms"),
-                    palette.secondary,
-                    Pattern.DASHED,
-                    gap=shown.gap_s,
-                    letter=LETTERS["p95"],
-                ),
-                Series(times, shown.column(f"{prefix}p50_ms"), palette.primary, gap=shown.gap_s, letter=LETTERS["p50"]),
-                Series(
-                    times, shown.column(f"{prefix}p99_ms"), palette.accent, Pattern.DOTTED, gap=shown.gap_s, letter=LETTERS["p99"]
-                ),
-            ),
-            boundaries=boundaries(shown, options.palette),
-            tags=tags(shown, palette, words=options.large),
-            unsettled=unsettled,
-            settled=settled,
-            cursor=shown.inspected_s,
-            cursor_label=shown.inspected_label,
+        palette, names = options.palette, [_column(shown, name) for name in ENOUGH]
+        y = _axis(shown.lowest(*names), shown.highest(*names), y_ticks(size.height), log=options.log_latency)
+        series = (
+            *((shown.line("p99_ms", palette.muted, letter="s"),) if has_offered_rate(shown) else ()),
+            # a cell shows the colour of the last line in it: p95, the least important one, is first
+            shown.line(_column(shown, "p95"), palette.secondary, Pattern.DASHED, letter=LETTERS["p95"]),
+            shown.line(_column(shown, "p50"), palette.primary, letter=LETTERS["p50"]),
+            shown.line(_column(shown, "p99"), palette.accent, Pattern.DOTTED, letter=LETTERS["p99"]),
         )
+        return over_time(shown, options, size.width, y, _legend(shown, palette), series)
 
 
 def has_offered_rate(shown: TimePage) -> bool:
@@ -325,20 +256,16 @@ def has_offered_rate(shown: TimePage) -> bool:
     return shown.latest("offered_per_s") == shown.latest("offered_per_s")
 
 
-def _axis(shown: TimePage, prefix: str, log: bool, most_ticks: int) -> Axis:
-    names = [f"{prefix}{name}_ms" for name in ENOUGH]
-    highest, lowest = shown.highest(*names), shown.lowest(*names)
-    if log and lowest is not None:
-        return log_axis(lowest, highest, most_ticks, latency_tick)
-    return linear_axis(highest, most_ticks, latency_tick)
+def _column(shown: TimePage, name: str) -> str:
+    """The column of a percentile: of the time from plan while a rate is offered."""
+    return f"{'from_plan_' * has_offered_rate(shown)}{name}_ms"
 
 
 def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     successes, by_offered_rate = _successes(shown), has_offered_rate(shown)
-    prefix = FROM_PLAN if by_offered_rate else ""
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
-        value, few = shown.latest(f"{prefix}{name}_ms"), successes < ENOUGH[name]
+        value, few = shown.latest(_column(shown, name)), successes < ENOUGH[name]
         return latency_legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=few)
 
     return (
@@ -365,8 +292,6 @@ def _client_overhead(timeline: Timeline, palette: Palette) -> tuple[Legend, ...]
     """The median of the client overhead, ms; of the slowest client if several are in use."""
     overheads = timeline.header.client_overhead_ms.values() if timeline.header else ()
     slowest = max((floor.p50_ms for floor in overheads), default=None)
-    return (
-        (latency_legend("", "client overhead", slowest, palette.muted, short="client", aside=True),)
-        if slowest is not None
-        else ()
-    )
+    if slowest is None:
+        return ()
+    return (latency_legend("", "client overhead", slowest, palette.muted, short="client", aside=True),)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 from textual.geometry import Size
 from textual.strip import Strip
 
 from ... import wording
 from ...model.events import Mark, Note, Target
-from ...model.figures import LevelEndpoint, LevelFigures
+from ...model.figures import LevelFigures
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
@@ -34,7 +34,9 @@ from ..render.chart import Boundary, Chart, Series, layout, y_ticks
 from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
 from ..render.text import styled
+from .endpoints import COLUMNS, rows_of
 from .journal import JournalEntry, entry_lines
+from .level_parts import LevelPart, at_tick, parts_of
 from .pane import ScrollingPane
 from .resource_rows import packed
 
@@ -106,22 +108,17 @@ def _bounds(low_ms: float, high_ms: float) -> list[float]:
     return found[first : last + 1]
 
 
-_ENDPOINT_COLUMNS = (("requests", 8), ("req/s", 6), ("failed", 6), ("p50", 6), ("p95", 6), ("p99", 6), ("max", 6))
+_ENDPOINT_COLUMNS = tuple(
+    replace(each, title="failed", cells=6) if each.title == "%" else each
+    for each in COLUMNS
+    if each.title not in ("failed", "bytes")
+)
+_LATENCY_CELLS = 6
 
 _STATES: dict[Why | None, str] = {
     "other_service": "the service was in another state than the one that the verdict is about",
     "changed": "the service changed during the level: its figures mix two states",
 }
-
-
-class ShownLevel(msgspec.Struct, frozen=True):
-    """A level, or the bin of a ramp."""
-
-    level: Level
-    load: str
-    figures: LevelFigures
-    endpoints: tuple[LevelEndpoint, ...]
-    histogram: LatencyHistogram
 
 
 class LevelPage(ScrollingPane):
@@ -132,7 +129,7 @@ class LevelPage(ScrollingPane):
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw this moment; the title names the level."""
         part = part_at(timeline, options.inspected)
-        self.retitle("Level" if part is None else f"Level {part.level.opened.index}: {part.load}")
+        self.retitle("Level" if part is None else f"Level {part.index}: {_named(part)}")
         super().show(timeline, cursor, options)
 
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
@@ -145,26 +142,26 @@ class LevelPage(ScrollingPane):
         return lines[first:last]
 
 
-def part_at(timeline: Timeline, tick: int | None) -> ShownLevel | None:
+def part_at(timeline: Timeline, tick: int | None) -> LevelPart | None:
     """The level at this tick; for a ramp, its bin with the nearest load."""
     level = None if tick is None else timeline.level_at(tick)
-    if level is None or tick is None:
-        return None
-    by_offered_rate = isinstance(level.load, Rate)
-    if not (level.opened.ramp and level.bins):
-        load = quantities.requested(level.load)
-        return ShownLevel(level, load, level.figures, level.endpoints, level.histogram)
-    load_now = timeline.columns[level.load.column][tick]
-    loads = [part.figures.offered.offered_per_s if part.figures.offered else part.users for part in level.bins]
-    place = min(range(len(loads)), key=lambda index: abs(loads[index] - load_now) if load_now == load_now else 0.0)
-    part = level.bins[place]
-    named = quantities.offered_rate(loads[place]) if by_offered_rate else counted(round(loads[place], 1))
-    return ShownLevel(level, f"{named} of a ramp", part.figures, part.endpoints, histogram_of(part.figures, part.endpoints))
+    return None if level is None else at_tick(timeline, tick, parts_of(level))
 
 
-def _lines(timeline: Timeline, part: ShownLevel, options: DisplayOptions, width: int) -> Iterator[Strip]:
+def _named(part: LevelPart) -> str:
+    if not part.is_bin:
+        return quantities.requested(part.level.load)
+    load = quantities.offered_rate(part.load) if isinstance(part.level.load, Rate) else counted(round(part.load, 1))
+    return f"{load} of a ramp"
+
+
+def _histogram(part: LevelPart) -> LatencyHistogram:
+    return histogram_of(part.figures, part.endpoints) if part.is_bin else part.level.histogram
+
+
+def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: int) -> Iterator[Strip]:
     palette = options.palette
-    plain = styled(color=palette.text)
+    plain, histogram = styled(color=palette.text), _histogram(part)
     yield text.line([(f" {_when(timeline, part.level)}", styled(color=palette.muted))], width)
     why = level_use(part.level, timeline.verdicts.get(part.level.opened.epoch)).why
     if why in _STATES:
@@ -172,8 +169,8 @@ def _lines(timeline: Timeline, part: ShownLevel, options: DisplayOptions, width:
     for line in _figures(part):
         yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
     named = "Time from plan" if part.figures.offered is not None else "Latency"
-    yield _heading(f"{quantities.latency_title(named, ', ')}: share of {part.histogram.count:,} successes", palette, width)
-    yield from histogram_lines(part.histogram, options, width)
+    yield _heading(f"{quantities.latency_title(named, ', ')}: share of {histogram.count:,} successes", palette, width)
+    yield from histogram_lines(histogram, options, width)
     endpoints = "Endpoints, service time" if part.figures.offered is not None else "Endpoints"
     yield _heading(quantities.latency_title(endpoints, ", "), palette, width)
     yield from _endpoints(part, palette, width)
@@ -198,7 +195,7 @@ def _when(timeline: Timeline, level: Level) -> str:
     return f"{wording.session_time(level.started_s)} to {ended}, by {level.opened.by}; {settled}"
 
 
-def _figures(part: ShownLevel) -> Iterator[str]:
+def _figures(part: LevelPart) -> Iterator[str]:
     figures, latency = part.figures, part.figures.latency_ms
     if not figures.settled:
         yield f"no figures: the level has not settled; {figures.failures_while_unsettled:,} requests failed"
@@ -216,7 +213,7 @@ def _figures(part: ShownLevel) -> Iterator[str]:
             f"achieved {quantities.rate_figure(offered.finished_per_s)}, "
             f"{offered.dropped.total:,} dropped, {offered.in_flight_mean:.1f} in flight"
         )
-    successes = part.histogram.count or figures.requests - figures.failures
+    successes = _histogram(part).count or figures.requests - figures.failures
     few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and successes < least}
     named = (("min", latency.min), ("mean", latency.mean), ("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95))
     rest = (("p99", latency.p99), ("p99.9", latency.p999), ("max", latency.max))
@@ -226,25 +223,17 @@ def _figures(part: ShownLevel) -> Iterator[str]:
     )
 
 
-def _endpoints(part: ShownLevel, palette: Palette, width: int) -> Iterator[Strip]:
+def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
     """A table of the endpoints: name, and figures over the settled seconds."""
     muted, plain = styled(color=palette.muted), styled(color=palette.text)
-    name_cells = max(width - 2 - sum(cells + 1 for _, cells in _ENDPOINT_COLUMNS), 8)
-    titles = "".join(" " + text.pad(title, cells, right=True) for title, cells in _ENDPOINT_COLUMNS)
+    columns = [(each, each.cells or _LATENCY_CELLS) for each in _ENDPOINT_COLUMNS]
+    name_cells = max(width - 2 - sum(cells + 1 for _, cells in columns), 8)
+    titles = "".join(" " + text.pad(each.title, cells, right=True) for each, cells in columns)
     yield text.line([(" " * (name_cells + 1) + titles, muted)], width)
-    seconds = part.figures.settled_seconds
-    for each in part.endpoints:
-        latency = each.latency_ms
-        values = (
-            numbers.count(each.requests),
-            quantities.rate_cell(each.requests / seconds if seconds else None),
-            text.percent(each.failures / each.requests if each.requests else None),
-            *(quantities.latency_cell(value) for value in (latency.p50, latency.p95, latency.p99, latency.max)),
-        )
-        columns = zip(values, _ENDPOINT_COLUMNS, strict=True)
-        figures = "".join(" " + text.pad(value, cells, right=True) for value, (_, cells) in columns)
-        name = text.pad(text.safe(f"{each.method} {each.name}"), name_cells)
-        yield text.line([(f" {name}", plain), (figures, styled(color=palette.error) if each.failures else plain)], width)
+    for row in rows_of(part.endpoints, part.figures.settled_seconds):
+        figures = "".join(" " + text.pad(each.shown(row), cells, right=True) for each, cells in columns)
+        style = styled(color=palette.error) if row.failures else plain
+        yield text.line([(f" {text.pad(text.safe(row.name), name_cells)}", plain), (figures, style)], width)
     if not part.endpoints:
         yield text.line([(" no endpoint has settled seconds", muted)], width)
 

@@ -33,7 +33,42 @@ BORDER_CELLS = 4
 """Cells of the border that a title cannot use."""
 
 
-class Pane(Widget, can_focus=True):
+class StripsWidget(Widget):
+    """Shows lines of cells. Subclasses define `drawn`, and call `replace` when it changes."""
+
+    def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
+        super().__init__(id=id, classes=classes)
+        self._strips: list[Strip] = []
+        self._ground, self._width = styled(), 0
+
+    def drawn(self) -> list[Strip]:
+        """The lines for the present size."""
+        raise NotImplementedError
+
+    def replace(self, strips: list[Strip]) -> None:
+        """Show these lines; writes only what changed."""
+        old, self._strips = self._strips, strips
+        regions = changed_regions(old, strips, self.size.width)
+        if regions:
+            self.refresh(*regions)
+
+    def on_resize(self) -> None:
+        """Redraw for the new size."""
+        self._strips = self.drawn()
+        self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The cells of several lines."""
+        self._ground, self._width = self.rich_style, self.size.width  # once for all lines: computed from all widgets around
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """The cells of one line."""
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self._width)
+        return strip.adjust_cell_length(self._width).apply_style(self._ground)
+
+
+class Pane(StripsWidget, can_focus=True):
     """Base of panes. Subclasses set TITLE and define `draw`."""
 
     TITLE: ClassVar[str] = ""
@@ -45,14 +80,12 @@ class Pane(Widget, can_focus=True):
     Pane:focus { border: round $accent; }
     """
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._title = self.border_title = self.full_title
         self.timeline: Timeline | None = None
         self.cursor = -1
         self.options = DisplayOptions()
-        self._strips: list[Strip] = []
-        self._ground = styled()
 
     @property
     def full_title(self) -> str:
@@ -74,38 +107,24 @@ class Pane(Widget, can_focus=True):
         """Draw this moment; writes only what changed."""
         self.timeline, self.cursor, self.options = timeline, cursor, options
         if self.is_mounted and self.size.area and self.display:
-            self._replace(self._drawn())
+            self.replace(self.drawn())
 
-    def _drawn(self) -> list[Strip]:
+    def redraw(self) -> None:
+        """Draw again."""
+        if self.timeline is not None:
+            self.show(self.timeline, self.cursor, self.options)
+
+    def drawn(self) -> list[Strip]:
+        """The lines of this moment."""
         if self.timeline is None:
             return []
+        size = self.size
         try:
-            strips = self.draw(self.timeline, self.cursor, self.options, self.size)
+            strips = self.draw(self.timeline, self.cursor, self.options, size)
         except SessionError as error:  # drawing a replay may read lines of the log
             self.app.post_message(FeedFailed(error))
             return self._strips
-        return [strip.adjust_cell_length(self.size.width) for strip in strips[: self.size.height]]
-
-    def _replace(self, strips: list[Strip]) -> None:
-        old, self._strips = self._strips, strips
-        regions = changed_regions(old, strips, self.size.width)
-        if regions:
-            self.refresh(*regions)
-
-    def on_resize(self) -> None:
-        """Redraw for the new size."""
-        self._strips = self._drawn()
-        self.refresh()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The cells of several lines."""
-        self._ground = self.rich_style  # once for all lines: it is computed from all widgets around
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        """The cells of one line."""
-        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
-        return strip.apply_style(self._ground)
+        return [strip.adjust_cell_length(size.width) for strip in strips[: size.height]]
 
 
 def changed_regions(old: Sequence[Strip], new: Sequence[Strip], width: int) -> list[Region]:
@@ -142,7 +161,6 @@ def _cells(segments: Iterable[Segment]) -> list[tuple[str, object]]:
 
 
 # -- chart pane ----------------------------------------------------------------------------------------------------------------
-# The base of panes that show one chart: subclasses define the chart, and the base draws it and reports clicks.
 
 
 class ChartPane(Pane):
@@ -152,8 +170,8 @@ class ChartPane(Pane):
     by_load = False
     """Whether x is the load of levels, not time."""
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._plotter = Plotter()
 
     def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
@@ -203,8 +221,8 @@ class ScrollingPane(Pane):
         Binding("k", "line(-1)", "Scroll up by a line", show=False),
     ]
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.scrolled = 0
         self._height = 0
         """Height of the scrolling part at the last drawing, in lines."""
@@ -248,8 +266,7 @@ class ScrollingPane(Pane):
 
     def _set_scrolled(self, lines: int) -> None:
         self.scrolled = max(0, lines)  # `window` limits it to the number of lines
-        if self.timeline is not None:
-            self.show(self.timeline, self.cursor, self.options)
+        self.redraw()
 
 
 def hidden_lines(above: int, below: int, *, at_end: bool) -> str:
@@ -261,7 +278,6 @@ def hidden_lines(above: int, below: int, *, at_end: bool) -> str:
 
 
 # -- list pane -----------------------------------------------------------------------------------------------------------------
-# The base of lists with a chosen row: titles at the top, and below them as many rows as fit around the chosen one.
 
 
 Lines = tuple[Sequence[Strip], Sequence[Strip]]
@@ -274,8 +290,8 @@ class ListPane(Pane):
     NOTHING = "nothing to show"
     """Shown instead of an empty list."""
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.chosen = 0
         self._rows_seen = 1
         self._titles, self._first, self._count = 0, 0, 0
@@ -332,11 +348,6 @@ class ListPane(Pane):
         """Choose this row, or the first or last one if the index is beyond the ends."""
         self.chosen = max(0, index)
         self.redraw()
-
-    def redraw(self) -> None:
-        """Draw again."""
-        if self.timeline is not None:
-            self.show(self.timeline, self.cursor, self.options)
 
 
 def _as_chosen(row: Strip, options: DisplayOptions, width: int) -> Strip:

@@ -18,7 +18,6 @@ from ..render import text
 from ..render.text import Piece, styled
 
 # -- resource row --------------------------------------------------------------------------------------------------------------
-# One row of the resources: label, spark line or bar, figure, details. Pure.
 
 
 _LABEL_CELLS, _VALUE_CELLS = 12, 18

@@ -31,7 +31,6 @@ from .pane import Pane, ScrollingPane
 from .resource_rows import FULL_RATIO, PartUse, Row, cores, lag, number_and_unit, part_rows, part_uses, port_rows, row_lines
 
 # -- resource history ----------------------------------------------------------------------------------------------------------
-# The recent past of a resource, binned for a spark line. Pure.
 
 
 class ResourceHistory:

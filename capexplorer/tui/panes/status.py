@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from rich.style import Style
 from textual.strip import Strip
-from textual.widget import Widget
 
 from ... import wording
 from ...model.events import Command, TargetState, Verdict, clients_of
@@ -23,7 +23,7 @@ from ..render import text
 from ..render.text import Piece, styled
 from . import resource_rows
 from .failures import VERDICT_LINES, color_of, tally
-from .pane import changed_regions
+from .pane import StripsWidget
 
 # -- groups --------------------------------------------------------------------------------------------------------------------
 # A line of groups of text. In a narrow terminal the least important groups are left out; no group is cut.
@@ -40,6 +40,11 @@ class Group(msgspec.Struct, frozen=True):
     right: bool = False
     shorter: Group | None = None
     """Pieces that are shown instead if these are dropped."""
+
+
+def group(words: str, style: Style, rank: int = 0, *, right: bool = False, shorter: Group | None = None) -> Group:
+    """A group of one piece."""
+    return Group(((words, style),), rank, right, shorter)
 
 
 def group_line(groups: Sequence[Group], width: int) -> Strip:
@@ -77,14 +82,14 @@ def session(timeline: Timeline, palette: Palette) -> list[Group]:
     groups = [Group((recording, (wording.session_time(timeline.last_s), bold)))]
     header = timeline.header
     if header is None:
-        return [*groups, Group((("starting", muted),))]
+        return [*groups, group("starting", muted)]
     profile = text.shorten(text.safe(str(header.profile.get("name") or header.target.name)), 20)
     target = text.shorten(text.safe(header.target.name), 20)
     state = timeline.target.state if timeline.target else ("ready" if header.source else "starting")
-    groups.append(Group(((profile, bold),), rank=2))
+    groups.append(group(profile, bold, rank=2))
     named = ((f"{target} ", plain),) if target != profile else ()
     groups.append(Group((*named, (state, styled(color=state_color(state, palette))))))
-    return [*groups, Group(((text.shorten(text.safe(header.target.url), 50), muted),), rank=5)]
+    return [*groups, group(text.shorten(text.safe(header.target.url), 50), muted, rank=5)]
 
 
 def state_color(state: TargetState, palette: Palette) -> str:
@@ -100,7 +105,7 @@ def load(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     if view.can_steer:
         unit = "/s" if view.unit == "rate" else "" if isinstance(view.load, Users) else " users"
         rank = 1 if isinstance(view.load, Users) else 2
-        groups.append(Group(((f"step {view.step}{unit}", styled(color=palette.muted)),), rank=rank, right=True))
+        groups.append(group(f"step {view.step}{unit}", styled(color=palette.muted), rank=rank, right=True))
     return groups
 
 
@@ -116,13 +121,13 @@ def offered(timeline: Timeline, requested: Rate, palette: Palette) -> list[Group
         return groups
     seconds = timeline.last.duration_s or 1.0
     achieved, dropped = quantities.rate_figure(now.finished / seconds), now.dropped.total / seconds
-    groups.append(Group((("achieved ", muted), (achieved, bold)), right=True, shorter=Group(((achieved, bold),))))
+    groups.append(Group((("achieved ", muted), (achieved, bold)), right=True, shorter=group(achieved, bold)))
     groups.append(Group((("in flight ", muted), (f"{now.in_flight:,}", bold)), right=True, rank=1))
     lost = styled(color=palette.error, bold=True) if dropped else muted
     groups.append(
         Group((("dropped ", muted), (f"{quantities.rate_figure(dropped)}", lost)), right=True, rank=1 if dropped else 3)
     )
-    groups.append(Group(((f"pool {timeline.last.users:,} users", muted),), right=True, rank=4))
+    groups.append(group(f"pool {timeline.last.users:,} users", muted, right=True, rank=4))
     return groups
 
 
@@ -135,7 +140,7 @@ def users(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
         pieces += [(" → ", styled(color=palette.accent)), (f"{view.load.users:,}", styled(color=palette.accent, bold=True))]
     groups = [Group(tuple(pieces), right=True)]
     if view.max_users is not None:
-        groups.append(Group(((f"of {view.max_users:,} allowed", muted),), rank=3, right=True))
+        groups.append(group(f"of {view.max_users:,} allowed", muted, rank=3, right=True))
     return groups
 
 
@@ -144,15 +149,15 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     muted = styled(color=palette.muted)
     current = timeline.level
     if current is None:
-        return [Group((("no level yet", muted),))]
+        return [group("no level yet", muted)]
     groups = [Group(((f"level {current.opened.index}", styled(color=palette.text)), (", ", muted), phase(timeline, palette)))]
     warm = wording.warm(current.figures) if timeline.phase == "settling" and current.closed is None else ""
     if warm:
-        groups.append(Group(((warm, styled(color=palette.warning)),), rank=1))
+        groups.append(group(warm, styled(color=palette.warning), rank=1))
     if current.opened.epoch:
-        groups.append(Group(((f"epoch {current.opened.epoch}", muted),), rank=1))
+        groups.append(group(f"epoch {current.opened.epoch}", muted, rank=1))
     if view.spawn_rate is not None:
-        groups.append(Group(((f"spawn {view.spawn_rate:g}/s", muted),), rank=4))
+        groups.append(group(f"spawn {view.spawn_rate:g}/s", muted, rank=4))
     return groups
 
 
@@ -196,10 +201,10 @@ def knee(timeline: Timeline, palette: Palette) -> list[Group]:
     words = wording.knee(found)
     word = wording.verified(found)
     forms = [f"{words}, {word}" if word else words, words, wording.short_knee(found)]
-    group = None
+    found_group = None
     for rank, form in enumerate(reversed(list(dict.fromkeys(forms))), start=1):
-        group = Group(((form, style),), rank=min(rank, 2), shorter=group)
-    return [group] if group is not None else []
+        found_group = group(form, style, rank=min(rank, 2), shorter=found_group)
+    return [found_group] if found_group is not None else []
 
 
 def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
@@ -209,15 +214,15 @@ def _rate(verdict: Verdict | None, palette: Palette) -> list[Group]:
         return []
     marked = found.kind in ("capacity", "at_or_below")
     style = styled(color=palette.text if marked else palette.muted, bold=marked)
-    brief = Group(((wording.short_rate_capacity(found), style),), rank=1)
-    return [Group(((wording.rate_capacity(found), style),), rank=2, shorter=brief)]
+    brief = group(wording.short_rate_capacity(found), style, rank=1)
+    return [group(wording.rate_capacity(found), style, rank=2, shorter=brief)]
 
 
 def growth(timeline: Timeline, palette: Palette) -> list[Group]:
     """`the queue grows by 84/s`."""
     found = _grows(timeline)
     sentence = "" if found is None else wording.rate_level(found).rpartition(": ")[2]
-    return [Group(((sentence, styled(color=palette.warning, bold=True)),), rank=1)] if sentence else []
+    return [group(sentence, styled(color=palette.warning, bold=True), rank=1)] if sentence else []
 
 
 def _grows(timeline: Timeline) -> RateLevelVerdict | None:
@@ -233,13 +238,12 @@ def problems(timeline: Timeline, palette: Palette) -> list[Group]:
     groups, found = [], tally(timeline)
     if found.open:
         style = styled(color=palette.error if found.severe else palette.warning, bold=True)
-        groups.append(
-            Group(((f"{found.open} cause{'s' * (found.open != 1)} (f)", style),), rank=2)
-        )  # a narrow terminal has the count on a tab
+        causes = f"{found.open} cause{'s' * (found.open != 1)} (f)"
+        groups.append(group(causes, style, rank=2))  # a narrow terminal has the count on a tab
     short = resource_rows.shortage(timeline)
     if short is not None:
         style = styled(color=palette.error if short.exhausted else palette.warning, bold=True)
-        groups.append(Group(((short.words, style),), rank=2 if short.exhausted else 0))  # the verdict states it if exhausted
+        groups.append(group(short.words, style, rank=2 if short.exhausted else 0))  # the verdict states it if exhausted
     return groups
 
 
@@ -249,7 +253,7 @@ def messages(view: View, palette: Palette, width: int) -> list[Group]:
     if view.message:
         color = palette.error if view.alarm else palette.text
         words = text.shorten(text.safe(view.message), width - 32)
-        groups.append(Group(((words, styled(color=color, bold=True)),), right=True))
+        groups.append(group(words, styled(color=color, bold=True), right=True))
     if view.paused:
         badge = styled(color=palette.background, bgcolor=palette.warning, bold=True)
         groups.append(Group(((" PAUSED ", badge),), right=True))
@@ -268,15 +272,15 @@ def accuracy(timeline: Timeline, palette: Palette) -> list[Group]:
             else f" overhead {quantities.latency_figure(floor.p50_ms)}, p99 {quantities.latency_figure(floor.p99_ms)}"
         )
         words = f"{text.safe(client)}{known}"
-        groups.append(Group(((words, muted),), rank=3 + index, right=True))
+        groups.append(group(words, muted, rank=3 + index, right=True))
     lag_ms = timeline.last.generator.loop_lag_p99_ms if timeline.last and timeline.last.generator else None
     if timeline.last is not None:
         late = lag_ms is not None and lag_ms >= LAG_WARNING_MS
         style = styled(color=palette.warning, bold=True) if late else muted
         figure = quantities.latency_figure(lag_ms) + " !" * late
-        brief = Group(((f"lag {figure}", style),), right=True) if late else None
-        group = Group(((f"loop lag p99 {figure}", style),), rank=1 if late else 2, right=True, shorter=brief)
-        groups.append(Group(((f"generator timer delay (loop lag) p99 {figure}", style),), rank=9, right=True, shorter=group))
+        brief = group(f"lag {figure}", style, right=True) if late else None
+        shorter = group(f"loop lag p99 {figure}", style, rank=1 if late else 2, right=True, shorter=brief)
+        groups.append(group(f"generator timer delay (loop lag) p99 {figure}", style, rank=9, right=True, shorter=shorter))
     return groups
 
 
@@ -410,36 +414,28 @@ def _alarms(timeline: Timeline, view: View) -> list[str]:
 # -- the area ------------------------------------------------------------------------------------------------------------------
 
 
-class StatusArea(Widget):
+class StatusArea(StripsWidget):
     """Two lines of groups, and the banners."""
 
     DEFAULT_CSS = "StatusArea { height: 2; dock: top; background: $panel; color: $foreground; padding: 0 1; }"
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 - the name that Textual gives it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__(id="status")
         self.timeline, self.view, self.palette = Timeline(), View(load=NO_LOAD), Palette()
-        self._strips: list[Strip] = []
 
     def show(self, timeline: Timeline, view: View, palette: Palette) -> None:
         """Draw this moment; writes only what changed."""
         self.timeline, self.view, self.palette = timeline, view, palette
-        old, self._strips = self._strips, status(timeline, view, palette, self.size.width)
-        if len(old) != len(self._strips):
-            self.styles.height = len(self._strips)
-            return
-        regions = changed_regions(old, self._strips, self.size.width)
-        if regions:
-            self.refresh(*regions)
+        strips = self.drawn()
+        if len(strips) != len(self._strips):
+            self._strips = strips
+            self.styles.height = len(strips)
+        else:
+            self.replace(strips)
 
-    def on_resize(self) -> None:
-        """Redraw for the new width."""
-        self._strips = status(self.timeline, self.view, self.palette, self.size.width)
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        """The cells of one line."""
-        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
-        return strip.apply_style(self.rich_style)
+    def drawn(self) -> list[Strip]:
+        """The lines of this moment."""
+        return status(self.timeline, self.view, self.palette, self.size.width)
 
 
 def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:

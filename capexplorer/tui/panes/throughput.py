@@ -10,10 +10,10 @@ from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...wording import quantities
 from ..display_options import DisplayOptions, Palette
-from ..render.axis import count_axis, duration_axis, linear_axis
+from ..render.axis import count_axis, linear_axis
 from ..render.chart import BARS, DOTTED, SOLID, STAIRCASE, Chart, Legend, Series, y_ticks
 from ..render.raster import Pattern
-from ..render.timepage import NOTHING, TimePage, boundaries, offered_staircase, page_of, phases, staircase, tags
+from ..render.timepage import NOTHING, TimePage, offered_staircase, over_time, page_of, staircase
 from .pane import ChartPane
 
 Steps = tuple[Sequence[float], Sequence[float]]
@@ -37,23 +37,13 @@ class ThroughputPane(ChartPane):
         shown = page_of(timeline, cursor, options)
         if shown is None:
             return NOTHING
-        unsettled, settled = phases(shown)
         steps, offered = staircase(shown), offered_staircase(shown)
         most = y_ticks(size.height)
-        return Chart(
-            x=duration_axis(shown.start_s, shown.end_s, max(size.width // 12, 2)),
-            y=linear_axis(
-                max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1])), most
-            ),
-            right=count_axis(USERS_HEADROOM * max(shown.highest("users"), _most(steps[1])), most),
-            legend=_legend(shown, options.palette),
-            series=_series(shown, steps, offered, options.palette),
-            boundaries=boundaries(shown, options.palette),
-            tags=tags(shown, options.palette, words=options.large),
-            unsettled=unsettled,
-            settled=settled,
-            cursor=shown.inspected_s,
-            cursor_label=shown.inspected_label,
+        highest = max(shown.highest("throughput_rps", "goodput_rps", "failures_rps"), OFFERED_HEADROOM * _most(offered[1]))
+        right = count_axis(USERS_HEADROOM * max(shown.highest("users"), _most(steps[1])), most)
+        series = _series(shown, steps, offered, options.palette)
+        return over_time(
+            shown, options, size.width, linear_axis(highest, most), _legend(shown, options.palette), series, right=right
         )
 
 
@@ -62,15 +52,14 @@ def _most(values: Sequence[float]) -> float:
 
 
 def _series(shown: TimePage, steps: Steps, offered: Steps, palette: Palette) -> tuple[Series, ...]:
-    times, gap_s = shown.column("t_s"), shown.gap_s
     return (
-        Series(times, shown.column("failures_rps"), palette.error, bars=True, gap=gap_s),
-        Series(times, shown.column("users"), palette.accent, Pattern.DASHED, right=True, gap=gap_s, letter="u"),
+        shown.line("failures_rps", palette.error, bars=True),
+        shown.line("users", palette.accent, Pattern.DASHED, right=True, letter="u"),
         Series(*steps, palette.accent, Pattern.DASHED, staircase=True, right=True),
         Series(*offered, palette.text, Pattern.DASHED, staircase=True, letter="o"),
-        *((Series(times, shown.column("offered_per_s"), palette.text, Pattern.DASHED, gap=gap_s),) if _ramps(shown) else ()),
-        Series(times, shown.column("throughput_rps"), palette.primary, Pattern.DOTTED, gap=gap_s, letter="t"),
-        Series(times, shown.column("goodput_rps"), palette.secondary, gap=gap_s, letter="g"),
+        *((shown.line("offered_per_s", palette.text, Pattern.DASHED),) if _ramps(shown) else ()),
+        shown.line("throughput_rps", palette.primary, Pattern.DOTTED, letter="t"),
+        shown.line("goodput_rps", palette.secondary, letter="g"),
     )
 
 
@@ -78,27 +67,19 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     """The legend, which has failures only if this page has some."""
     users, wanted = shown.latest("users"), shown.latest("wanted")
     count = f"{users:.0f}" if users == wanted else f"{users:.0f}/{wanted:.0f}"
-    failures, offered = shown.latest("failures_rps"), shown.latest("offered_per_s")
-    failing = Legend(BARS, "failures", quantities.rate_cell(failures), palette.error, short="fail")
+    name, offered = work_name(shown.timeline), shown.latest("offered_per_s")
+
+    def rate(key: str, name: str, column: str, color: str, short: str, letter: str = "") -> Legend:
+        return Legend(key, name, quantities.rate_cell(shown.latest(column)), color, short=short, letter=letter)
+
+    failing = (rate(BARS, "failures", "failures_rps", palette.error, "fail"),)
+    offering = (rate(STAIRCASE, "offered", "offered_per_s", palette.text, "rate", "o"),)
     return (
-        Legend(
-            SOLID,
-            work_name(shown.timeline),
-            quantities.rate_cell(shown.latest("goodput_rps")),
-            palette.secondary,
-            short="good",
-            letter="g",
-        ),
-        *((failing,) if shown.highest("failures_rps") > 0 else ()),
-        *(
-            (Legend(STAIRCASE, "offered", quantities.rate_cell(offered), palette.text, short="rate", letter="o"),)
-            if offered == offered
-            else ()
-        ),
+        rate(SOLID, name, "goodput_rps", palette.secondary, "good", "g"),
+        *(failing if shown.highest("failures_rps") > 0 else ()),
+        *(offering if offered == offered else ()),
         Legend(STAIRCASE, "users", count, palette.accent, width=3, letter="u"),
-        Legend(
-            DOTTED, "throughput", quantities.rate_cell(shown.latest("throughput_rps")), palette.primary, short="total", letter="t"
-        ),
+        rate(DOTTED, "throughput", "throughput_rps", palette.primary, "total", "t"),
     )
 
 

@@ -23,8 +23,9 @@ from ...model.timeline import Timeline
 from ...report.statements import marked_s
 from ...wording.quantities import offered_rate
 from ..display_options import DisplayOptions, Palette
-from .axis import page
-from .chart import Boundary, Tag
+from .axis import Axis, duration_axis, page
+from .chart import Boundary, Chart, Heat, Legend, Series, Tag
+from .raster import Pattern
 
 Span = tuple[float, float]
 
@@ -74,11 +75,6 @@ class TimePage(msgspec.Struct, frozen=True):
     """Time at the inspection cursor; None: there is no cursor."""
 
     @property
-    def inspected_label(self) -> str:
-        """The label of the inspection cursor: its time; empty without a cursor."""
-        return "" if self.inspected_s is None else wording.session_time(self.inspected_s)
-
-    @property
     def level(self) -> Level | None:
         """The level of the second whose values the legend shows."""
         return self.timeline.level_at(self.read)
@@ -98,6 +94,20 @@ class TimePage(msgspec.Struct, frozen=True):
         """The values of a column on this page."""
         return self.timeline.columns[name][self.first : self.stop]
 
+    def line(
+        self,
+        name: str,
+        color: str,
+        pattern: Pattern = Pattern.SOLID,
+        *,
+        letter: str = "",
+        bars: bool = False,
+        right: bool = False,
+    ) -> Series:
+        """The line of a column, or its bars."""
+        times = self.column("t_s")
+        return Series(times, self.column(name), color, pattern, bars=bars, right=right, gap=self.gap_s, letter=letter)
+
     def latest(self, name: str) -> float:
         """The value of the second that the legend shows; NaN if it was not measured."""
         return self.timeline.columns[name][self.read]
@@ -113,12 +123,11 @@ class TimePage(msgspec.Struct, frozen=True):
         return min((float(values.min()) for values in found if values.size), default=None)
 
 
-def page_at(
-    timeline: Timeline, cursor: int, window_s: float | None, start_s: float | None = None, inspected: int | None = None
-) -> TimePage | None:
-    """The page that begins at `start_s`, or without it the one that contains the cursor. None before the first tick, and for a
-    page without seconds.
+def page_of(timeline: Timeline, cursor: int, options: DisplayOptions) -> TimePage | None:
+    """The page that begins at `options.start_s`, or without it the one that contains the cursor. None before the first tick, and
+    for a page without seconds.
     """
+    window_s, start_s, inspected = options.window_s, options.start_s, options.inspected
     if not 0 <= cursor < len(timeline):
         return None
     times = timeline.columns["t_s"]
@@ -132,9 +141,36 @@ def page_at(
     return TimePage(timeline, begin_s, end_s, max(first - 1, 0), stop, read, None if inspected is None else times[read])
 
 
-def page_of(timeline: Timeline, cursor: int, options: DisplayOptions) -> TimePage | None:
-    """The page that a pane shows with these view options."""
-    return page_at(timeline, cursor, options.window_s, options.start_s, options.inspected)
+def over_time(
+    shown: TimePage,
+    options: DisplayOptions,
+    columns: int,
+    y: Axis,
+    legend: tuple[Legend, ...],
+    series: tuple[Series, ...] = (),
+    *,
+    right: Axis | None = None,
+    heat: Heat | None = None,
+    tagged: bool = True,
+) -> Chart:
+    """A chart of this page in `columns` cells, with levels, settled spans and the inspection cursor. `tagged`: with the signs of
+    marks and notes too.
+    """
+    unsettled, settled = phases(shown)
+    return Chart(
+        x=duration_axis(shown.start_s, shown.end_s, max(columns // 12, 2)),
+        y=y,
+        right=right,
+        legend=legend,
+        series=series,
+        heat=heat,
+        boundaries=boundaries(shown, options.palette),
+        tags=tags(shown, options.palette, words=options.large) if tagged else (),
+        unsettled=unsettled,
+        settled=settled,
+        cursor=shown.inspected_s,
+        cursor_label="" if shown.inspected_s is None else wording.session_time(shown.inspected_s),
+    )
 
 
 def boundaries(shown: TimePage, palette: Palette) -> tuple[Boundary, ...]:

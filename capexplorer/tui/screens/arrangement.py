@@ -61,7 +61,9 @@ class Arrangement:
     """
 
     def __init__(self, show_message: Callable[[str], None], arranged: Callable[[], None]) -> None:
-        self.panes = [kind(id=name) for name, kind in PANES]
+        self.panes = [kind() for _, kind in PANES]
+        for pane, (name, _) in zip(self.panes, PANES, strict=True):
+            pane.id = name
         self.shown = 0
         self._show_message, self._arranged = show_message, arranged
         self._form: Form = "single"
@@ -234,7 +236,7 @@ class StatusLines:
 
     def __init__(self, screen: Screen[None], keys: Sequence[Key], redraw: Callable[[], None]) -> None:
         self._screen, self._table, self._redraw = screen, keys, redraw
-        self.status, self.tabs, self.keys = StatusArea(id="status"), TabBar(id="tabs"), KeyLine(id="keys", markup=False)
+        self.status, self.tabs, self.keys = StatusArea(), TabBar(id="tabs"), KeyLine(id="keys", markup=False)
         self.message, self._alarm, self._message_count = "", False, 0
         self._drawn: tuple[object, ...] = ()
         """What the lines show."""

@@ -16,7 +16,6 @@ from textual.events import DescendantFocus, Resize
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Static
 
 from ...configuration import Markers
@@ -31,6 +30,7 @@ from ...wording.quantities import latency_title
 from ..base_app import SignalledApp, palette_of
 from ..display_options import Palette
 from ..keybar import LIKE_LESS, KeyLine, clickable
+from ..panes.pane import StripsWidget
 from ..preferences import Preferences
 from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import Band, Boundary, Chart, Legend, Point, Series, y_ticks
@@ -280,29 +280,21 @@ def _titles() -> dict[str, str]:
     }
 
 
-class CurvesView(Widget, can_focus=True):
+class CurvesView(StripsWidget, can_focus=True):
     """Shows a chart that `draw` makes for its size."""
 
     def __init__(self, draw: Draw, id: str) -> None:  # noqa: A002 - the name that Textual gives it
         super().__init__(id=id, classes="view")
-        self._draw = draw
-        self._strips: list[Strip] = []
-        self._palette = Palette()
+        self._draw, self._palette = draw, Palette()
 
     def show(self, palette: Palette) -> None:
         """Draw in these colours."""
         self._palette = palette
-        self._strips = self._draw(palette, self.size) if self.size.area else []
-        self.refresh()
+        self.replace(self.drawn())
 
-    def on_resize(self) -> None:
-        """Draw for the new size."""
-        self.show(self._palette)
-
-    def render_line(self, y: int) -> Strip:
-        """The cells of one line."""
-        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
-        return strip.adjust_cell_length(self.size.width).apply_style(self.rich_style)
+    def drawn(self) -> list[Strip]:
+        """The chart."""
+        return self._draw(self._palette, self.size) if self.size.area else []
 
 
 class CompareScreen(Screen[None]):

@@ -371,7 +371,8 @@ class EndpointScreen(Overlay):
     ]
 
     def __init__(self, source: OverlaySource, endpoint: EndpointKey) -> None:
-        self._curve = EndpointCurve(endpoint, id="over-levels")
+        self._curve = EndpointCurve(endpoint)
+        self._curve.id = "over-levels"
         super().__init__(source, EndpointThroughput(endpoint), EndpointLatency(endpoint), self._curve)
         self._endpoint = endpoint
 

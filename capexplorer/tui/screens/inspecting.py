@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 from msgspec.structs import replace
 
 from ...model.level import Level
-from ...model.load import Rate, Users
 from ...model.timeline import Timeline
+from ..panes.level_parts import levels_of_load, parts_of
 from ..protocols import ScreenAccess
 from ..render.axis import page
 
@@ -68,25 +68,9 @@ def stops(timeline: Timeline) -> list[CurveStop]:
     """The points of the capacity curve that the pane draws, by load: those of users or, while a rate is offered, those of
     rates.
     """
-    by_offered_rate = isinstance(timeline.load, Rate)
-    found = []
-    for level in timeline.levels:
-        if isinstance(level.load, Rate) is not by_offered_rate:
-            continue
-        for load in _loads(level):
-            tick = tick_of(timeline, level, load)
-            if tick is not None:
-                found.append(CurveStop(load, tick))
-    return sorted(found, key=lambda stop: (stop.x, stop.tick))
-
-
-def _loads(level: Level) -> Sequence[float]:
-    """The load of a level, or those of a ramp's bins."""
-    if not (level.opened.ramp and level.bins):
-        return (level.load.amount,)
-    if isinstance(level.load, Users):
-        return [part.users for part in level.bins]
-    return [part.figures.offered.offered_per_s for part in level.bins if part.figures.offered is not None]
+    parts = (part for level in levels_of_load(timeline) for part in parts_of(level))
+    ticks = ((part.load, tick_of(timeline, part.level, part.load)) for part in parts)
+    return sorted((CurveStop(load, tick) for load, tick in ticks if tick is not None), key=lambda stop: (stop.x, stop.tick))
 
 
 def adjacent_stop(timeline: Timeline, tick: int, direction: int) -> int | None:

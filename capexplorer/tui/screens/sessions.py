@@ -24,7 +24,6 @@ from ..keybar import LIKE_LESS
 from ..render.text import pad, percent, safe, shorten_end
 
 # -- profiles ------------------------------------------------------------------------------------------------------------------
-# Profiles that can be run, as lines of a list. Pure; `picker` shows them.
 
 
 NAME_CELLS, TITLE_CELLS, TARGET_CELLS = 20, 24, 10
@@ -250,7 +249,6 @@ def _widths(width: int) -> list[tuple[Column, int]]:
 
 
 # -- session levels ------------------------------------------------------------------------------------------------------------
-# The screen with the table of levels of a saved session, which covers the list of sessions.
 
 
 class SessionLevels(ModalScreen[None]):

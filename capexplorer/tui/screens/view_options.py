@@ -54,7 +54,6 @@ def in_tmux(environment: Mapping[str, str]) -> bool:
 
 
 # -- frozen timeline -----------------------------------------------------------------------------------------------------------
-# A copy of a timeline at one time, shown while the display is paused and events continue to be folded into the original.
 
 
 def frozen_copy(timeline: Timeline) -> Timeline:
@@ -89,7 +88,6 @@ class _FrozenLevel(Level):
 
 
 # -- baseline choice -----------------------------------------------------------------------------------------------------------
-# The baseline: a saved session whose curve is drawn behind this one's. With the keys that choose it, and show or hide it.
 
 
 HINT = "a session's id, its beginning, or a path; SESSION#1 is its epoch 1"
