@@ -10,7 +10,7 @@ import time
 from _queue import SimpleQueue
 from _thread import get_native_id
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -51,6 +51,7 @@ from .locust_bounds import BoundedStats
 from .native import allocate_lock, start_thread
 from .offering import Offering
 from .recorder import Recorder
+from .user_activity import UserActivity
 from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
 from .workload import Workload
 
@@ -200,8 +201,8 @@ class LoadThread(HubThread):
         """`guard`: counts connects. `sampling`: keeps some requests whole; None: no request is kept."""
         super().__init__(UserErrors())
         self._on_report = on_report
-        self.recorder = Recorder(errors=self.errors, guard=guard, sampling=sampling)
-        self.offering = Offering(self.recorder.iterations)
+        self.recorder = Recorder(UserActivity(self._greenlets_of_users), errors=self.errors, guard=guard, sampling=sampling)
+        self.offering = Offering(self.recorder.iterations, self.errors)
         self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
         self.next_engine: LoadEngine | None = None
         """An engine that was prepared to replace `engine`."""
@@ -291,7 +292,11 @@ class LoadThread(HubThread):
 
     def is_user(self, greenlet: Any) -> bool:
         """As of HubThread."""
-        return self.engine.runner is not None and greenlet in self.engine.runner.user_greenlets
+        return greenlet in self._greenlets_of_users()
+
+    def _greenlets_of_users(self) -> Collection[object]:
+        found: Collection[object] = self.engine.runner.user_greenlets if self.engine.runner is not None else ()
+        return found
 
     def _make_workload(self, make: Callable[[], Workload], url: str | None, own_events: bool) -> Workload:
         workload = make()
@@ -302,7 +307,6 @@ class LoadThread(HubThread):
         self.engine.create_runner(environment)
         environment.events.request.add_listener(self.recorder.on_request)
         self._wrap_runner()
-        self.recorder.activity.greenlets = self.engine.runner.user_greenlets
         environment._filter_tasks_by_tags()
         try:
             environment.events.init.fire(environment=environment, runner=self.engine.runner, web_ui=None)

@@ -15,7 +15,7 @@ from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 from ..model.load import OfferedRate, Rate
 from .engine import Drained, EngineContext, Spawned
 from .locust_bounds import BoundedWaits
-from .offering import LocalUsers, Offering, Pool
+from .offering import LocalUsers, Offering
 from .user_activity import UserActivity, UserCycle
 from .user_code import UserErrors
 
@@ -128,7 +128,6 @@ class LocalEngine(InProcessEngine):
         self.replace_dead_users(lambda: runner._local_worker_node.user_classes_count)
         self._bounded_waits = BoundedWaits(runner, self._context.errors)
         self._pool_users = LocalUsers(runner, self._step)
-        self._offering.pool = Pool(self._offering.dispatch, self._pool_users, self._context.errors)
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Call `runner.start`, and bound how long it waits for user code."""
@@ -139,7 +138,7 @@ class LocalEngine(InProcessEngine):
         """Offer iterations by a schedule in this thread."""
         self._offering.offer(
             offered,
-            shares=self._pool_users.shares(),
+            self._pool_users,
             began=lambda: self._context.report(Spawned(Rate(offered.per_s), time.monotonic())),
         )
 

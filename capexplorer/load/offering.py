@@ -12,7 +12,7 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from random import Random
 from typing import Any
@@ -33,13 +33,6 @@ BEGIN_PER_S = 100.0
 """Spawn rate of the first users, per second: Locust warns about higher ones."""
 
 
-def shares_of(classes: Iterable[Any]) -> dict[str, float]:
-    """The share of each user class among arrivals, by its weight, or by its `fixed_count` without a weight. The sum is 1."""
-    weights = {kind.__name__: float(kind.weight or kind.fixed_count) for kind in classes}
-    total = sum(weights.values())
-    return {name: weight / total for name, weight in weights.items() if weight}
-
-
 class WorkerUsers:
     """The users of a pool in a WorkerRunner, whose master begins the test with the first users. In the load thread."""
 
@@ -51,8 +44,10 @@ class WorkerUsers:
         self._runner = self._counted_by = runner
 
     def shares(self) -> Mapping[str, float]:
-        """The share of each user class among arrivals, by its weight; the sum is 1."""
-        return shares_of(self._runner.user_classes)
+        """The share of each user class among arrivals, by its weight, or by its `fixed_count` without a weight. The sum is 1."""
+        weights = {kind.__name__: float(kind.weight or kind.fixed_count) for kind in self._runner.user_classes}
+        total = sum(weights.values())
+        return {name: weight / total for name, weight in weights.items() if weight}
 
     def wanted(self) -> Mapping[str, int]:
         """Users that run or are starting, by user class."""
@@ -110,12 +105,13 @@ FIRST_MOST = 100
 
 
 class Pool:
-    """Call `aim` with a rate and `begin`, then `look` regularly, which starts users that are missing; `end` with the rate."""
+    """The users of a rate. Call `aim` with it and `begin`, then `look` regularly, which starts users that are missing; `end` with
+    the rate.
+    """
 
     def __init__(self, dispatch: Dispatch, users: WorkerUsers, errors: UserErrors) -> None:
         self._dispatch, self._users, self._errors = dispatch, users, errors
         self._spare: dict[str, int] = {}
-        dispatch.users = users.wanted
 
     def aim(self, per_s: float) -> None:
         """Keep as many idle users as this rate needs."""
@@ -241,12 +237,14 @@ stopped first."""
 class Offering:
     """The engine calls `offer` and `close`; users call `take`, then `ended` or `abandoned`."""
 
-    def __init__(self, ledger: Ledger, random: Random | None = None) -> None:
+    def __init__(self, ledger: Ledger, errors: UserErrors) -> None:
+        """`errors`: takes what user code raises where users of the pool are made."""
         self.is_on = False
         """Whether users wait for arrivals."""
-        self.pool: Pool | None = None
-        self._random = random or Random()
-        self._ledger = ledger
+        self._pool: Pool | None = None
+        """None: no rate is offered."""
+        self._random = Random()
+        self._ledger, self._errors = ledger, errors
         self.dispatch = Dispatch(self._ledger.record, _wake)
         self._schedule: ArrivalSchedule | None = None
         self._kinds: tuple[list[str], list[float]] = ([], [])
@@ -260,30 +258,31 @@ class Offering:
 
     # -- by the engine
 
-    def offer(self, offered: OfferedRate, *, shares: Mapping[str, float], began: Callable[[], None]) -> None:
-        """Offer iterations at this rate once its users have started, or `at_once`. `shares`: the share of each user class.
-        `began` is called when the schedule has the rate.
+    def offer(self, offered: OfferedRate, users: WorkerUsers, *, began: Callable[[], None]) -> None:
+        """Offer iterations at this rate to these users once enough have started, or `at_once`. `began` is called when the
+        schedule has the rate.
         """
-        assert self.pool is not None  # an engine that offers has one
         self._turn += 1
-        self.dispatch.max_users, self.dispatch.shares = offered.max_users, shares
+        shares = users.shares()
+        self.dispatch.max_users, self.dispatch.shares, self.dispatch.users = offered.max_users, shares, users.wanted
         self._kinds = list(shares), list(accumulate(shares.values()))
-        self.pool.aim(offered.per_s)
-        if not self.is_on:
-            self._open()
-            self.pool.begin()
-        gevent.spawn(self._begin, self._turn, offered, began)
+        pool = self._pool or Pool(self.dispatch, users, self._errors)
+        pool.aim(offered.per_s)
+        if self._pool is None:
+            self._pool = pool
+            self._open(pool)
+        gevent.spawn(self._begin, self._turn, pool, offered, began)
 
-    def _open(self) -> None:
+    def _open(self, pool: Pool) -> None:
         self.is_on = True
         for waiter in tuple(self._pausing):
             get_hub().loop.run_callback(waiter.switch, None)
-        gevent.spawn(self._grow)
+        gevent.spawn(self._grow, pool)
+        pool.begin()
 
-    def _begin(self, turn: int, offered: OfferedRate, began: Callable[[], None]) -> None:
-        assert self.pool is not None
+    def _begin(self, turn: int, pool: Pool, offered: OfferedRate, began: Callable[[], None]) -> None:
         until_s = time.monotonic() + (0.0 if offered.at_once else PREPARE_MOST_S)
-        while time.monotonic() < until_s and not self.pool.is_ready and turn == self._turn:
+        while time.monotonic() < until_s and not pool.is_ready and turn == self._turn:
             gevent.sleep(LOOK_EVERY_S)
         if turn != self._turn:
             return
@@ -308,14 +307,13 @@ class Offering:
         """End the rate. Idle users continue after RELEASE_AFTER_S, when `may_go_on` returns True or RELEASE_WITHIN_S has
         passed.
         """
-        if not self.is_on:
+        if self._pool is None:
             return
         self._turn += 1
-        self.is_on, self._schedule = False, None
+        self._pool.end()
+        self.is_on, self._pool, self._schedule = False, None, None
         self._ledger.per_s, self.dispatch.per_s = None, 0.0
         self._ring()
-        if self.pool is not None:
-            self.pool.end()
         idle_users = self.dispatch.clear()
         gevent.spawn(self._release, idle_users, may_go_on)
 
@@ -345,9 +343,9 @@ class Offering:
             kind = kinds[0] if len(kinds) == 1 else self._random.choices(kinds, cum_weights=shares)[0]
             self.dispatch.arrive(planned_s, now_s, kind)
 
-    def _grow(self) -> None:
-        while self.is_on and self.pool is not None:
-            self.pool.look()
+    def _grow(self, pool: Pool) -> None:
+        while self._pool is pool:
+            pool.look()
             gevent.sleep(LOOK_EVERY_S)
 
     # -- by users, in their own greenlets

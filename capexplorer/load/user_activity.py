@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import astuple, dataclass
 from typing import ParamSpec, TypeVar
 
@@ -239,9 +239,9 @@ class ActivitySums:
 class UserActivity:
     """`drain` and `warm_users` are called in the pump's thread, all others in the load thread."""
 
-    def __init__(self, greenlets: Container[object] = ()) -> None:
-        self.greenlets = greenlets
-        """The greenlets of the users: the runner's gevent Group."""
+    def __init__(self, greenlets: Callable[[], Collection[object]] = tuple) -> None:
+        """`greenlets`: those of the users: the runner's gevent Group."""
+        self._greenlets = greenlets
         self._sums, self._drained = ActivitySums(), ActivitySums()
         self.ended = Event()
         """Set where a user has ended by itself."""
@@ -312,7 +312,7 @@ class UserActivity:
         """The cycle of the user whose greenlet runs now; None in other greenlets, such as those that a user spawned."""
         greenlet = getcurrent()
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
-        if cycle is None and greenlet in self.greenlets:
+        if cycle is None and greenlet in self._greenlets():
             cycle = greenlet.user_cycle = UserCycle()
         return cycle
 
@@ -325,6 +325,6 @@ class UserActivity:
     def warm_users(self) -> int:
         """Number of running users that are warm."""
         now_s = time.monotonic()
-        users = tuple(getattr(self.greenlets, "greenlets", ()))  # copied at once: the load thread changes the set
+        users = tuple(getattr(self._greenlets(), "greenlets", ()))  # copied at once: the load thread changes the set
         cycles = (getattr(greenlet, "user_cycle", None) for greenlet in users)
         return self.successors + sum(1 for cycle in cycles if cycle is not None and cycle.is_warm_at(now_s))

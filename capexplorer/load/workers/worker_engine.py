@@ -22,7 +22,7 @@ from ...model.readings import GeneratorReading, PortsReading
 from ..engine import EngineContext
 from ..lag import Lag
 from ..local_engine import InProcessEngine
-from ..offering import Pool, WorkerUsers
+from ..offering import WorkerUsers
 from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
 from . import messages
@@ -190,11 +190,10 @@ class WorkerEngine(InProcessEngine):
 
     def offer_share(self, runner: Any, data: object) -> None:
         """Offer the share of a rate that the master sent. The first may arrive before `create_runner` returns."""
-        offering = self._context.offering
-        users, rate = WorkerUsers(runner), messages.from_message(data)
-        if offering.pool is None:
-            offering.pool = Pool(offering.dispatch, users, self._context.errors)
-        offering.offer(rate.offered, shares=users.shares(), began=lambda: runner.send_message(messages.RATE_BEGAN, rate.turn))
+        rate = messages.from_message(data)
+        self._context.offering.offer(
+            rate.offered, WorkerUsers(runner), began=lambda: runner.send_message(messages.RATE_BEGAN, rate.turn)
+        )
 
     def step(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Do nothing: a worker's users follow the master's steps."""

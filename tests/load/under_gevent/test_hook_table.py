@@ -35,9 +35,9 @@ def test_a_patched_process_has_the_replacements_of_its_start() -> None:
 
 
 def test_each_hook_of_the_table_replaces_an_attribute_that_exists() -> None:
-    recorder = Recorder()
+    recorder, errors = Recorder(), UserErrors()
     put_in_place(hook_table.GUARD, HostGuard())
-    put_in_place(hook_table.USERS, Observers(recorder.activity, Offering(recorder.iterations), UserErrors()))
+    put_in_place(hook_table.USERS, Observers(recorder.activity, Offering(recorder.iterations, errors), errors))
     put_in_place(hook_table.WORKERS, "secret")
     with while_in_place(hook.AS_LOCUST_IS_IMPORTED):
         assert [_name(each) for each in hook_table.TABLE if not _is_in_place(each)] == []

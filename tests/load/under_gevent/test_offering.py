@@ -17,7 +17,7 @@ from locust.exception import StopUser
 from capexplorer.load import native
 from capexplorer.load.engine import EngineContext, Report, Spawned
 from capexplorer.load.load_thread import LoadThread
-from capexplorer.load.offering import CHUNK, Offering, Pool
+from capexplorer.load.offering import CHUNK, Offering
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workers.messages import WorkerRate, to_message
@@ -200,7 +200,7 @@ def test_no_user_is_added_to_a_pool_whose_rate_has_ended() -> None:
     """The step to users that ends it comes between two chunks of users. A chunk after it would raise the number of users that the
     step has requested, and no report would say that it is done."""
     recorder = Recorder()
-    offering, chunks = Offering(recorder.iterations), []
+    offering, chunks = Offering(recorder.iterations, UserErrors()), []
 
     def add(kind: str, count: int) -> None:
         chunks.append(count)
@@ -209,8 +209,7 @@ def test_no_user_is_added_to_a_pool_whose_rate_has_ended() -> None:
     users: Any = SimpleNamespace(
         shares=lambda: {"U": 1.0}, wanted=lambda: {"U": sum(chunks)}, begin=lambda users: None, can_grow=lambda: True, add=add
     )
-    offering.pool = Pool(offering.dispatch, users, UserErrors())
-    offering.offer(OfferedRate(per_s=400.0, arrivals="even", max_users=1_000), shares=users.shares(), began=lambda: None)
+    offering.offer(OfferedRate(per_s=400.0, arrivals="even", max_users=1_000), users, began=lambda: None)
     gevent.sleep(0.1)
     assert chunks == [CHUNK]
 
@@ -218,7 +217,7 @@ def test_no_user_is_added_to_a_pool_whose_rate_has_ended() -> None:
 def test_a_worker_accepts_a_rate_that_arrives_while_it_joins() -> None:
     """The run sends it as soon as it knows the worker, which may be in the middle of joining."""
     recorder = Recorder()
-    offering = Offering(recorder.iterations)
+    offering = Offering(recorder.iterations, UserErrors())
     context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")

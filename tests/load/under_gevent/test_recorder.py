@@ -50,7 +50,7 @@ def _next_lag(meter: LagMeter) -> Lag:
 
 def test_on_start_and_the_first_cycle_are_warm_up_until_the_user_waits() -> None:
     group = Group()
-    recorder = Recorder(UserActivity(group))
+    recorder = Recorder(UserActivity(lambda: group))
     _user(recorder, group, [[100.0, 200.0], [10.0], [20.0]])  # two requests of on_start and the first cycle
     group.join()
     tick = recorder.drain(0.0, 0)
@@ -67,7 +67,7 @@ def test_on_start_and_the_first_cycle_are_warm_up_until_the_user_waits() -> None
 
 def test_requests_of_greenlets_that_a_user_spawned_are_not_warm_up() -> None:
     group = Group()
-    recorder = Recorder(UserActivity(group))
+    recorder = Recorder(UserActivity(lambda: group))
 
     def live() -> None:
         recorder.activity.on_wait(0.0)

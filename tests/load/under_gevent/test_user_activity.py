@@ -202,7 +202,7 @@ def test_tasks_that_interrupt_their_set_end_without_a_wait() -> None:
 def test_a_user_that_has_stopped_itself_and_its_successor_count_once() -> None:
     """Warm users before it has stopped itself, and between then and the start of its successor."""
     users, found = Group(), []
-    activity = UserActivity(users)
+    activity = UserActivity(lambda: users)
 
     def user() -> None:
         activity.on_task()
