@@ -9,12 +9,12 @@ import select
 import sys
 import time
 from collections.abc import Callable, Collection
+from types import ModuleType
+from typing import Any
 
 from ..errors import InputError
 from ..model.limits import AS_IT_IS, ProcessLimits
 from ..profile import MAX_BODY_MB
-
-_unpatched_sleep = time.sleep
 
 
 def patch(limits: ProcessLimits = AS_IT_IS, max_body_mb: float | None = MAX_BODY_MB) -> None:
@@ -75,7 +75,6 @@ _running: set[object] = set()
 
 def start_thread(body: Callable[[], None]) -> None:
     """Run `body` in an operating-system thread, patched or not."""
-    from gevent import monkey
 
     def run() -> None:
         try:
@@ -84,7 +83,7 @@ def start_thread(body: Callable[[], None]) -> None:
             _running.discard(run)
 
     _running.add(run)
-    monkey.get_original("_thread", "start_new_thread")(run, ())
+    _unpatched(_thread, "start_new_thread")(run, ())
 
 
 def leave(exit_code: int) -> None:
@@ -99,29 +98,22 @@ def leave(exit_code: int) -> None:
 
 def allocate_lock() -> _thread.LockType:
     """A lock that native threads may wait for without a hub."""
-    if "gevent.monkey" in sys.modules:
-        from gevent import monkey
-
-        lock: _thread.LockType = monkey.get_original("_thread", "allocate_lock")()
-        return lock
-    return _thread.allocate_lock()
+    lock: _thread.LockType = _unpatched(_thread, "allocate_lock")()
+    return lock
 
 
 def poll() -> select.poll:
     """A `select.poll` object that native threads may wait for without a hub."""
-    if "gevent.monkey" in sys.modules:
-        from gevent import monkey
-
-        poller: select.poll = monkey.get_original("select", "poll")()
-        return poller
-    return select.poll()
+    poller: select.poll = _unpatched(select, "poll")()
+    return poller
 
 
 def sleep(seconds: float) -> None:
     """Sleep the calling native thread."""
-    if "gevent.monkey" in sys.modules:
-        from gevent import monkey
+    _unpatched(time, "sleep")(seconds)
 
-        monkey.get_original("time", "sleep")(seconds)
-    else:
-        _unpatched_sleep(seconds)
+
+def _unpatched(module: ModuleType, name: str) -> Any:
+    """A function as it was before gevent patched the process, if it has done so."""
+    monkey = sys.modules.get("gevent.monkey")
+    return getattr(module, name) if monkey is None else monkey.get_original(module.__name__, name)

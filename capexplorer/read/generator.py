@@ -66,14 +66,13 @@ class GeneratorProbe:
         self._statm = KeptFile("/proc/self/statm")
         self._growth = Growth()
 
-    def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None) -> GeneratorReading:
-        """The generator over the last `elapsed_s`. `lag_ms` is the loop lag that the load thread measured: p50, p99, max."""
+    def read(self, elapsed_s: float) -> GeneratorReading:
+        """The generator over the last `elapsed_s`, without its loop lag, which the load thread measures."""
         read = {name: procfs.schedstat(file.read()) for name, file in self._threads.items()}
         grown = self._schedules.grown({name: each for name, each in read.items() if each is not None})
         load = grown.get("load")
         process_ns = self._growth("process", time.process_time_ns())
         rss_pages = procfs.statm_rss_pages(self._statm.read())
-        lag_p50, lag_p99, lag_max = lag_ms or (None, None, None)
         return GeneratorReading(
             cpu_ratio=core_share(load, elapsed_s),
             run_delay_ratio=per_second(load.run_delay_ns, elapsed_s, 1e9) if load else None,
@@ -83,9 +82,6 @@ class GeneratorProbe:
             rss_bytes=None if rss_pages is None else rss_pages * PAGE_BYTES,
             fds=open_files("self"),
             fds_limit=fds_limit(),
-            loop_lag_p50_ms=lag_p50,
-            loop_lag_p99_ms=lag_p99,
-            loop_lag_max_ms=lag_max,
         )
 
     def close(self) -> None:

@@ -54,18 +54,14 @@ class GeneratorProbe(_NothingOpen):
         self._process = psutil.Process()
         self._growth = Growth()
 
-    def read(self, elapsed_s: float, lag_ms: tuple[float, float, float] | None = None) -> GeneratorReading:
+    def read(self, elapsed_s: float) -> GeneratorReading:
         """The generator over the last `elapsed_s`."""
         memory = _or_none(self._process.memory_info)
-        lag_p50, lag_p99, lag_max = lag_ms or (None, None, None)
         return GeneratorReading(
             process_cpu_ratio=per_second(self._growth("cpu", time.process_time_ns()), elapsed_s, 1e9),
             rss_bytes=memory.rss if memory else None,
             fds=_open_files(self._process),
             fds_limit=fds_limit(),
-            loop_lag_p50_ms=lag_p50,
-            loop_lag_p99_ms=lag_p99,
-            loop_lag_max_ms=lag_max,
         )
 
 

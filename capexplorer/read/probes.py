@@ -77,19 +77,17 @@ class Probes:
     def read(
         self,
         elapsed_s: float,
-        lag_ms: tuple[float, float, float] | None = None,
         ports_exhausted: bool = False,
         workers_cpu_ratio: float | None = 0.0,
         parts: Sequence[PartHere] = (),
     ) -> Readings:
         """All readings over the `elapsed_s` since the last call; rates are None at the first call.
 
-        `lag_ms`: the event loop's lag as `load` measured it (p50, p99, max). `ports_exhausted`: EADDRNOTAVAIL was seen, so count
-        ports now. `workers_cpu_ratio`: cores used by worker processes of this machine, which belong to the generator; None:
-        unknown. `parts`: watched parts on this machine.
+        `ports_exhausted`: EADDRNOTAVAIL was seen, so count ports now. `workers_cpu_ratio`: cores used by worker processes of this
+        machine, which belong to the generator; None: unknown. `parts`: watched parts on this machine.
         """
         self._switch_target()
-        generator = self._of("generator", lambda: self._generator.read(elapsed_s, lag_ms), GeneratorReading())
+        generator = self._of("generator", lambda: self._generator.read(elapsed_s), GeneratorReading())
         no_targets: tuple[TargetReading, ...] = ()
         targets = self._of("target", lambda: self._targets(elapsed_s), no_targets)
         host = self._of("host", lambda: self._host.read(elapsed_s), HostReading())

@@ -6,13 +6,15 @@ closes. Events of the run are not sent: a screen reads the session's log. Pure.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from ..model.controls import Control, Count, Setup, State
 from ..model.kept_request import KeptRequest, RequestBrief
+
+T = TypeVar("T")
 
 PROTOCOL = 5
 """Incremented when the meaning of a message changes; a run and a screen of different protocols refuse each other."""
@@ -136,17 +138,18 @@ def encode(message: Message) -> bytes:
 
 def from_screen(data: bytes) -> FromScreen:
     """A screen's message. Raises ProtocolError."""
-    try:
-        return _from_screen.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"not a message of protocol {PROTOCOL}: {error}") from None
+    return _decoded(_from_screen, data)
 
 
 def from_run(data: bytes) -> FromRun:
     """A run's message. Raises ProtocolError."""
+    return _decoded(_from_run, data)
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:
     try:
-        return _from_run.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return decoder.decode(data)
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise ProtocolError(f"not a message of protocol {PROTOCOL}: {error}") from None
 
 

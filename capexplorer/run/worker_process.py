@@ -26,7 +26,7 @@ from ..load.kept_requests import RequestSampling
 from ..load.load_thread import LoadThread
 from ..load.workers import messages as jobs
 from ..load.workers import worker_engine
-from ..load.workers.messages import ENDED, Job, WorkerHello, WorkerSecond, encode_second
+from ..load.workers.messages import ENDED, Job, WorkerHello, WorkerSecond
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
 from ..read.probes import WorkerProbes
@@ -159,7 +159,7 @@ class WorkerProcess:
             generator=generator,
             ports=ports,
         )
-        report = encode_second(_redacted(second))
+        report = jobs.packed(_redacted(second))
         load_thread.post(lambda: load_thread.engine.runner.report(report))
 
     def end(self) -> None:

@@ -170,16 +170,10 @@ class Supervisor:
         Returns at once, with the number of the run, which its reports have. Raises TargetError if the supervisor process is gone.
         """
         run = self._target_run = next(self._run_numbers)
-        command = {
-            "argv": spec.command_line(params, port),
-            "env": {"PYTHONUNBUFFERED": "1", RUN_VARIABLE: f"{os.getpid()}.{run}", **spec.environment_for(params, port)},
-            "cwd": str(spec.folder),
-            "limits": _set_limits(limits),
-            "grace_s": grace_s,
-            "least_grace_s": spec.least_grace_s,
-        }
         self._least_grace_s = max(self._least_grace_s, spec.least_grace_s)
-        self._send_start("start", run, command)
+        environment = {RUN_VARIABLE: f"{os.getpid()}.{run}", **spec.environment_for(params, port)}
+        command = _command(spec.command_line(params, port), environment, str(spec.folder), limits)
+        self._send_start("start", run, command | {"grace_s": grace_s, "least_grace_s": spec.least_grace_s})
         return run
 
     def start_auxiliary(
@@ -198,13 +192,7 @@ class Supervisor:
         """
         run = next(self._run_numbers)
         self._auxiliary[run] = on_report
-        command = {
-            "argv": list(argv),
-            "env": {"PYTHONUNBUFFERED": "1", **environment},
-            "cwd": os.getcwd(),
-            "limits": _set_limits(limits),
-        }
-        self._send_start("start_auxiliary", run, command)
+        self._send_start("start_auxiliary", run, _command(argv, environment, os.getcwd(), limits))
         return run
 
     def _send_start(self, do: str, run: int, command: Mapping[str, Any]) -> None:
@@ -309,6 +297,7 @@ class Supervisor:
                 os.killpg(pid, signal.SIGKILL)
 
 
-def _set_limits(limits: ProcessLimits) -> dict[str, Any]:
-    """Those that are set, by name."""
-    return {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
+def _command(argv: Sequence[str], environment: Mapping[str, str], folder: str, limits: ProcessLimits) -> dict[str, Any]:
+    """What starts a process, with the limits that are set."""
+    set_limits = {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
+    return {"argv": argv, "env": {"PYTHONUNBUFFERED": "1", **environment}, "cwd": folder, "limits": set_limits}

@@ -26,12 +26,7 @@ from locust.stats import RequestStats  # noqa: E402
 from capexplorer.load.hooks.hook import put_in_place  # noqa: E402
 from capexplorer.load.hooks.hook_table import WORKERS  # noqa: E402
 from capexplorer.load.workers import messages, worker_engine  # noqa: E402
-from capexplorer.load.workers.messages import (  # noqa: E402
-    KEY,
-    WorkerHello,  # noqa: E402
-    WorkerSecond,
-    encode_second,
-)
+from capexplorer.load.workers.messages import KEY, WorkerHello, WorkerSecond  # noqa: E402
 from capexplorer.model.events import EndpointTick  # noqa: E402
 from capexplorer.model.histogram import LatencyHistogram  # noqa: E402
 from capexplorer.model.readings import GeneratorReading  # noqa: E402
@@ -114,7 +109,7 @@ class SimulatedWorker:
     def _second(self, ended_s: float, turn: int) -> bytes:
         users = sum(self._users.values())
         endpoints = self._reports[(turn + self._number) % len(self._reports)] if users else ()
-        return encode_second(
+        return messages.packed(
             WorkerSecond(
                 t_s=ended_s,
                 duration_s=1.0,

@@ -24,7 +24,7 @@ from ..locust_bounds import STALLED_S, Stalled
 from ..offering import BEGIN_PER_S, FIRST_MOST, SPARE_S
 from ..user_code import KEPT, UserError
 from .merging import Gathering, KnownWorker, Merging, busiest, workers_reading
-from .messages import KEY, Job, MergedRate, WorkerSecond, decode_second
+from .messages import KEY, Job, MergedRate, WorkerSecond, reported_second
 from .worker_registry import Master, WorkerRegistry
 
 POLL_S = 0.05
@@ -203,7 +203,7 @@ class MasterEngine:
             if worker is None:
                 continue
             try:
-                second = report if isinstance(report, WorkerSecond) else placed(decode_second(report), worker.clock.offset_s)
+                second = report if isinstance(report, WorkerSecond) else placed(reported_second(report), worker.clock.offset_s)
             except InputError as error:
                 self.registry.unusable.append((client_id, str(error)))
                 continue

@@ -123,19 +123,15 @@ def check_locustfile(job: Job, path: Path) -> None:
         raise InputError(f"{path}: differs from the run's {job.locustfile} (SHA-256 {found[:12]}, not {theirs}): copy that file")
 
 
-_pack = msgspec.msgpack.Encoder().encode
-
-
-def packed(value: WorkerHello | Job) -> bytes:
-    """The bytes of a message."""
-    return _pack(value)
+packed = msgspec.msgpack.Encoder().encode
+"""The bytes of a message."""
 
 
 def unpacked(found: object, kind: type[T]) -> T:
-    """The value of a message's bytes. Raises InputError for anything that `encode` does not write."""
+    """The value of a message's bytes. Raises InputError for anything that `packed` does not write."""
     try:
         return msgspec.msgpack.decode(found if isinstance(found, bytes) else b"", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise InputError(f"a message that is not of this version of capexplorer: {error}") from None
 
 
@@ -163,17 +159,6 @@ def split(whole: WorkerRate, workers: int) -> list[WorkerRate]:
     shares = [most * (at + 1) // workers - most * at // workers for at in range(workers)]
     parts = [replace(whole.offered, per_s=per_s, max_users=max(1, share)) for share in shares]
     return [WorkerRate(turn=whole.turn, offered=part) for part in parts]
-
-
-def to_message(rate: WorkerRate) -> dict[str, Any]:
-    """The data of a message."""
-    plain: dict[str, Any] = msgspec.to_builtins(rate)
-    return plain
-
-
-def from_message(data: object) -> WorkerRate:
-    """The rate in a message's data. Raises msgspec.ValidationError."""
-    return msgspec.convert(data, WorkerRate)
 
 
 class MergedRate:
@@ -267,24 +252,13 @@ class WorkerSecond(RecordedTick, frozen=True, kw_only=True):
         return self.t_s - self.duration_s
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(WorkerSecond).decode
-
-
-def encode_second(second: WorkerSecond) -> bytes:
-    """The bytes of a report."""
-    return _encode(second)
-
-
-def decode_second(found: object) -> WorkerSecond:
-    """The second of a report's bytes. Raises InputError for anything that `encode` does not write."""
-    if not isinstance(found, bytes):
-        raise InputError("a worker's report is not of this version")
+def reported_second(found: object) -> WorkerSecond:
+    """The second of a report's bytes. Raises InputError for anything that a worker of this version does not send."""
+    second = unpacked(found, WorkerSecond)
     try:
-        second = _decode(found)
         _check_numbers(second)
-    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-        raise InputError(f"a worker's report cannot be read: {error}") from None
+    except ValueError as error:
+        raise InputError(f"a worker's report cannot be used: {error}") from None
     return second
 
 

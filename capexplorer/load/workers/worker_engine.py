@@ -26,7 +26,18 @@ from ..offering import WorkerUsers
 from ..recorder import RecordedTick
 from ..user_code import UserError, UserErrors
 from . import messages
-from .messages import HELLO, JOB, KEY, REFUSED, USER_ERRORS_MOST, Job, UserErrorCount, WorkerHello, WorkerSecond
+from .messages import (
+    HELLO,
+    JOB,
+    KEY,
+    REFUSED,
+    USER_ERRORS_MOST,
+    Job,
+    UserErrorCount,
+    WorkerHello,
+    WorkerRate,
+    WorkerSecond,
+)
 
 # -- joining -------------------------------------------------------------------------------------------------------------------
 # A worker's request for its job, over a connection used only for that. In the load thread.
@@ -190,7 +201,7 @@ class WorkerEngine(InProcessEngine):
 
     def offer_share(self, runner: Any, data: object) -> None:
         """Offer the share of a rate that the master sent. The first may arrive before `create_runner` returns."""
-        rate = messages.from_message(data)
+        rate = messages.unpacked(data, WorkerRate)
         self._context.offering.offer(
             rate.offered, WorkerUsers(runner), began=lambda: runner.send_message(messages.RATE_BEGAN, rate.turn)
         )

@@ -24,7 +24,7 @@ from ...model.load import OfferedRate, Rate
 from ..engine import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import messages
 from .merging import KnownWorker
-from .messages import Job, WorkerHello, WorkerRate, split, to_message
+from .messages import Job, WorkerHello, WorkerRate, split
 
 # -- master --------------------------------------------------------------------------------------------------------------------
 # Locust's MasterRunner with our own rules on admitted and lost workers, and with dispatches that do not block messages.
@@ -285,7 +285,7 @@ class WorkerRegistry:
         self._rate = whole = WorkerRate(turn=self._rate_turn, offered=offered)
         own = [client_id for client_id, worker in self.workers.items() if not worker.is_plain]
         for client_id, rate in zip(own, split(whole, len(own)) if own else (), strict=True):
-            self._send(client_id, messages.RATE, to_message(rate))
+            self._send(client_id, messages.RATE, messages.packed(rate))
 
     def end_rate(self) -> None:
         """End the offered rate."""

@@ -31,7 +31,6 @@ from capexplorer.load.workers.messages import (
     Job,
     WorkerHello,
     WorkerSecond,
-    encode_second,
 )
 from capexplorer.load.workload import Workload
 from capexplorer.model.events import EndpointTick
@@ -135,7 +134,7 @@ class _FakeWorker:
         }  # fmt: skip
         data: dict[str, Any] = {"stats": list(stats), "stats_total": total, "errors": {}, "user_classes_count": self.counts}
         data["user_count"] = sum(self.counts.values())
-        self.send("stats", data if second is None else {**data, KEY: encode_second(second)})
+        self.send("stats", data if second is None else {**data, KEY: jobs.packed(second)})
 
     def second(self, boundary_s: float, requests: int = 1) -> WorkerSecond:
         """The second that ends at this moment of the run, by this worker's own clock."""

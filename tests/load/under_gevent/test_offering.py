@@ -20,7 +20,7 @@ from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.offering import CHUNK, Offering
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
-from capexplorer.load.workers.messages import WorkerRate, to_message
+from capexplorer.load.workers.messages import WorkerRate, packed
 from capexplorer.load.workers.worker_engine import WorkerEngine
 from capexplorer.load.workload import Workload
 from capexplorer.model.load import Drops, OfferedRate, OfferedTick, Rate
@@ -221,7 +221,7 @@ def test_a_worker_accepts_a_rate_that_arrives_while_it_joins() -> None:
     context = EngineContext(recorder, UserErrors(), lambda: None, offering, lambda report: None)
     engine = WorkerEngine(context, ("127.0.0.1", 0), b"", lambda boundary_s: None)
     runner = SimpleNamespace(user_classes=[_kind("U")], target_user_classes_count={}, worker_state="ready")
-    engine.offer_share(runner, to_message(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
+    engine.offer_share(runner, packed(WorkerRate(turn=1, offered=OfferedRate(per_s=5.0, arrivals="even", max_users=2))))
     assert offering.is_on
     engine.end_rate(runner)
     assert not offering.is_on

@@ -20,8 +20,8 @@ from capexplorer.load.workers.messages import (
     UserErrorCount,
     WorkerHello,
     WorkerSecond,
-    decode_second,
-    encode_second,
+    packed,
+    reported_second,
 )
 from capexplorer.model import outside
 from capexplorer.model.events import EndpointTick, FailureSignature, FailureTick
@@ -170,7 +170,7 @@ SECONDS = st.builds(
 @given(SECONDS)
 def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_recorded(lie: WorkerSecond) -> None:
     try:
-        found = decode_second(encode_second(lie))
+        found = reported_second(packed(lie))
     except InputError:
         return
     assert outside.struct(found)[1] == ()
@@ -185,7 +185,7 @@ def test_whatever_a_worker_reports_it_is_refused_or_has_numbers_that_can_be_reco
 )
 def test_bytes_that_are_no_report_are_refused(junk: object) -> None:
     with pytest.raises(InputError):
-        decode_second(junk)
+        reported_second(junk)
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xc1", "text", None, b"\x81\xa1x" * 100_000])
@@ -202,4 +202,4 @@ def test_a_machines_name_of_a_megabyte_is_refused() -> None:
 
 def test_an_honest_second_passes_as_it_is() -> None:
     honest = second(10.0, endpoint("/a", 1.0, 2.0, failures=1))
-    assert decode_second(encode_second(honest)) == honest
+    assert reported_second(packed(honest)) == honest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.workers.messages import MergedRate, WorkerRate, from_message, split, to_message
+from capexplorer.load.workers.messages import MergedRate, WorkerRate, packed, split, unpacked
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import Drops, OfferedRate, OfferedTick
 
@@ -31,7 +31,7 @@ def test_a_worker_has_at_least_one_user() -> None:
 
 
 def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:
-    assert from_message(to_message(WHOLE)) == WHOLE
+    assert unpacked(packed(WHOLE), WorkerRate) == WHOLE
 
 
 def test_counts_are_added_and_the_lag_of_the_schedule_is_that_of_the_latest_worker() -> None:
