@@ -142,9 +142,10 @@ def test_without_a_load_a_condition_is_judged_at_every_common_rate() -> None:
 
 
 def test_the_capacity_of_a_condition_is_that_as_a_rate_where_both_sessions_have_one() -> None:
-    (line,) = judge(parse("capacity<-5%"), rates()).failed
+    halved = compare([Session(*session_at(100)), Session(*session_at(50))])
+    (line,) = judge(parse("capacity<-5%"), halved).failed
     assert line.startswith("capacity<-5%: B against A: holds as a rate: ")
-    assert judge(parse("capacity>5%"), rates()) == Outcome()
+    assert judge(parse("capacity>5%"), halved) == Outcome()
 
 
 @pytest.mark.parametrize(
