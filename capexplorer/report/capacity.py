@@ -44,11 +44,8 @@ def knee_layers(verdicts: Verdicts, goodput: Panel, latency: Panel) -> Iterator[
         if latency_knee is not None and latency_knee.users is not None and latency_knee.users <= latency.x_most:
             x = latency.x(latency_knee.users)
             yield line("knee soft", (x, latency.top), (x, latency.bottom))
-            yield text(
-                *_label_position(x, latency, latency.top + 12),
-                kind="alarm",
-                sentence=f"{named}latency climbs from {latency_knee.users:g}",
-            )
+            left = min(x + 5, latency.left + latency.width - 110)
+            yield text(left, latency.top + 12, f"{named}latency climbs from {latency_knee.users:g}", kind="alarm")
 
 
 def _knee(knee: KneeVerdict, named: str, place: int, goodput: Panel, latency: Panel) -> Iterator[str]:
@@ -61,10 +58,6 @@ def _knee(knee: KneeVerdict, named: str, place: int, goodput: Panel, latency: Pa
     right = x > goodput.left + goodput.width / 2
     y = goodput.bottom - 8 - place * _LABEL_PX
     yield text(x - 6 if right else x + 6, y, named + wording.short_knee(knee), anchor="end" if right else "start", kind="alarm")
-
-
-def _label_position(x: float, panel: Panel, y: float) -> Point:
-    return (min(x + 5, panel.left + panel.width - 110), y)
 
 
 def band(goodput: Panel, latency: Panel, low: float, high: float) -> str:
@@ -300,10 +293,6 @@ def _point(index: int, row: ReportedLevel, scene: _Scene, *, is_labelled: bool) 
     yield "</g>"
 
 
-def _has_few_values(row: ReportedLevel) -> bool:
-    return row.has_few("p95") and row.figures.latency_ms.p95 is not None
-
-
 def _tooltip(row: ReportedLevel) -> str:
     latency = row.figures.latency_ms
     shown = ", ".join(
@@ -337,7 +326,7 @@ def _sign_lines(scene: _Scene, *, drawn: bool) -> list[str]:
     outside, changed = (" or ".join(words for kind, words in signs.items() if kind in kinds) for signs in (_SQUARES, _TRIANGLES))
     meanings = {
         "seconds of a ramp with about as many users": "ramp" in kinds,
-        "few values": any(map(_has_few_values, scene.rows)),
+        "few values": any(row.has_few("p95") and row.figures.latency_ms.p95 is not None for row in scene.rows),
     }
     hollow = " or ".join(meaning for meaning, is_used in meanings.items() if is_used)
     signs = {

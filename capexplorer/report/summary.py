@@ -257,10 +257,10 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "first_endpoint": _first_endpoint(latest),
         "knees": entries["knees"],
         "no_knee_up_to_users": _no_knee(latest),
-        "rates": _rates(latest),
+        "rates": None if latest is None or latest.rates is None else _fields(latest.rates),
         "causes": entries["causes"],
         "bottlenecks": entries["bottlenecks"],
-        "slo": _objectives(latest),
+        "slo": [fields(each, _OBJECTIVE, 6) for each in (latest.slo if latest is not None else ())],
         "recoveries": entries["recoveries"],
         "shifts": entries["shifts"],
         "regimes": [_regime(epoch, each) for epoch, verdict in verdicts.items() for each in _regimes(verdict)],
@@ -292,11 +292,6 @@ def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:
     return {"reanalysis": {**fields(event, ("version", "recorded", "found")), "changes": changes}}
 
 
-def _rates(latest: Verdict | None) -> dict[str, Any] | None:
-    """The verdict of the latest epoch on levels of offered rates; null without any."""
-    return _fields(latest.rates) if latest is not None and latest.rates is not None else None
-
-
 def _fields(found: Reading) -> dict[str, Any]:
     """All fields by name; unknown ones are None."""
     return {name: _value(getattr(found, name)) for name in found.__struct_fields__}
@@ -314,12 +309,6 @@ def _no_knee(verdict: Verdict | None) -> float | int | None:
     """
     knee = verdict.capacity.knee if verdict is not None else None
     return whole(knee.users) if knee is not None and knee.kind == "no_knee" else None
-
-
-def _objectives(latest: Verdict | None) -> list[dict[str, Any]]:
-    """The objectives of the latest epoch. `users` is null if no level keeps the objective, and a lower bound if all levels do."""
-    found = latest.slo if latest is not None else ()
-    return [fields(each, _OBJECTIVE, 6) for each in found]
 
 
 def _session(timeline: Timeline) -> dict[str, Any]:

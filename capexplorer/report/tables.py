@@ -135,11 +135,8 @@ def _parts(timeline: Timeline) -> Iterator[Fact]:
 
 
 def _pairs(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
-
-
-def _value(value: Any) -> str:
-    return "–".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    texts = {name: "–".join(map(str, each)) if isinstance(each, list | tuple) else str(each) for name, each in values.items()}
+    return ", ".join(map("=".join, texts.items()))
 
 
 # -- knees ---------------------------------------------------------------------------------------------------------------------
@@ -174,7 +171,7 @@ def _knee_rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     if verdict.rates is not None and verdict.rates.capacity is not None:
         yield _rate(verdict.rates.capacity)
     for each in verdict.rates.objectives if verdict.rates is not None else ():
-        yield _rate_objective(each)
+        yield wording.rate_objective(each), *[MISSING] * 4, _few(each)
 
 
 def _knee(knee: KneeVerdict, error_rps: float | None) -> tuple[str, ...]:
@@ -207,10 +204,6 @@ def _rate(found: RateCapacity) -> tuple[str, ...]:
         interval = f"{significant(found.low_per_s)}–{significant(found.high_per_s)}"
     limit = (found.limit or MISSING).replace("_", " ")
     return "capacity as a rate", MISSING, interval, words + significant(at), limit, found.confidence or MISSING
-
-
-def _rate_objective(found: RateObjective) -> tuple[str, ...]:
-    return wording.rate_objective(found), *[MISSING] * 4, _few(found)
 
 
 def _few(found: SloVerdict | RateObjective) -> str:

@@ -156,7 +156,8 @@ def mark(event: Mark, header: Header | None = None) -> str:
     `header`: the session's header; its operating system and limits select the advice.
     """
     advised = "" if event.state == "retracted" else advice(event.finding, header)
-    listed = "" if _in_words(event) else _listed(event)
+    found = event.finding
+    listed = "" if _in_words(event) else ", ".join(filter(None, (counted(found), failed_replies(found), readings(found))))
     sentence = f"{short_sentence(event)}: {listed}" if listed and event.state != "retracted" else short_sentence(event)
     return _with_advice(sentence, advised)
 
@@ -193,10 +194,6 @@ def at_load(event: Mark, between: str = " at ") -> str:
     return f"{between}{quantities.load(event.users, event.offered_per_s)}" if is_known else ""
 
 
-def _listed(event: Mark) -> str:
-    return ", ".join(filter(None, (counted(event.finding), failed_replies(event.finding), readings(event.finding))))
-
-
 def _in_words(event: Mark) -> str | None:
     """The mark as one sentence; None if its readings are listed instead."""
     match event.finding:
@@ -231,7 +228,8 @@ def _in_words(event: Mark) -> str | None:
         case RepliesChanged() as replies:
             return f"hint: {of_another_kind(replies, event)}"
         case StopRule() as rule:
-            return stop_rule(rule.rule, rule.measured, rule.limit) + at_load(event) + _ended(rule.ended)
+            ended = f"; this ended the {rule.ended}" if rule.ended else ""
+            return stop_rule(rule.rule, rule.measured, rule.limit) + at_load(event) + ended
     return None
 
 
@@ -244,10 +242,6 @@ def of_another_kind(found: RepliesChanged, event: Mark) -> str:
         for size, latency_ms in ((found.size_bytes, found.latency_ms), (found.size_before_bytes, found.latency_before_ms))
     )
     return f"{since}, {share} are {now}, not {before}: are they errors? Check what they say"
-
-
-def _ended(ended: object) -> str:
-    return f"; this ended the {ended}" if isinstance(ended, str) else ""
 
 
 def stop_rule(rule: str, measured: float, limit: float) -> str:

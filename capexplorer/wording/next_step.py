@@ -342,7 +342,9 @@ def _go_to(step: GoTo, timeline: Timeline) -> str:
         users += " again"
     cost = f" for {_seconds(round(step.least_s), round(step.most_s))}" if step.most_s else ""
     share, is_first_step = step.figures.get("efficiency"), len({each.users for each in timeline.levels}) < 2
-    line = _line(share) if isinstance(share, float) and not is_first_step else "no limit reached yet"
+    line = "no limit reached yet"
+    if isinstance(share, float) and not is_first_step:
+        line = f"still scaling linearly ({share:.0%})" if share >= LINEAR else f"scaling starts to flatten ({share:.0%})"
     knee = _found(step.figures, timeline).partition(" at ")[0]  # without its capacity: the line has 80 columns
     trouble = TROUBLES.get(str(step.figures.get("because")), "a failure")
     _, words = REASONS.get(step.why, _NEXT_LEVEL)
@@ -356,10 +358,6 @@ def _found(figures: Figures, timeline: Timeline) -> str:
     verdict = reported(timeline).get(timeline.level.opened.epoch) if timeline.level is not None else None
     knee = verdict.capacity.knee if verdict is not None else None
     return short_knee(knee) if knee is not None and knee.kind == figures.get("kind") else found(figures)
-
-
-def _line(share: float) -> str:
-    return f"still scaling linearly ({share:.0%})" if share >= LINEAR else f"scaling starts to flatten ({share:.0%})"
 
 
 def _seconds(least: float, most: float) -> str:

@@ -252,8 +252,10 @@ def _(each: conclusions.NotJudged) -> str:
         return "no level settled: the capacity is unknown"
     best = each.best
     levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
+    p95_ms = best.figures.latency_ms.p95
+    p95 = "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
     measured = f"{levels}; the highest goodput was {rate(best.figures.goodput_rps)}"
-    return f"{measured} at {numbers.counted(best.users)}{_p95(best.figures)}. No detector has looked for a knee or a bottleneck"
+    return f"{measured} at {numbers.counted(best.users)}{p95}. No detector has looked for a knee or a bottleneck"
 
 
 @clause.register
@@ -273,11 +275,6 @@ def _(each: conclusions.LevelsTooShort) -> str:
         return f"{ended} the {settling} in which users settle, so hold each level for longer"
     ended = f"{levels_of(each.users)} ended after {lasted}, before they could settle"
     return f"{ended}: two cycles of the users take {settling}, so hold each level for longer"
-
-
-def _p95(figures: LevelFigures) -> str:
-    p95_ms = figures.latency_ms.p95
-    return "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
 
 
 # -- when, where and why

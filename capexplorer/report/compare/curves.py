@@ -12,7 +12,7 @@ from ... import wording
 from ...analysis.causes.generator_saturation import others_cpu
 from ...analysis.ladder import requests_inside
 from ...errors import InputError
-from ...model.events import Mark
+from ...model.events import Verdict
 from ...model.figures import LevelFigures
 from ...model.findings import Knee
 from ...model.histogram import LatencyHistogram
@@ -23,7 +23,7 @@ from ...model.load import Rate, Users
 from ...model.reading_means import readings_of_parts
 from ...model.slice import BATCHES
 from ...model.timeline import Timeline, version_of
-from ...model.verdicts import KneeVerdict, RateLevelVerdict, RegimeVerdict
+from ...model.verdicts import RateLevelVerdict, RegimeVerdict
 from .comparison import Curve, CurvePoint, Session
 from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
@@ -50,22 +50,17 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
         if before is None or before.figures.settled_seconds < level.figures.settled_seconds:
             longest[per_s] = level
     growing = {index for index, each in judged.items() if each.state in NOT_STATIONARY}
-    return tuple(
-        CurvePoint(
-            Rate(per_s), _estimates(level, [] if level.opened.index in growing else _histograms(level, timeline, latencies))
-        )
-        for per_s, level in sorted(longest.items())
-    )
+    points = []
+    for per_s, level in sorted(longest.items()):
+        cut = [] if level.opened.index in growing else parts(timeline.seconds_of(level))
+        points.append(CurvePoint(Rate(per_s), _estimates(level, [latencies.from_plan(ticks) for ticks in cut])))
+    return tuple(points)
 
 
 def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
     is_measured = level.figures.settled and not level.opened.ramp and level.figures.offered is not None
     is_whole = judged is None or (judged.why is None and not judged.is_part)
     return is_measured and is_whole and (judged is None or judged.state != "generator")
-
-
-def _histograms(level: Level, timeline: Timeline, latencies: SecondLatencies) -> list[LatencyHistogram]:
-    return [latencies.from_plan(ticks) for ticks in parts(timeline.seconds_of(level))]
 
 
 def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str, Estimate]:
@@ -170,6 +165,9 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
     levels = [level for level in timeline.levels if level.opened.epoch == epoch and level.users]
     points, uses = _points(levels, session), level_uses(timeline)
     on_curve = {level.users for level in levels if uses[level.opened.index].why is None}
+    found = wording.reported(timeline).get(epoch)
+    marks = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch]
+    knees = [mark for mark in reversed(marks) if mark.users is not None]  # the newest first, without bends
     several = len({level.opened.epoch for level in timeline.levels}) > 1
     return Curve(
         letter=letter,
@@ -182,12 +180,12 @@ def curve_of(letter: str, session: Session, epoch: int) -> Curve:
         damaged=session.damaged,
         points=points,
         unsettled=tuple(sorted(on_curve - {point.load.users for point in points})),
-        marked_knee=_knee(timeline, epoch),
-        verdict=_verdict(timeline, epoch),
+        marked_knee=next((mark.finding for mark in knees if isinstance(mark.finding, Knee)), None),
+        verdict=found.capacity.knee if found is not None else None,
         judged=wording.judgement(timeline, epoch),
-        marks=_marks(timeline, epoch),
+        marks=tuple(mark for mark in marks if mark.kind in wording.BLAMES and mark.id != "not_saturated"),
         overheads=dict(header.client_overhead_ms),
-        regimes=_regimes(timeline, epoch),
+        regimes=_regimes(found, timeline),
         run=RunConditions(header, _params(timeline, epoch), version_of(timeline, epoch)),
         rate_points=rate_points(timeline, epoch, session.latencies),
         rate_capacity=rate_capacity(timeline, epoch),
@@ -225,27 +223,10 @@ def _params(timeline: Timeline, epoch: int) -> dict[str, str | int | float | boo
     return found
 
 
-def _verdict(timeline: Timeline, epoch: int) -> KneeVerdict | None:
-    found = wording.reported(timeline).get(epoch)
-    return found.capacity.knee if found is not None else None
-
-
-def _regimes(timeline: Timeline, epoch: int) -> tuple[RegimeVerdict, ...]:
+def _regimes(found: Verdict | None, timeline: Timeline) -> tuple[RegimeVerdict, ...]:
     """The regimes of levels of users, else those of offered rates; empty if no level of the epoch is left out because of them."""
-    found = wording.reported(timeline).get(epoch)
     if found is None:
         return ()
     regimes, uses = found.regimes or (found.rates.regimes if found.rates is not None else ()), level_uses(timeline)
     left_out = {use.level for use in uses.values() if use.why in ("changed", "other_service")}
     return regimes if any(index in left_out for each in regimes for index in each.levels) else ()
-
-
-def _knee(timeline: Timeline, epoch: int) -> Knee | None:
-    """The newest mark of kind knee (not bends, not knees at or below the lowest level)."""
-    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch and mark.users is not None]
-    return next((mark.finding for mark in reversed(current) if isinstance(mark.finding, Knee)), None)
-
-
-def _marks(timeline: Timeline, epoch: int) -> tuple[Mark, ...]:
-    current = [mark for mark in wording.current_marks(timeline).values() if mark.epoch == epoch]
-    return tuple(mark for mark in current if mark.kind in wording.BLAMES and mark.id != "not_saturated")

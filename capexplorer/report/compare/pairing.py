@@ -104,8 +104,18 @@ def with_claims(pair: Pair) -> Pair:
     """The pair with `claimed`, `isolated` and `detectable` set in its differences and overall changes."""
     overall = _overall_claims(pair.overall)
     singles = _significant_singles(pair, CLAIMED_SINGLE if overall else CLAIMED_FEW)
-    levels = tuple(replace(level, differences=_claimed_at(level, pair, singles)) for level in pair.levels)
-    found = replace(pair, levels=levels, overall=overall, knee=tuple(replace(one, claimed=_is_certain(one)) for one in pair.knee))
+    levels = tuple(
+        replace(
+            level,
+            differences=tuple(_claimed(one, level.load, pair, (level.load, one.figure) in singles) for one in level.differences),
+        )
+        for level in pair.levels
+    )
+    certain = tuple(
+        replace(one, claimed=one.figure == "capacity" and one.counts and one.p is not None and one.p < CLAIMED_CAPACITY)
+        for one in pair.knee
+    )
+    found = replace(pair, levels=levels, overall=overall, knee=certain)
     knee = tuple(replace(one, claimed=one.counts and _is_confirmed(one, found.directions)) for one in pair.knee)
     return _with_rate_claims(replace(found, knee=knee))
 
@@ -115,10 +125,6 @@ def _is_confirmed(one: Difference, directions: frozenset[bool]) -> bool:
     either way with a latency.
     """
     return bool(directions) if one.figure == "knee" else one.better in directions
-
-
-def _is_certain(capacity: Difference) -> bool:
-    return capacity.figure == "capacity" and capacity.counts and capacity.p is not None and capacity.p < CLAIMED_CAPACITY
 
 
 def _with_rate_claims(pair: Pair) -> Pair:
@@ -173,10 +179,6 @@ def _significant_singles(pair: Pair, false_most: float) -> frozenset[tuple[Load,
 
 def _at_limit(pair: Pair) -> list[MatchedLoad]:
     return [level for level in pair.levels if level.at_limit and not level.disturbed]
-
-
-def _claimed_at(level: MatchedLoad, pair: Pair, singles: frozenset[tuple[Load, str]]) -> tuple[Difference, ...]:
-    return tuple(_claimed(one, level.load, pair, (level.load, one.figure) in singles) for one in level.differences)
 
 
 def _claimed(one: Difference, load: Load, pair: Pair, is_significant: bool) -> Difference:
@@ -372,12 +374,8 @@ def _failures(before: Curve, after: Curve) -> Iterator[OverallChange]:
 
 def _clients(before: Curve, after: Curve) -> tuple[str, str] | None:
     """The client classes if they differ; None if they are the same, or if one of them is unknown."""
-    names = [_client(curve) for curve in (before, after)]
+    names = [" + ".join(clients_of(curve.run.header)) for curve in (before, after)]
     return (names[0], names[1]) if all(names) and names[0] != names[1] else None
-
-
-def _client(curve: Curve) -> str:
-    return " + ".join(clients_of(curve.run.header))
 
 
 def _difference(

@@ -200,7 +200,7 @@ def warnings(comparison: Comparison) -> list[str]:
         if not pair.loads:
             sentence.append(f"{pair.before.letter} and {pair.after.letter} have no settled load in common.")
     sentence += [
-        f"{one.letter}: {_damage(one.damaged)} in its log are missing from its figures."
+        f"{one.letter}: {one.damaged} damaged or missing line{'s' * (one.damaged > 1)} in its log are missing from its figures."
         for one in comparison.curves
         if one.damaged
     ]
@@ -212,10 +212,6 @@ def names(rows: Sequence[Differing]) -> str:
     """The names of the first NAMED conditions, and the number of further ones."""
     more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
     return ", ".join(row.name for row in rows[:NAMED]) + more
-
-
-def _damage(lines: int) -> str:
-    return f"{lines} damaged or missing line{'s' * (lines > 1)}"
 
 
 def _clients(pair: Pair) -> str:
@@ -446,7 +442,11 @@ def _of(figures: Sequence[str], pair: Pair) -> Iterable[str]:
     """Of the first of these figures that is claimed at each load, the strongest difference in each direction; else that of the
     whole curve.
     """
-    at_loads = [(load, one) for load in pair.loads if (one := _first_claimed(load, figures)) is not None]
+    at_loads = [
+        next((load, one) for name in figures for one in load.differences if one.figure == name and one.claimed)
+        for load in pair.loads
+        if any(one.claimed and one.figure in figures for one in load.differences)
+    ]
     for is_better in (True, False):
         same = [each for each in at_loads if each[1].better is is_better]
         if same:
@@ -454,10 +454,6 @@ def _of(figures: Sequence[str], pair: Pair) -> Iterable[str]:
     if not at_loads:
         claimed = {one.figure: one for one in pair.overall if one.claimed}
         yield from [overall_words(claimed[name]) for name in figures if name in claimed][:1]
-
-
-def _first_claimed(load: MatchedLoad, figures: Sequence[str]) -> Difference | None:
-    return next((one for name in figures for one in load.differences if one.figure == name and one.claimed), None)
 
 
 def _size(one: Difference) -> float:

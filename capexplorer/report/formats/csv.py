@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ... import wording
@@ -150,12 +150,10 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     writer.writerow(titles)
-    writer.writerows(_cells(row) for row in rows)
+    writer.writerows(
+        [cell(each) if isinstance(each, str) else int(each) if isinstance(each, bool) else each for each in row] for row in rows
+    )
     return written.getvalue().encode("utf-8", "replace")
-
-
-def _cells(row: Iterable[object]) -> Sequence[object]:
-    return [cell(each) if isinstance(each, str) else int(each) if isinstance(each, bool) else each for each in row]
 
 
 FORMAT = Format(

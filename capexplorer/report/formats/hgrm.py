@@ -35,12 +35,15 @@ def render(timeline: Timeline) -> dict[str, bytes]:
     folds = {level.opened.index: level.fold for level in timeline.levels}
     files: dict[str, bytes] = {}
     for row in level_rows(timeline):
-        fold = folds[row.opened.index]
-        of_open = fold if row.bin is None else None  # an open level has a fold, a closed one its recorded histograms
-        found = {"": of_open.merged.histogram() if of_open is not None else _recorded(row)}
+        fold, offered = folds[row.opened.index] if row.bin is None else None, row.figures.offered
+        if fold is not None:  # of an open level; a closed one has its recorded histograms
+            latencies, from_plan = fold.merged.histogram(), fold.merged.offered.histogram
+        else:
+            latencies = merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
+            from_plan = merged([offered.from_plan] if offered is not None and offered.from_plan else [])
+        found = {"": latencies}
         if row.offered_per_s is not None:
-            from_plan = of_open.merged.offered.histogram if of_open is not None else _recorded_from_plan(row)
-            found = {"-service-time": found[""], "-time-from-plan": from_plan}
+            found = {"-service-time": latencies, "-time-from-plan": from_plan}
         files |= {f"{_name(row)}{what}.hgrm": distribution(one) for what, one in found.items() if one.count}
     if not files:
         raise InputError("hgrm: no level of this session has a latency histogram: there is no distribution to write")
@@ -82,15 +85,6 @@ def _steps(values: Sequence[float], totals: Sequence[int]) -> Iterator[tuple[flo
             if total == totals[-1]:
                 break
     yield values[-1], 100.0, totals[-1]
-
-
-def _recorded(row: ReportedLevel) -> LatencyHistogram:
-    return merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
-
-
-def _recorded_from_plan(row: ReportedLevel) -> LatencyHistogram:
-    offered = row.figures.offered
-    return merged([offered.from_plan] if offered is not None and offered.from_plan else [])
 
 
 def _name(row: ReportedLevel) -> str:

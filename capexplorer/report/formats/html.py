@@ -403,15 +403,14 @@ def data(timeline: Timeline) -> dict[str, Any]:
     return {
         "times_s": times,
         "series": series,
-        "charts": [_chart(chart) for chart in CHARTS],
+        "charts": [
+            {**msgspec.to_builtins(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
+            for chart in CHARTS
+        ],
         "levels": _levels(timeline),
         "marks": _marks(timeline),
         "interval_s": timeline.header.interval_s if timeline.header else 1.0,
     }
-
-
-def _chart(chart: Chart) -> dict[str, Any]:
-    return {**msgspec.to_builtins(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
 
 
 def _levels(timeline: Timeline) -> list[dict[str, Any]]:

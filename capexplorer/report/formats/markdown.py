@@ -59,10 +59,12 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
     blocks += _levels(user_rows(timeline))
-    blocks += _rates(timeline)
+    if (rates := tables.rates(timeline)).rows:
+        blocks += ["## Offered rates", rates.markdown(), tables.ABOUT]
     blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
-    blocks += _notes(timeline)
+    if written := [f"- {wording.session_time(note.t_s)} {code(note.text)}" for note in notes(timeline)]:
+        blocks += ["## Notes", "\n".join(written)]
     blocks.append(markdown(wording.CONVENTIONS))
     blocks += _environment(timeline)
     return ("\n\n".join(blocks) + "\n").encode()
@@ -94,11 +96,6 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     sentence += sign_notes(row.kind for row in rows)
     return ["## Levels", table.markdown(), *([" ".join(sentence)] if sentence else [])]
-
-
-def _rates(timeline: Timeline) -> list[str]:
-    table = tables.rates(timeline)
-    return [] if not table.rows else ["## Offered rates", table.markdown(), tables.ABOUT]
 
 
 def _cells(row: ReportedLevel) -> list[str]:
@@ -189,11 +186,6 @@ def _reanalysed(timeline: Timeline) -> list[str]:
         return []
     sentence = [f"The marks are not the recorded ones: {markdown(wording.reanalysed(event))}."]
     return ["\n".join([*sentence, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
-
-
-def _notes(timeline: Timeline) -> list[str]:
-    lines = [f"- {wording.session_time(note.t_s)} {code(note.text)}" for note in notes(timeline)]
-    return ["## Notes", "\n".join(lines)] if lines else []
 
 
 def _environment(timeline: Timeline) -> list[str]:
