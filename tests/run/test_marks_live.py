@@ -11,7 +11,7 @@ from kit.scenario import HEADER
 from timeline_digest import digest
 
 from capexplorer.analysis.reanalysis import reanalyse
-from capexplorer.model.events import Event, Mark, Target, Verdict
+from capexplorer.model.events import Event, Target, Verdict
 from capexplorer.model.readings import TargetReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.summary import summarise
@@ -185,10 +185,3 @@ def test_detectors_raise_no_error_on_random_seconds(tmp_path: Path) -> None:
         assert digest(saved) == digest(run.screen_timeline)
         assert reanalyse(saved).changes == ()
         summarise(saved)
-
-
-def test_no_mark_has_a_time_after_the_second_in_which_it_was_published(tmp_path: Path) -> None:
-    run = run_with_levels(tmp_path / "a.jsonl", *LEVELS)
-    events = [event for event in run.shown + run.take() if isinstance(event, Mark)]
-    run.end()
-    assert all(mark.t_s <= run.now_s + 0.01 for mark in events)

@@ -433,8 +433,7 @@ def explore(options: RunOptions, asked: RunArguments) -> int:
         raise InputError(f"{'--baseline' if asked.baseline is not None else '--mouse'}: needs the live screen")
     if not asked.headless and not asked.detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
-    _check_open_files(options.profile.limits.generator.open_files)
-    _check_memory()
+    _check_shell_limits(options.profile.limits.generator.open_files)
     if asked.detach and (why := run_sockets.why_none()):
         raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
     if asked.detach:
@@ -452,25 +451,19 @@ def _enter_network(options: RunOptions) -> None:
     namespace.enter(options.profile.limits.network, sandbox=options.sandbox)
 
 
-def _check_open_files(wanted: int | None) -> None:
-    """Refuse a run with too few file descriptors, which could not report its failures. `wanted`: the session's own limit."""
-    if wanted is not None or sys.platform == "win32":
-        return  # the profile checks its lower bound
-    import resource
-
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
-        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES}, plus one for each user's connection"
-        raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
-
-
-def _check_memory() -> None:
-    """Refuse a run in too small an address space, where a thread or an import would fail at any place."""
+def _check_shell_limits(own_open_files: int | None) -> None:
+    """Refuse a run with too few file descriptors, which could not report its failures, and in too small an address space, where a
+    thread or an import would fail at any place. `own_open_files`: the session's own limit, whose lower bound the profile checks.
+    """
     if sys.platform == "win32":
         return
     import resource
 
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE_BYTES:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if own_open_files is None and hard != resource.RLIM_INFINITY and hard < LEAST_GENERATOR_OPEN_FILES:
+        needed = f"a run needs {LEAST_GENERATOR_OPEN_FILES}, plus one for each user's connection"
+        raise InputError(f"open files: the hard limit here is {hard} (ulimit -Hn), {needed}")
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space != resource.RLIM_INFINITY and space < _LEAST_ADDRESS_SPACE_BYTES:
         needed = f"a run needs {_LEAST_ADDRESS_SPACE_BYTES >> 10}"
-        raise InputError(f"virtual memory: the limit here is {limit >> 10} kB (ulimit -v), {needed}")
+        raise InputError(f"virtual memory: the limit here is {space >> 10} kB (ulimit -v), {needed}")
