@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..model.timeline import Timeline
 from ..remote import run_sockets
 from ..replay import Replay
 from ..session import catalog, files
-from ..session.beside import digest_of
+from ..session.beside import Digest, digest_of
 from ..session.catalog import find, list_sessions
 from ..wording import session_time
 from ..wording.numbers import MISSING, three_digits
@@ -148,24 +148,16 @@ def table(rows: Sequence[dict[str, Any]], width: int | None) -> list[str]:
 
 
 def _row(entry: SessionEntry) -> dict[str, Any]:
-    row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
-    row |= {
-        "title": files.read_title(entry.path),
-        "best_goodput_rps": None,
-        "marks": None,
-        "damaged_lines": None,
-        "recording": False,
-    }
-    row |= {"verdict": None, "knee_users": None}
+    found: Digest | None = None
     if entry.problem is None:
-        try:
+        with suppress(OSError):
             found = digest_of(entry.path, judged)
-        except OSError:
-            return row
-        row |= {"best_goodput_rps": found.best_goodput_rps, "marks": found.marks, "damaged_lines": found.damaged_lines}
-        row |= {"verdict": found.verdict, "knee_users": found.knee_users}
-        row["recording"] = catalog.being_recorded(entry.path, complete=entry.complete)
-    return row
+    of_entry: dict[str, Any] = msgspec.to_builtins(msgspec.structs.asdict(entry) | {"path": str(entry.path)})
+    return of_entry | {
+        "title": files.read_title(entry.path),
+        **{name: getattr(found, name, None) for name in ("best_goodput_rps", "marks", "damaged_lines", "verdict", "knee_users")},
+        "recording": found is not None and catalog.being_recorded(entry.path, complete=entry.complete),
+    }
 
 
 def _valid(row: dict[str, Any]) -> dict[str, Any]:
