@@ -37,14 +37,10 @@ REFUSED = {
         "no-service.toml: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside"
         " the profile",
     ),
-    "command of a profile without a port": (
-        ["run", str(PROFILES / "no-port.toml"), *PLAN],
-        "no-port.toml: command: expected {port} in the command, or ready URL with the port that it listens on",
-    ),
-    "command of a profile with an open quote": (
-        ["run", str(PROFILES / "open-quote.toml"), *PLAN],
-        "open-quote.toml: command: no closing quotation in",
-    ),
+    "command of a profile without a port": (["run", str(PROFILES / "no-port.toml"), *PLAN],
+     "no-port.toml: command: expected {port} in the command, or ready URL with the port that it listens on"),
+    "command of a profile with an open quote": (["run", str(PROFILES / "open-quote.toml"), *PLAN],
+     "open-quote.toml: command: no closing quotation in"),
     "environment variable that is not set": (
         ["run", str(PROFILES / "variable.toml"), *PLAN],
         "variable.toml: users.task[0].headers.Authorization: expected the environment variable CAPEXPLORER_TEST_TOKEN, which is"
@@ -52,80 +48,50 @@ REFUSED = {
     ),
     "missing compose file": (["run", "--compose", "gone.yaml", "--request", "/", *PLAN], "--compose: no such file: "),
     "compose file and host": (["run", "mixed", *URL, "--compose", "x", *PLAN], "--compose: cannot be combined with --host"),
-    "compose file and command": (
-        ["run", "mixed", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
-        "--compose: cannot be combined with --target-cmd",
-    ),
+    "compose file and command": (["run", "mixed", "--target-cmd", "x {port}", "--compose", "x", *PLAN],
+     "--compose: cannot be combined with --target-cmd"),
     "init with two services": (["init", *URL, "--target-cmd", "x"], "--target-cmd: cannot be combined with --host"),
     "init with a path but no command of the service": (["init", "--ready", "/"], "--ready: needs --target-cmd"),
-    "init with requests and a locustfile": (
-        ["init", "--request", "/", "-f", "x.py"],
-        "--request: cannot be combined with --locustfile",
-    ),
-    "init with a URL and a command": (
-        ["init", "http://127.0.0.1:9", "--target-cmd", "x"],
-        "URL: cannot be combined with --target-cmd",
-    ),
+    "init with requests and a locustfile": (["init", "--request", "/", "-f", "x.py"],
+     "--request: cannot be combined with --locustfile"),
+    "init with a URL and a command": (["init", "http://127.0.0.1:9", "--target-cmd", "x"],
+     "URL: cannot be combined with --target-cmd"),
     "URL in place of a profile": (["doctor", "http://127.0.0.1:9//x"], "http://127.0.0.1:9//x: no such profile"),
-    "URL in place of a locustfile": (
-        ["run", "-f", "http://127.0.0.1/x.py"],
-        "-f: expected a file of this machine, got http://127",
-    ),
+    "URL in place of a locustfile": (["run", "-f", "http://127.0.0.1/x.py"],
+     "-f: expected a file of this machine, got http://127"),
     "URL in place of a locustfile of init": (["init", "-f", "http://127.0.0.1/x.py"], "-f: expected a file of this machine"),
     "URL in place of a Compose file": (["run", "--compose", "http://a/x"], "--compose: expected a file of this machine"),
     "URL in place of a table": (["import", "http://127.0.0.1/x.csv"], "FILE: expected a file of this machine, got http://127"),
-    "arguments for no locustfile": (
-        ["run", "mixed", *PLAN, "--", "--x"],
-        "'--x': arguments after `--` are for a locustfile: add -f",
-    ),
+    "arguments for no locustfile": (["run", "mixed", *PLAN, "--", "--x"],
+     "'--x': arguments after `--` are for a locustfile: add -f"),
     "service without requests": (["run", *URL, *PLAN], "--host: which requests do users make?"),
     "init with a missing locustfile": (["init", *URL, "-f", "gone.py"], "gone.py: no such locustfile"),
     "init without a terminal": (["init", "--request", "/"], "there is no terminal to ask on: expected a URL or --target-cmd"),
-    "init into another kind of file": (
-        ["init", *URL, "--request", "/", "-o", "x.yaml"],
-        "-o: expected a name that ends with .toml",
-    ),
+    "init into another kind of file": (["init", *URL, "--request", "/", "-o", "x.yaml"],
+     "-o: expected a name that ends with .toml"),
     "init into a missing folder": (["init", *URL, "--request", "/", "-o", "gone/x.toml"], "-o: gone: no such folder"),
-    "init to an existing file": (
-        ["init", *URL, "--request", "/", "-o", str(PROFILES / "variable.toml")],
-        "variable.toml exists already; another name, or --force to overwrite it",
-    ),
-    "init for a host that is not loopback": (
-        ["init", "--host", "http://192.0.2.1", "--request", "/"],
-        "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1",
-    ),
-    "init with a password in the URL": (
-        ["init", "--host", "http://me:hunter2@127.0.0.1", "--request", "/"],
-        "--host: expected a URL without a password",
-    ),
+    "init to an existing file": (["init", *URL, "--request", "/", "-o", str(PROFILES / "variable.toml")],
+     "variable.toml exists already; another name, or --force to overwrite it"),
+    "init for a host that is not loopback": (["init", "--host", "http://192.0.2.1", "--request", "/"],
+     "load to 192.0.2.1 is not allowed: only loopback, or add --allow-host 192.0.2.1"),
+    "init with a password in the URL": (["init", "--host", "http://me:hunter2@127.0.0.1", "--request", "/"],
+     "--host: expected a URL without a password"),
     "plan without a colon": (["run", "mixed", "--headless", "--plan", "huge"], "--plan: no plan `huge` in the profile"),
-    "plan with an invalid duration": (
-        ["run", "mixed", "--headless", "--plan", "5:xs"],
-        "--plan: expected USERS:DURATION like 10:30s",
-    ),
-    "plan that needs a capacity at its start": (
-        ["run", "mixed", "--headless", "--plan", "60% capacity:20s"],
-        "--plan: expected levels of rates before the step that needs the capacity",
-    ),
-    "plan without load": (
-        ["run", "mixed", "--headless", "--plan", "rate 0/s 10s"],
-        "--plan: expected users or a rate above 0 in some step",
-    ),
-    "plan with more users than the limit": (
-        ["run", "mixed", "--headless", "--plan", "99999:1s"],
-        "99999 users exceed guards.max_users",
-    ),
+    "plan with an invalid duration": (["run", "mixed", "--headless", "--plan", "5:xs"],
+     "--plan: expected USERS:DURATION like 10:30s"),
+    "plan that needs a capacity at its start": (["run", "mixed", "--headless", "--plan", "60% capacity:20s"],
+     "--plan: expected levels of rates before the step that needs the capacity"),
+    "plan without load": (["run", "mixed", "--headless", "--plan", "rate 0/s 10s"],
+     "--plan: expected users or a rate above 0 in some step"),
+    "plan with more users than the limit": (["run", "mixed", "--headless", "--plan", "99999:1s"],
+     "99999 users exceed guards.max_users"),
     "headless without a plan": (["run", "mixed", "--headless"], "--headless: needs --plan"),
     "more users than the limit": (["run", "mixed", "--users", "99999", *PLAN], "--users: expected at most guards.max_users"),
     "negative users": (["run", "mixed", "--users", "-1", *PLAN], "-1 is not in the range"),
-    "5,000 digits of a parameter": (
-        ["run", "mixed", "--set", f"threads={'9' * 5000}", *PLAN],
-        "--set: threads: expected an integer",
-    ),
-    "spawn rate of zero": (
-        ["run", "mixed", "--spawn-rate", "0", *PLAN],
-        "--spawn-rate: expected 0.001 to 100000 users a second, got 0",
-    ),
+    "5,000 digits of a parameter": (["run", "mixed", "--set", f"threads={'9' * 5000}", *PLAN],
+     "--set: threads: expected an integer"),
+    "spawn rate of zero": (["run", "mixed", "--spawn-rate", "0", *PLAN],
+     "--spawn-rate: expected 0.001 to 100000 users a second, got 0"),
     "spawn rate that is no number": (["run", "mixed", "--spawn-rate", "nan", *PLAN], "--spawn-rate"),
     "setting without a value": (["run", "mixed", "--set", "threads", *PLAN], "--set: expected KEY=VALUE, got 'threads'"),
     "setting of an unknown parameter": (["run", "mixed", "--set", "thraeds=1", *PLAN], "did you mean `threads`?"),
@@ -135,7 +101,7 @@ REFUSED = {
     "host with a port above 65535": (["run", "mixed", "--host", "http://127.0.0.1:99999", *PLAN], "--host: expected http://HOST"),
     "host that is not loopback": (["run", "mixed", "--host", "http://192.0.2.1", *PLAN], "add --allow-host 192.0.2.1"),
     "no terminal": (["run", "mixed"], "the live screen needs a terminal"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("args", "message"), REFUSED.values(), ids=REFUSED)

@@ -19,10 +19,8 @@ COMMANDS = {
     "data makes a POST": (f"curl -d a=1 -d b=2 {HERE}/f", Request("POST", "/f", HERE, FORM, "a=1&b=2")),
     "encoded data": (f"curl --data-urlencode 'q=a b&c' {HERE}/f", Request("POST", "/f", HERE, FORM, "q=a+b%26c")),
     "data in the query": (f"curl -G -d a=1 {HERE}/f?b=2", Request("GET", "/f?b=2&a=1", HERE)),
-    "a method and a body": (
-        f"curl -X PUT {HERE}/o -H 'Content-Type: application/json' --data-raw '{{\"a\": 1}}'",
-        Request("PUT", "/o", HERE, JSON, '{"a": 1}'),
-    ),
+    "a method and a body": (f"curl -X PUT {HERE}/o -H 'Content-Type: application/json' --data-raw '{{\"a\": 1}}'",
+     Request("PUT", "/o", HERE, JSON, '{"a": 1}')),
     "JSON": (f"curl --json '[1]' {HERE}/o", Request("POST", "/o", HERE, JSON, "[1]")),
     "HEAD": (f"curl -I {HERE}/", Request("HEAD", "/", HERE)),
     "several lines": (f"curl '{HERE}/x' \\\n  -H 'A: b' \\\n  --compressed", Request("GET", "/x", HERE, {"A": "b"})),
@@ -33,7 +31,7 @@ COMMANDS = {
         f"curl {HERE}/ -H 'Accept: */*' -H 'If-None-Match: x' -H 'sec-fetch-mode: cors' -H 'Connection: close'",
         Request("GET", "/", HERE, {"Accept": "*/*"}),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.values(), ids=COMMANDS)
@@ -47,16 +45,14 @@ REFUSED = {
     "two URLs": ("curl /a /b", "request: curl: expected one URL, got 2"),
     "an open quote": ("curl 'http://x", "request: curl: no closing quotation"),
     "a form with files": (f"curl -F file=@x {HERE}/", "request: curl: cannot be used for a profile: -F"),
-    "data of a file": (
-        f"curl -d @body.json {HERE}/",
-        "request: curl: expected the data itself, got the name of a file: '@body.json'",
-    ),
+    "data of a file": (f"curl -d @body.json {HERE}/",
+     "request: curl: expected the data itself, got the name of a file: '@body.json'"),
     "cookies of a file": (f"curl -b jar.txt {HERE}/", "request: curl: -b: expected NAME=VALUE"),
     "a header without a colon": (f"curl -H Accept {HERE}/", "request: curl: -H: expected NAME: VALUE, got 'Accept'"),
     "an unknown method": (f"curl -X FETCH {HERE}/", "request: method: "),
     "another scheme": ("curl ftp://127.0.0.1/x", "request: URL: expected a path that starts with /, or http://HOST"),
     "a password in the URL": ("curl http://me:pw@127.0.0.1/", "request: URL: expected no user or password in it"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "message"), REFUSED.values(), ids=REFUSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
@@ -93,109 +94,93 @@ def test_every_reason_to_give_up_fits_one_line(why: Why) -> None:
     assert fits(next_step(proposed(GiveUp(1, why))))
 
 
-@pytest.mark.parametrize(
-    ("later_s", "countdown"), [(3.0, "next step in 1–9 s"), (5.0, "next step within 7 s"), (11.5, "next step now")]
-)
-def test_the_time_until_the_next_step_decreases_after_the_proposal(later_s: float, countdown: str) -> None:
-    step = next_step(proposed(Hold("measuring", 4.0, 12.0), later_s=later_s))
-    assert step == NextStep("", f"measuring 12 users; {countdown}")
-
-
-def test_at_the_end_of_a_plan_no_next_step_is_announced() -> None:
-    assert next_step(proposed(Hold("plan", 7.0, 7.0), later_s=6.5)) == NextStep("", "the plan sets the load; this step ends now")
-
-
-def test_after_the_choice_of_rates_the_first_rate_is_proposed() -> None:
-    done = proposed(Done("knee", KNEE))
-    assert next_step(done, by_rate=True) == NextStep("a", "the autopilot finds the capacity as a rate; + offers a rate")
-    assert next_step(done) == NextStep("e", "export; knee 14 [11–16] at 122/s")
-
-
-def test_after_one_level_the_reason_does_not_claim_linear_scaling() -> None:
-    step = next_step(proposed(step_to(3, "double", {"efficiency": 1.0}), level_opened(1)))
-    assert step == NextStep("Enter", "3 users for 8–20 s; no limit reached yet")
-
-
-def test_while_a_proposed_level_begins_the_line_says_to_which_users_the_load_changes() -> None:
-    timeline = proposed(step_to(24, "double", {"efficiency": 0.97}))
-    timeline.apply(level_opened(24, 31.0, 2))
-    assert next_step(timeline) == NextStep("", "changing to 24 users")
-
-
+DOUBLE = step_to(24, "double", {"efficiency": 0.97})
+PLAN = Hold("plan", 7.0, 7.0)
 SPLIT = LevelOpened(t_s=31.0, index=2, users=12, spawn_rate=10.0, by="shift", since_s=22.0, shifted="goodput")
 """The open level was split where the service changed; its load stays."""
+A_RATE = LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="plan", offered_per_s=20.0)
+FOUND = Done("knee", {**KNEE, "verification": "verified"})
+VERDICT = knee_verdict("knee", 15.0, t_s=29.0)
+READY = Target(t_s=0.5, state="ready")
+BY_RATE = "the autopilot finds the capacity as a rate; "
 
 
-@pytest.mark.parametrize(
-    ("proposal", "key", "words"),
-    [
-        (step_to(24, "double", {"efficiency": 0.97}), "Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
-        (Hold("plan", 90.0, 90.0), "", "the plan sets the load; this step ends in 89 s"),
-    ],
-)
-def test_a_level_that_was_split_keeps_the_proposal_from_before(proposal: Proposal, key: str, words: str) -> None:
-    timeline = proposed(proposal)
-    timeline.apply(SPLIT)
-    assert next_step(timeline) == NextStep(key, words)
+def followed(proposal: Proposal, *events: Event, levels: Sequence[Event] = TWO_LEVELS) -> Timeline:
+    """A session with this proposal and these events after it."""
+    timeline = proposed(proposal, *levels)
+    for event in events:
+        timeline.apply(event)
+    return timeline
 
 
-def test_a_level_that_was_split_while_the_load_changes_does_not_end_the_change() -> None:
-    timeline = proposed(step_to(24, "double", {}), level_opened(6), level_opened(24, 30.5, 1))
-    timeline.apply(msgspec.structs.replace(SPLIT, users=24))
-    assert next_step(timeline) == NextStep("", "changing to 24 users")
+MOMENTS: dict[str, tuple[Timeline, NextStep | None]] = {
+    "3 s after": (proposed(Hold("measuring", 4.0, 12.0), later_s=3.0), NextStep("", "measuring 12 users; next step in 1–9 s")),
+    "5 s after": (proposed(Hold("measuring", 4.0, 12.0), later_s=5.0), NextStep("", "measuring 12 users; next step within 7 s")),
+    "now": (proposed(Hold("measuring", 4.0, 12.0), later_s=11.5), NextStep("", "measuring 12 users; next step now")),
+    "the end of a plan": (proposed(PLAN, later_s=6.5), NextStep("", "the plan sets the load; this step ends now")),
+    "one level": (
+        proposed(step_to(3, "double", {"efficiency": 1.0}), level_opened(1)),
+        NextStep("Enter", "3 users for 8–20 s; no limit reached yet"),
+    ),
+    "a proposed level begins": (followed(DOUBLE, level_opened(24, 31.0, 2)), NextStep("", "changing to 24 users")),
+    "a level that was split keeps its proposal": (
+        followed(DOUBLE, SPLIT),
+        NextStep("Enter", "24 users for 8–20 s; still scaling linearly (97%)"),
+    ),
+    "a level that was split keeps its plan": (
+        followed(Hold("plan", 90.0, 90.0), SPLIT),
+        NextStep("", "the plan sets the load; this step ends in 89 s"),
+    ),
+    "a level that was split while the load changes": (
+        followed(
+            step_to(24, "double", {}),
+            msgspec.structs.replace(SPLIT, users=24),
+            levels=(level_opened(6), level_opened(24, 30.5, 1)),
+        ),
+        NextStep("", "changing to 24 users"),
+    ),
+    "a rate by hand": (followed(Hold("rate"), A_RATE), NextStep("a", f"{BY_RATE}+ and - change the rate")),
+    "a rate of a plan": (followed(PLAN, A_RATE), NextStep("", "changing to 20/s")),
+    "the autopilot returned to its first level": (
+        followed(GiveUp(1, "max_users"), level_opened(1, 31.0, 2)),
+        NextStep("e", "export; no knee up to the limit: raise guards.max_users to go on"),
+    ),
+    "the knee of the published verdict": (
+        proposed(FOUND, *TWO_LEVELS, VERDICT),
+        NextStep("e", "export; knee 15 [11–20] at 122/s, verified"),
+    ),
+    "a soak at the knee of the published verdict": (
+        proposed(GoTo(10, "soak", KNEE), *TWO_LEVELS, VERDICT),
+        NextStep("Enter", "soak at 10 users; confirms the knee 15 [11–20]"),
+    ),
+    "a dead target": (followed(PLAN, Target(t_s=40.0, state="died")), NextStep("", "the target is not running")),
+    "a target that starts": (Timeline([Target(t_s=0.1, state="starting")]), NextStep("", "the target is starting")),
+    "a target that is not ready": (
+        Timeline([Target(t_s=3.0, state="starting", reason=f"GET /{'up' * 99}: status 404")]),
+        NextStep("", f"the target is starting: GET /{'up' * 17}u"),
+    ),
+    "the end of the run": (
+        followed(FOUND, Ended(t_s=50.0, reason="ended by the user")),
+        NextStep("e", "export a report of this session"),
+    ),
+    "no proposal": (Timeline([READY, level_opened(1)]), None),
+}
 
 
-def test_at_an_offered_rate_the_search_for_the_capacity_as_a_rate_is_proposed_at_each_level() -> None:
-    """The proposal stays the same from level to level; a level of a rate has 0 users, to which the load does not change."""
-    timeline = proposed(Hold("rate"))
-    timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="user", offered_per_s=20.0))
-    step = next_step(timeline)
-    assert step is not None
-    assert step.key == "a"
-    assert step.words.startswith("the autopilot finds the capacity as a rate")
+@pytest.mark.parametrize("name", MOMENTS)
+def test_the_line_follows_what_happens_after_the_proposal(name: str) -> None:
+    timeline, step = MOMENTS[name]
+    assert next_step(timeline) == step
+    assert step is None or fits(step)
 
 
-def test_while_a_plan_changes_the_offered_rate_the_line_has_the_new_rate() -> None:
-    timeline = proposed(Hold("plan", 7.0, 7.0))
-    timeline.apply(LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="plan", offered_per_s=20.0))
-    assert next_step(timeline) == NextStep("", "changing to 20/s")
-
-
-def test_the_export_is_proposed_also_after_the_autopilot_returned_to_its_first_level() -> None:
-    timeline = proposed(GiveUp(1, "max_users"))
-    timeline.apply(level_opened(1, 31.0, 2))
-    assert next_step(timeline) == NextStep("e", "export; no knee up to the limit: raise guards.max_users to go on")
-
-
-def test_a_knee_has_the_figures_of_the_published_verdict() -> None:
-    verdict = knee_verdict("knee", 15.0, t_s=29.0)
-    done = proposed(Done("knee", {**KNEE, "verification": "verified"}), *TWO_LEVELS, verdict)
-    assert next_step(done) == NextStep("e", "export; knee 15 [11–20] at 122/s, verified")
-    soak = proposed(GoTo(10, "soak", KNEE), *TWO_LEVELS, verdict)
-    assert next_step(soak) == NextStep("Enter", "soak at 10 users; confirms the knee 15 [11–20]")
-
-
-def test_without_a_running_target_the_line_is_about_the_target() -> None:
-    timeline = proposed(Hold("measuring", 4.0, 12.0))
-    timeline.apply(Target(t_s=40.0, state="died"))
-    assert next_step(timeline, can_restart=True) == NextStep("t", "restart the target")
-    assert next_step(timeline) == NextStep("", "the target is not running")
-    assert next_step(Timeline([Target(t_s=0.1, state="starting")])) == NextStep("", "the target is starting")
-    waiting = next_step(Timeline([Target(t_s=3.0, state="starting", reason=f"GET /{'up' * 99}: status 404")]))
-    assert waiting is not None
-    assert waiting.words.startswith("the target is starting: GET /up")
-    assert len(f" NEXT  wait: {waiting.words}") <= 78, "more than one line at 80 columns"
-
-
-def test_quitting_is_proposed_after_the_export_and_the_export_after_the_end_of_the_run() -> None:
-    timeline = proposed(Done("knee", KNEE))
-    assert next_step(timeline, exported=True) == NextStep("q", "quit; the report is written and the session is saved")
-    timeline.apply(Ended(t_s=50.0, reason="ended by the user"))
-    assert next_step(timeline) == NextStep("e", "export a report of this session")
-
-
-def test_without_a_proposal_there_is_no_line() -> None:
-    assert next_step(Timeline([Target(t_s=0.5, state="ready"), level_opened(1)])) is None
+def test_the_line_depends_on_the_app_and_on_what_a_person_did() -> None:
+    done = proposed(Done("knee", KNEE))
+    assert next_step(done, by_rate=True) == NextStep("a", f"{BY_RATE}+ offers a rate")
+    assert next_step(done) == NextStep("e", "export; knee 14 [11–16] at 122/s")
+    assert next_step(done, exported=True) == NextStep("q", "quit; the report is written and the session is saved")
+    dead = followed(PLAN, Target(t_s=40.0, state="died"))
+    assert next_step(dead, can_restart=True) == NextStep("t", "restart the target")
 
 
 def test_every_reason_of_a_proposal_has_words() -> None:
