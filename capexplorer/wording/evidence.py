@@ -27,10 +27,11 @@ def curve_evidence(finding: CurveFinding) -> str:
 def _of_levels(seen: KneeEvidence) -> Iterator[str]:
     """The low-load line, the top of the curve, and the levels around the knee."""
     if seen.low_load_rps_per_user is not None:
-        levels = f" ({_levels(seen.baseline_levels)})" if seen.baseline_levels else ""
+        levels = f" ({numbers.several(seen.baseline_levels, 'level')})" if seen.baseline_levels else ""
         yield f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
     if seen.slower_levels:
-        yield f"{_levels(seen.slower_levels)} with fewer users left out, where the service was slower, as during a warm-up"
+        slower = numbers.several(seen.slower_levels, "level")
+        yield f"{slower} with fewer users left out, where the service was slower, as during a warm-up"
     if seen.top_efficiency is not None:
         words = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
         if seen.top_slope is None:
@@ -42,7 +43,7 @@ def _of_levels(seen: KneeEvidence) -> Iterator[str]:
     if seen.levels_below is not None and seen.levels_beyond is not None:
         width = f" (interval ±{seen.half_width_ratio:.0%})" if seen.half_width_ratio is not None else ""
         lie = "lies" if seen.levels_below == 1 else "lie"
-        yield f"{_levels(seen.levels_below)} {lie} below the knee and {seen.levels_beyond} above it{width}"
+        yield f"{numbers.several(seen.levels_below, 'level')} {lie} below the knee and {seen.levels_beyond} above it{width}"
 
 
 def _beyond(found: KneeVerdict) -> Iterator[str]:
@@ -69,10 +70,6 @@ def _beyond(found: KneeVerdict) -> Iterator[str]:
     if found.peak is not None:
         rate, at = quantities.rate(found.peak.goodput_rps), numbers.counted(found.peak.users)
         yield f"goodput peaks at {rate} with {at} and falls by {found.peak.fall_ratio:.0%} beyond"
-
-
-def _levels(count: int | None) -> str:
-    return f"{count} level{'s' * (count != 1)}"
 
 
 WORDED_SEPARATELY = frozenset(

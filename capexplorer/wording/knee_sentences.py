@@ -77,7 +77,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
         return "No request succeeded in a settled second of any level: no capacity was measured."
     if found is None:
         more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
-        return f"Not enough levels to find a knee: measure {more} more user count{'s' * (more != 1)}."
+        return f"Not enough levels to find a knee: measure {numbers.several(more, 'more user count')}."
     counted, sure = numbers.counted(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
     match found.kind:
         case "knee":
@@ -209,7 +209,11 @@ def _contradiction(step: VerificationStep) -> str:
 
 def missing(wanted: Missing) -> str:
     """A measurement that would make the verdict more precise: `2 more levels below 20 users would give a baseline`."""
-    below, above, levels = numbers.users(wanted.users_below), numbers.users(wanted.users_above), _levels(wanted.count)
+    below, above, levels = (
+        numbers.users(wanted.users_below),
+        numbers.users(wanted.users_above),
+        numbers.several(wanted.count, "more level"),
+    )
     match wanted.kind:
         case "levels":
             return f"{levels} at other user counts would give a first result"
@@ -282,10 +286,6 @@ def objective(verdict: SloVerdict) -> str:
     return f"{sentence} up to {least}{numbers.users(verdict.users)} users{interval} at {quantities.rate(verdict.goodput_rps)}"
 
 
-def _levels(count: int) -> str:
-    return f"{count} more level{'s' * (count != 1)}"
-
-
 # -- The clause of the verdict about changes of the service other than by load, in lower case and without a full stop.
 
 A_FAULT = "a fault at that time, not a load limit"
@@ -316,7 +316,7 @@ def _again(later: Sequence[RegimeVerdict]) -> str:
         return ""
     times = [session_time(each.began_s) for each in later]
     more = len(times) - TIMES_MOST
-    *others, last = [*times[:TIMES_MOST], f"{more} more time{'s' * (more != 1)}"] if more > 0 else times
+    *others, last = [*times[:TIMES_MOST], numbers.several(more, "more time")] if more > 0 else times
     return f"; the service changed again at {', '.join(others)}{' and ' * bool(others)}{last}"
 
 

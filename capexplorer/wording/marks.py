@@ -286,7 +286,7 @@ def revised(event: Mark) -> str:
 def reanalysed(event: Reanalysed) -> str:
     """`reanalysed by capexplorer 0.2.0: 3 marks recorded, 4 now; 1 new, 0 gone, 2 changed`."""
     counts = ", ".join(f"{sum(each.kind == kind for each in event.changes)} {kind}" for kind in ("new", "gone", "changed"))
-    marks = f"{event.recorded} mark{'s' * (event.recorded != 1)} recorded, {event.found} now"
+    marks = f"{numbers.several(event.recorded, 'mark')} recorded, {event.found} now"
     return f"reanalysed by capexplorer {event.version}: {marks}; {counts}"
 
 

@@ -153,7 +153,7 @@ def why_not_verify(knee: KneeVerdict | None) -> str | None:
 def _left_out(args: Mapping[str, Any]) -> str:
     count = args.get("left_out")
     return (
-        f"; {count} level{'s' * (count != 1)} left out because other processes used the CPU"
+        f"; {numbers.several(count, 'level')} left out because other processes used the CPU"
         if isinstance(count, int) and count
         else ""
     )
@@ -173,7 +173,7 @@ def _afterwards(args: Mapping[str, Any]) -> str:
     if offered_per_s is not None and args.get("what") != "shape":
         return f"{quantities.offered_rate(offered_per_s)} are still offered"
     return (
-        "all users stop" if args.get("what") == "shape" else f"{users} user{'s' * (users != 1)} keep{'s' * (users == 1)} running"
+        "all users stop" if args.get("what") == "shape" else f"{numbers.several(users, 'user')} keep{'s' * (users == 1)} running"
     )
 
 

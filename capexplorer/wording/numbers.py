@@ -27,6 +27,11 @@ def counted(value: float | None) -> str:
     return f"{users(value)} user{'s' * (value != 1)}"
 
 
+def several(count: object, noun: str) -> str:
+    """`1 level`, `2 levels`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def iterations(per_s: float) -> str:
     """An offered rate as a phrase: `1 iteration a second`, `1,250 iterations a second`."""
     return f"{per_s:,g} iteration{'s' * (per_s != 1)} a second"

@@ -56,7 +56,7 @@ def _workers(args: Mapping[str, Any]) -> str:
     count, why, name = args.get("count", "?"), args.get("why"), args.get("name")
     who = f"worker {name}" if name else "a worker"
     sentence = f"{who} {_CHANGES.get(str(args.get('change')), '?')}" + (f" ({why})" if why else "")
-    return f"{sentence}: {count} worker{'s' * (count != 1)}"
+    return f"{sentence}: {numbers.several(count, 'worker')}"
 
 
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {

@@ -36,7 +36,7 @@ def levels_of(users: Sequence[int]) -> str:
     """`1 level (20 users)`, `2 levels (20 to 30 users)`; `users` has one entry for each level."""
     least, most = min(users), max(users)
     counts = numbers.counted(most) if least == most else f"{numbers.users(least)} to {numbers.counted(most)}"
-    return f"{len(users)} level{'s' * (len(users) != 1)} ({counts})"
+    return f"{numbers.several(len(users), 'level')} ({counts})"
 
 
 def shares(ratios: Sequence[float]) -> str:
@@ -100,7 +100,7 @@ def _(each: conclusions.Told) -> str:
 def _(each: conclusions.CpuUsedByOthers) -> str:
     """`other processes (cc1plus, chrome) use 1.6 of 2 cores: results at 20 users do not describe the service`."""
     names = f" ({', '.join(each.names)})" if each.names else ""
-    share = f"{each.others_cpu_ratio:.2g} of {each.cores} core{'s' * (each.cores != 1)}" if each.cores else "CPU time"
+    share = f"{each.others_cpu_ratio:.2g} of {numbers.several(each.cores, 'core')}" if each.cores else "CPU time"
     loads = _loads(each.left_out_users, each.left_out_per_s)
     left_out = f": results at {loads} do not describe the service" if loads else ""
     return f"other processes{names} use {share}{left_out}"
@@ -251,7 +251,7 @@ def _(each: conclusions.NotJudged) -> str:
     if each.best is None:
         return "no level settled: the capacity is unknown"
     best = each.best
-    levels = f"{each.settled} level{'s' * (each.settled != 1)} settled"
+    levels = f"{numbers.several(each.settled, 'level')} settled"
     p95_ms = best.figures.latency_ms.p95
     p95 = "" if p95_ms is None else f" (p95 {quantities.latency(p95_ms)})"
     measured = f"{levels}; the highest goodput was {rate(best.figures.goodput_rps)}"
