@@ -24,18 +24,17 @@ def digest(timeline: Timeline) -> str:
     return whole.hexdigest()
 
 
+APART = ("columns", "endpoint_columns", "latency_seconds", "levels", "failures", "log")
+"""What a timeline shares with others, or has in other forms."""
+
+
 def _plain(timeline: Timeline) -> list[Any]:
-    failures = [(*key, count.count, count.first_s, count.last_s) for key, count in timeline.failures.items()]
+    own = {name: value for name, value in vars(timeline).items() if name[0] != "_" and name not in (*APART, "applied")}
     return [
-        (timeline.header, timeline.target, timeline.last, timeline.ended, timeline.broken),
-        (timeline.ticks, timeline.step_size, timeline.last_s, timeline.phase, timeline.wanted),
+        [(name, list(value.items()) if isinstance(value, dict) else value) for name, value in sorted(own.items())],
+        (timeline.phase, timeline.wanted, list(timeline.log)),
         [_level(level) for level in timeline.levels],
-        list(timeline.marks.items()),
-        list(timeline.verdicts.items()),
-        timeline.journal,
-        list(timeline.log),
-        failures,
-        [(signature, example) for signature, example in timeline.examples.items()],
+        [(*key, count.count, count.first_s, count.last_s) for key, count in timeline.failures.items()],
     ]
 
 

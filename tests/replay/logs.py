@@ -19,6 +19,8 @@ from capexplorer.model.events import (
     LevelOpened,
     Log,
     Note,
+    PartState,
+    Proposed,
     Sample,
     Target,
     Unknown,
@@ -26,6 +28,7 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.load import Drops, OfferedTick
+from capexplorer.model.proposals import Hold
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.canonical import canonical
 from capexplorer.session.writer import SessionWriter
@@ -46,6 +49,8 @@ def every_kind_of_event() -> list[Event]:
     events += [session_events.tick() for _ in range(9)]
     events.append(marked(t_s=session_events.t_s, key="cause:1", state="open", kind="cause", id="refused", severity="error"))
     events.append(Command(t_s=session_events.t_s, name="step", args={"step": 5}))
+    events.append(PartState(t_s=session_events.t_s, name="db", state="read", program="postgres"))
+    events.append(Proposed(t_s=session_events.t_s, proposal=Hold(why="measuring", least_s=3.0, most_s=9.0)))
     events += session_events.open(80)
     events += [session_events.tick() for _ in range(12)]
     events.append(marked(t_s=session_events.t_s, key="cause:1", revision=2, state="retracted", kind="cause", id="refused"))
