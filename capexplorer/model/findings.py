@@ -229,7 +229,7 @@ class AtOrBelow(CurveFinding, frozen=True, kw_only=True, tag="at_or_below"):
 
 
 class Bend(CurveFinding, frozen=True, kw_only=True, tag="bend"):
-    """Goodput falls below the low-load line (linear scaling), but its maximum was not reached."""
+    """Goodput falls below the low-load line (linear scaling), but the levels do not show where its maximum begins."""
 
 
 class LatencyKnee(CurveFinding, frozen=True, kw_only=True, tag="latency_knee"):

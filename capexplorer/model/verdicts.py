@@ -98,12 +98,10 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Slope of the low-load line."""
     baseline_levels: int | None = None
     """Number of levels that define the low-load line."""
-    slower_levels: int | None = None
-    """Number of levels with fewer users, left out of that line because the service was slower then; None: no such level."""
     top_efficiency: float | None = None
     """Goodput of the level with the most users, divided by that of the low-load line at its users."""
     top_slope: float | None = None
-    """Slope of goodput at that level, divided by the slope of the low-load line."""
+    """Slope of goodput from the knee on, divided by the slope of the low-load line; None with fewer than two levels there."""
     levels_below: int | None = None
     levels_beyond: int | None = None
     """Number of levels clearly below, and clearly beyond the knee."""
@@ -151,9 +149,9 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     """A knee, or why there is none, in the levels of one epoch, by `kind`:
 
     - `knee`: `users` is N*, with its 90% interval.
-    - `at_or_below`: N* is at most `users_high`, the lowest level (after `slower_levels`); `users_low` is None.
-    - `bend`: goodput falls below the low-load line from `users` on, but its maximum was not reached. A knee is not below
-      `users_low`. `limit` is "generator" if that may be the reason, else None.
+    - `at_or_below`: N* is at most `users_high`, the lowest level; `users_low` is None.
+    - `bend`: goodput falls below the low-load line from `users` on, but the levels do not show where its maximum begins.
+      `limit` is "generator" if that may be the reason, else None.
     - `latency_knee`: latency is permanently higher from `users` on.
     - `no_knee`: there is no knee up to `users`.
     """

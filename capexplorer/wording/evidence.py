@@ -29,9 +29,6 @@ def _of_levels(seen: KneeEvidence) -> Iterator[str]:
     if seen.low_load_rps_per_user is not None:
         levels = f" ({numbers.several(seen.baseline_levels, 'level')})" if seen.baseline_levels else ""
         yield f"at low load each user makes {quantities.rate(seen.low_load_rps_per_user)}{levels}"
-    if seen.slower_levels:
-        slower = numbers.several(seen.slower_levels, "level")
-        yield f"{slower} with fewer users left out, where the service was slower, as during a warm-up"
     if seen.top_efficiency is not None:
         words = f"at the highest level goodput is {seen.top_efficiency:.0%} of linear scaling"
         if seen.top_slope is None:

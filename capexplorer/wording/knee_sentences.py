@@ -87,10 +87,9 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             where = f"{name} at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
             return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
-            level = "the lowest level" if not found.evidence.slower_levels else "the lowest level since the service became faster"
             if found.limit == "generator":
-                return f"Limited by the generator at {counted}, {level}: the results do not describe the service."
-            lowest = f"{counted}, {level}{f' ({blamed})' if blamed else ''}"
+                return f"Limited by the generator at {counted}, the lowest level: the results do not describe the service."
+            lowest = f"{counted}, the lowest level{f' ({blamed})' if blamed else ''}"
             one = (found.users or 0.0) < 2
             way = "a longer think time or offered rates load the service less" if one else "measure fewer users to find it"
             return f"The knee is at or below {lowest}: {way}{_fall(found)}."
@@ -101,7 +100,7 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             if found.evidence.return_agrees is False:
                 changed = "on its return a load had less goodput than before: the service changed, or has not recovered"
                 return f"{falls}, but no knee is shown, since {changed}{_unaccounted(found)}."
-            return f"{falls}, but its maximum was not reached: no knee yet{_unaccounted(found)}."
+            return f"{falls}, but the levels do not show where its maximum begins: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}{_below_line(found)}{_unaccounted(found)}."
 

@@ -263,7 +263,7 @@ SAID: Mapping[str, tuple[str, dict[str, Any]]] = {
     "a knee at or below": ("at_or_below", {"users_high": 9.0}),
     "a knee by few levels": ("knee", {"users_low": 7.0, "users_high": 9.0, "capacity_rps": 40.0, "levels_below": 3}),
     "a knee with all its evidence": ("knee", {
-        "low_load_rps_per_user": 2.69, "baseline_levels": 3, "slower_levels": 2, "top_efficiency": 0.5, "top_slope": -0.07,
+        "low_load_rps_per_user": 2.69, "baseline_levels": 3, "top_efficiency": 0.5, "top_slope": -0.07,
         "levels_below": 1, "levels_beyond": 2, "half_width_ratio": 0.15, "response_ratio": 6.27,
         "little_ratio": 1.25,
     }),

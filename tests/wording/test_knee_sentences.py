@@ -94,7 +94,8 @@ def verification(*measured: int | None, soak: Any = None, back: Any = None) -> V
         (knee("at_or_below", users=1.0, limit="generator"),
          "Limited by the generator at 1 user, the lowest level: the results do not describe the service."),
         (knee("bend", confidence="low"),
-         "Goodput falls below linear scaling from 47 users on (low confidence), but its maximum was not reached: no knee yet."),
+         "Goodput falls below linear scaling from 47 users on (low confidence), "
+         "but the levels do not show where its maximum begins: no knee yet."),
         (CapacityVerdict(curve=knee().curve, missing=(Missing(kind="levels", count=2),)),
          "Not enough levels to find a knee: measure 2 more user counts."),
         (CapacityVerdict(missing=(Missing(kind="levels", count=3),)),

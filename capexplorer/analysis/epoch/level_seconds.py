@@ -16,7 +16,7 @@ from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.slice import Slice
 from ...model.timeline import Timeline
-from ..knee.limit import REPLIED_LEAST
+from ..knee.knee_lines import REPLIED_LEAST
 from ..statistics import NOTABLE, Series
 
 OF_NEIGHBOURS = {

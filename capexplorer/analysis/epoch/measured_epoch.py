@@ -13,8 +13,8 @@ from ...model.findings import Cause
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict, RegimeVerdict
-from ..knee.curve_gates import LEVELS_LEAST
 from ..knee.detector import analyse, split
+from ..knee.knee_lines import LEVELS_LEAST
 from ..knee.verdict_kinds import Circumstances
 from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
 from ..statistics import LOST_LEAST

@@ -19,8 +19,9 @@ from ...model.figures import LevelFigures
 from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu, readings_at_level
-from ..knee.crossing import LINEAR_LIKELY, crossing, curve_of
-from ..ladder import LadderLevel, LevelPart, pooled, requests_inside
+from ..knee.knee_lines import KneeLines
+from ..knee.measured_curve import LINEAR_LIKELY
+from ..ladder import LadderLevel, LevelPart, requests_inside
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 from .level_seconds import part_figures, seconds_of_part
 
@@ -179,9 +180,8 @@ def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     if len(free) == len(levels) or not levels:
         return tuple(levels)
     counts = {round(level.users) for level in free}
-    rate = (
-        crossing(curve_of(pooled(free or levels))).rps_per_user if any(level.goodput_rps > 0 for level in free or levels) else 0.0
-    )
+    lines = KneeLines.of(free or levels)
+    rate = lines.knees.rps_per_user if lines is not None else 0.0
     return tuple(
         level for level in levels if not level.goodput_disturbed or (round(level.users) not in counts and _on_line(level, rate))
     )

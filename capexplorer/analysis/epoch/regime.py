@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
-from ..knee.crossing import LINEAR_LIKELY
+from ..knee.measured_curve import LINEAR_LIKELY
 from ..knee.rate_level import SAME_RATE
 from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
 from .segments import LATENCY_CHANGE

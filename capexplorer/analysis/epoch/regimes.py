@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
-from ..knee.crossing import LINEAR_ERRORS, LINEAR_LIKELY
-from ..knee.curve_gates import overloaded_from
+from ..knee.knee_lines import overloaded_from
+from ..knee.measured_curve import LINEAR_ERRORS, LINEAR_LIKELY
 from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
 from .regime import (
     FAILING,
@@ -88,7 +88,7 @@ def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> B
 def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
     """Whether goodput is lower than at a level with fewer users that was on the low-load line.
 
-    That level was on the line if it is less than LINEAR_ERRORS below it, as in `crossing.linear_levels`; where no more requests
+    That level was on the line if it is less than LINEAR_ERRORS below it, where no more requests
     fail, less than one error, since retrograde systems fall just beyond the line.
     """
     if now.goodput_rps >= max(level.goodput_rps for level in levels):

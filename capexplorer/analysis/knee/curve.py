@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..ladder import LadderLevel
 
 if TYPE_CHECKING:
-    from .crossing import CapacityCurve
+    from .measured_curve import CapacityCurve
 
 Floats = NDArray[np.float64]
 
@@ -206,12 +206,10 @@ class Knees(LoadChances, frozen=True):
     """How likely each number of users is to be N*."""
 
     rps_per_user: float
-    """lambda0, in the mean."""
-
-    @property
-    def users(self) -> float:
-        """The median."""
-        return self.median
+    rps_per_user_error: float
+    """lambda0, in the mean, and its standard error."""
+    capacity_error: float
+    """Relative standard error of the greatest goodput."""
 
 
 class _Levels(msgspec.Struct, frozen=True):
@@ -223,25 +221,33 @@ class _Levels(msgspec.Struct, frozen=True):
     """Log users that N* is at most: there goodput has surely fallen below that of fewer users."""
 
     @classmethod
-    def of(cls, ladder: Sequence[LadderLevel], curve: CapacityCurve, first: int) -> _Levels:
-        counted = _counted_variance(ladder, curve)[first:]
-        log_users, goodput = np.log(curve.users[first:]), curve.steady[first:]
-        best = int((goodput - curve.selection_bias[first:]).argmax())
+    def of(cls, ladder: Sequence[LadderLevel], curve: CapacityCurve) -> _Levels:
+        counted = _counted_variance(ladder, curve)
+        log_users, goodput = np.log(curve.users), curve.steady
+        best = int((goodput - curve.selection_bias).argmax())
         lost = np.where(np.arange(len(goodput)) > best, np.maximum(goodput[best] - goodput, 0.0), 0.0)
         fallen = lost > FALLEN_ERRORS * np.sqrt(counted + counted[best])
         variance = counted + (SHAPE_ERROR * goodput) ** 2 + (LOST_ERROR * lost) ** 2
         return cls(log_users, goodput, 1.0 / variance, float(log_users[fallen].min(initial=math.inf)))
 
 
-def knees_of(ladder: Sequence[LadderLevel], curve: CapacityCurve, first: int) -> Knees:
-    """The posterior over N*, from the levels from index `first` on, pooled, and their curve, of which one has goodput."""
-    levels = _Levels.of(ladder, curve, first)
+def knees_of(ladder: Sequence[LadderLevel], curve: CapacityCurve) -> Knees:
+    """The posterior over N*, from pooled levels, of which one has goodput, and their curve."""
+    levels = _Levels.of(ladder, curve)
     fine = _likely(levels)
-    posterior, rates = _posterior(levels, fine)
+    posterior, rates, squares = _posterior(levels, fine)
     log_knees = fine[:, np.newaxis, np.newaxis] + shapes().log_peak
     found = LoadChances.of(log_knees, posterior, float(fine[1] - fine[0]))
     found = found.blurred(math.hypot(curve.shared_error, RAMP_ERROR if curve.selection_bias.any() else 0.0))
-    return Knees(found.log_load, found.chances, rps_per_user=float((posterior * rates).sum()))
+    rate, capacity = float((posterior * rates).sum()), rates * np.exp(log_knees)
+    own, greatest = float((posterior / squares).sum()), float((posterior * capacity).sum())
+    return Knees(
+        found.log_load,
+        found.chances,
+        rps_per_user=rate,
+        rps_per_user_error=math.sqrt(float((posterior * (rates - rate) ** 2).sum()) + own + (curve.shared_error * rate) ** 2),
+        capacity_error=math.sqrt(float((posterior * (capacity / greatest - 1) ** 2).sum()) + own / rate**2),
+    )
 
 
 CANDIDATES = 48
@@ -251,13 +257,13 @@ NEW_LEVEL_ERROR = 0.03
 """Relative error of such a level."""
 
 
-def telling_users(ladder: Sequence[LadderLevel], curve: CapacityCurve, first: int) -> float:
+def telling_users(ladder: Sequence[LadderLevel], curve: CapacityCurve) -> float:
     """Users of the level that would narrow the interval most: its goodput would reduce the variance of log N* by the square of
     their covariance, divided by the variance of the goodput, that of its noise included.
     """
-    levels = _Levels.of(ladder, curve, first)
+    levels = _Levels.of(ladder, curve)
     fine = _likely(levels)
-    chances, rates = _posterior(levels, fine)
+    chances, rates, *_ = _posterior(levels, fine)
     log_users = np.linspace(levels.log_users[0] - math.log(2), levels.log_users[-1] + math.log(2), CANDIDATES)
     flat, falls = served(log_users, fine)
     goodput = rates[:, :, np.newaxis] * falls[..., np.newaxis] * flat[:, np.newaxis]
@@ -284,8 +290,8 @@ def likely(chances_of: Callable[[Floats], Floats], log_least: float, log_most: f
     return np.linspace(coarse[low] - COARSE, coarse[min(high, len(coarse) - 1)] + COARSE, POINTS)
 
 
-def _posterior(levels: _Levels, log_knees: Floats) -> tuple[Floats, Floats]:
-    """(probability, lambda0) of each curve, of shape (knees, falls, shapes)."""
+def _posterior(levels: _Levels, log_knees: Floats) -> tuple[Floats, Floats, Floats]:
+    """(probability, lambda0, 1 / its variance) of each curve, of shape (knees, falls, shapes)."""
     flat, falls = served(levels.log_users, log_knees)
     # of the weighted least squares of goodput on the curve: products of both, squares of the curve
     products = falls @ (flat * (levels.weight * levels.goodput)[:, np.newaxis])
@@ -299,7 +305,7 @@ def _posterior(levels: _Levels, log_knees: Floats) -> tuple[Floats, Floats]:
     log_likely += np.log(prior)[:, np.newaxis] - np.log(np.maximum(users_each / SERVERS_LEAST, 1.0))
     log_likely[log_knees > levels.most] = -math.inf
     chances = np.exp(log_likely - log_likely.max())
-    return chances / chances.sum(), rates
+    return chances / chances.sum(), rates, squares
 
 
 def served(log_loads: Floats, log_knees: Floats) -> tuple[Floats, Floats]:

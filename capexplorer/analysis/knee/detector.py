@@ -1,19 +1,8 @@
 """The knee detector: pooled levels in, typed verdicts out (docs/knee.md). Pure: the same levels always give the same verdict.
 
 `judge` decides *whether* there is a knee, by the probabilities of `curve`, which also has its place and interval. `limit` finds
-what limits it, `verdict_kinds` the confidence in it and which further levels would help. A wrong mark is worse than none, so
-every gate compares a one-sided 95% bound; "significantly" means by that bound.
-
-Choices that were measured to be better than the textbook rule:
-
-- lambda0 is fitted again on levels under 0.7 N*, and the capacity on levels at or over 1.15 N* (median error of N* 3.4% -> 2.3%,
-  bias of lambda0 -1.6% -> -0.8% on the same ladders of plain queues).
-- The low-load line ends only where one level is significantly under it and the next level is under it too.
-- A curve measured only over a narrow span of users is judged by its slope alone.
-- A curve whose last three levels are all significantly below the line has bent, even if the last level alone does not show it.
-- Tables without standard errors get an error estimated from their roughness.
-- The first requests of a ramp's new users are left out of the low-load line.
-- Little's law does not blame a generator whose CPU was measured and idle.
+what limits it, `verdict_kinds` the confidence in it and which further levels would help. Little's law does not blame a generator
+whose CPU was measured and idle.
 """
 
 from __future__ import annotations
@@ -33,9 +22,9 @@ from ...model.verdicts import CapacityVerdict, Confidence, CurveFit, KneeEvidenc
 from ..ladder import USERS_SAME, LadderLevel, expected_goodput, pooled
 from ..statistics import FULL, RELEVANT
 from . import verdict_kinds
-from .crossing import CapacityCurve, Crossing, Floats
-from .curve_gates import KneeLines, is_consistent, is_long_enough, overloaded_from
-from .think_time import at_common_think_time, saturated_users
+from .knee_lines import KneeLines, overloaded_from
+from .measured_curve import CapacityCurve, Floats
+from .think_time import at_common_think_time
 from .verdict_kinds import NOTHING_ELSE, Checks, Circumstances, missing
 
 # -- The latency knee: the load from which mean latency stays raised, whether or not throughput has a knee (docs/knee.md, section
@@ -54,18 +43,19 @@ LEVELS_TOGETHER = 3
 Stalls can make every single level too uncertain."""
 
 BASELINE_DIVISOR = 3
-"""R0 is measured at the lowest third of the baseline: if throughput never bends, every level is baseline."""
+"""R0 is measured at the lowest third of the levels below N*: if throughput never bends, these are all."""
 
 
-def latency_knee(levels: Sequence[LadderLevel], found: Crossing, *, epoch: int = 0) -> KneeVerdict | None:
+def latency_knee(lines: KneeLines, *, epoch: int = 0) -> KneeVerdict | None:
     """The first of two consecutive levels whose mean latency is significantly above 1.5 R0; None when there is none.
 
     Levels that saturated the generator are left out: it adds latency of its own (nginx under 20 users: 2.9 of 3.2 ms). So are
-    those that other processes disturbed, and slower levels below the low-load line (`Crossing.slower`).
+    those that other processes disturbed.
     """
-    judged = (level for level in levels[found.slower :] if not (level.generator_saturated or level.disturbed))
+    judged = (level for level in lines.ladder if not (level.generator_saturated or level.disturbed))
     known = [level for level in judged if level.latency_ms]  # 0 ms is no latency
-    base = known[: max(2, math.ceil((found.linear - found.slower) / BASELINE_DIVISOR))]
+    below = sum(level.users <= lines.users for level in lines.ladder)
+    base = known[: max(2, math.ceil(below / BASELINE_DIVISOR))]
     if len(known) <= len(base):
         return None
     low_load_ms, low_load_error_ms = _mean(base)
@@ -185,11 +175,6 @@ def _candidates(users: Floats, goodput: Floats, error: Floats) -> list[tuple[flo
     return found
 
 
-LINE_LEAST = 2
-"""Levels that "no knee" needs on the low-load line: if all levels but the last were measured while the service warmed up, that
-one may be beyond the knee."""
-
-
 # -- the verdict ---------------------------------------------------------------------------------------------------------------
 
 
@@ -208,30 +193,22 @@ def judge(
     lines = KneeLines.of(levels)
     if lines is None:
         return CapacityVerdict(epoch=known.epoch, missing=_missing(None, len(pooled(levels)), None, known))
-    knee, found = _knee(lines, known, checks, disputed) if lines.is_enough else (None, lines.crossing)
-    ladder = lines.ladder[found.slower :] if knee is None and lines.is_enough else lines.ladder
+    knee = _knee(lines, known, checks, disputed) if lines.is_enough else None
     return CapacityVerdict(
         epoch=known.epoch,
         knee=knee,
-        latency_knee=None if knee is None else latency_knee(ladder, found, epoch=known.epoch),
-        curve=_lines(lines.curve, found, knee),
-        missing=_missing(lines, len(ladder), knee, known),
+        latency_knee=None if knee is None else latency_knee(lines, epoch=known.epoch),
+        curve=_lines(lines, knee),
+        missing=_missing(lines, len(lines.ladder), knee, known),
     )
 
 
-def _knee(lines: KneeLines, known: Circumstances, checks: Checks, disputed: bool) -> tuple[KneeVerdict | None, Crossing]:
-    """The verdict on the knee, and where its lines meet; None: too few levels are left on the low-load line for one."""
-    ladder, found, gates = lines.ladder, lines.crossing, lines.gates
-    waiting_users = saturated_users(ladder)
-    if waiting_users is not None and not (lines.has_knee and found.users <= waiting_users):
-        return verdict_kinds.at_or_below(lines, known, waiting_users), found
-    if lines.has_knee and not disputed and is_consistent(lines) and is_long_enough(lines):
+def _knee(lines: KneeLines, known: Circumstances, checks: Checks, disputed: bool) -> KneeVerdict:
+    if lines.has_knee and not disputed:
         return verdict_kinds.knee(lines, known, checks)
-    if gates.bent or lines.has_knee:
-        return verdict_kinds.bend(lines, known, disputed=disputed), found
-    if len(ladder) - found.slower < LINE_LEAST:
-        return None, found
-    return verdict_kinds.no_knee(lines, known), found
+    if lines.has_bent:
+        return verdict_kinds.bend(lines, known, disputed=disputed)
+    return verdict_kinds.no_knee(lines, known)
 
 
 def _missing(lines: KneeLines | None, levels: int, knee: KneeVerdict | None, known: Circumstances) -> tuple[Missing, ...]:
@@ -243,15 +220,15 @@ def _missing(lines: KneeLines | None, levels: int, knee: KneeVerdict | None, kno
     return (Missing(kind="return_to_clean", users_below=known.return_users), *wanted)
 
 
-def _lines(curve: CapacityCurve, found: Crossing, knee: KneeVerdict | None) -> CurveFit:
-    known = knee is not None and knee.capacity_rps is not None
+def _lines(lines: KneeLines, knee: KneeVerdict | None) -> CurveFit:
+    knees, known = lines.knees, knee is not None and knee.capacity_rps is not None
     return CurveFit(
-        low_load_rps_per_user=found.rps_per_user,
-        low_load_se=found.rps_per_user_error,
-        baseline_users=tuple(float(users) for users in curve.users[found.baseline]),
-        capacity_rps=found.capacity if known else None,
-        capacity_se_rps=found.capacity_error if known else None,
-        usl=fit(curve, bent=knee is not None and knee.kind != "no_knee"),
+        low_load_rps_per_user=knees.rps_per_user,
+        low_load_se=knees.rps_per_user_error,
+        baseline_users=tuple(level.users for level in lines.baseline),
+        capacity_rps=lines.capacity_rps if known else None,
+        capacity_se_rps=knees.capacity_error * lines.capacity_rps if known else None,
+        usl=fit(lines.curve, bent=knee is not None and knee.kind != "no_knee"),
     )
 
 

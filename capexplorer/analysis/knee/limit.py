@@ -9,7 +9,6 @@ Bottlenecks and causes name the resource or the failure; this module does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from ...model.intervals import ONE_SIDED_95
@@ -17,7 +16,7 @@ from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS, LITTLE_MOST
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
 from ..statistics import BEYOND, LOST_LEAST, RELEVANT, upper_median, weighted_mean
-from .crossing import Crossing
+from .knee_lines import REPLIED_LEAST, KneeLines
 
 LITTLE_LOW_LEAST = 1.05
 """The lower bound of that ratio must exceed this as well."""
@@ -29,19 +28,14 @@ requests, and then it does not."""
 LAG_LEAST = 0.10
 """Share by which finished work must fall behind accepted work for queue growth."""
 
-REPLIED_LEAST = 0.9
-"""Failures are replies of the service if at least this share of them has an HTTP status: 33-52% of 429 and 503 were recorded
-while loop lag was 24-38 ms."""
-
-
 Figures = dict[str, Any]
 """Evidence of a verdict by the names of `KneeEvidence`."""
 
 
-def limit_of(levels: Sequence[LadderLevel], found: Crossing) -> tuple[Limit, Figures]:
-    """The limit of a knee, and the figures that show it. `levels`: pooled, one per element of the crossing's masks."""
-    beyond = [level for level in levels if level.users >= BEYOND * found.users]
-    baseline = [level for level, chosen in zip(levels, found.baseline, strict=True) if chosen]
+def limit_of(lines: KneeLines) -> tuple[Limit, Figures]:
+    """The limit of a knee, and the figures that show it."""
+    beyond = [level for level in lines.ladder if level.users >= BEYOND * lines.users]
+    baseline = lines.baseline
     if not beyond:
         return "unknown", {}
     little, lag = little_ratio(beyond, baseline), work_lag(beyond, baseline)

@@ -20,7 +20,7 @@ import numpy as np
 from ...model.verdicts import LevelState, Overload, RateCapacity, RateLimit
 from ..statistics import MOSTLY, SURE_ERRORS
 from .curve import FALLS, FREEDOM, LOST_ERROR, SHAPE_ERROR, Floats, LoadChances, batch_variance, likely, served, shapes
-from .curve_gates import HALF_WIDTH_MOST, REACHED_LEAST
+from .knee_lines import HALF_WIDTH_MOST, REACHED_LEAST
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, state_of
 from .verdict_kinds import confidence_of
 

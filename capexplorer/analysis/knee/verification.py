@@ -17,8 +17,7 @@ from ...model.verdicts import Disagreement, Limit, Verification, VerificationSte
 from ..causes.generator_saturation import LITTLE_MOST
 from ..ladder import USERS_SAME, LadderLevel
 from ..statistics import LOST_LEAST, RELEVANT, SURE_ERRORS
-from .crossing import Crossing
-from .curve_gates import KneeLines
+from .knee_lines import KneeLines
 from .limit import LAG_LEAST, LITTLE_LOW_LEAST, little_ratio, work_lag
 
 SOAK_SHARE = 0.7
@@ -122,7 +121,7 @@ def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float,
     lines = KneeLines.of(before)
     if lines is None or not lines.is_enough or not lines.has_knee:
         return None
-    if abs(lines.crossing.users - knee_users) > MOVED_MOST * knee_users:
+    if abs(lines.users - knee_users) > MOVED_MOST * knee_users:
         return None
     low = [level for level in before if level.users <= SOAK_TO * knee_users and not level.ramp]
     return EarlierKnee(lines, low[0], limit) if low else None
@@ -206,7 +205,7 @@ def _disagreement(name: VerificationStepName, level: LadderLevel, earlier: Earli
     expected, error = _expected(earlier.lines.ladder, level.users)
     if expected - level.goodput_rps > max(GOODPUT_AGREES * expected, SURE_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "less_goodput"
-    most, error = max((expected, error), _lower_line(earlier.lines.crossing, level.users))
+    most, error = max((expected, error), _lower_line(earlier.lines, level.users))
     if level.goodput_rps - most > max(GOODPUT_AGREES * most, SURE_ERRORS * math.hypot(level.goodput_error_rps, error)):
         return "more_goodput"
     if name == "return_to_first" and _is_slower(level, earlier.first):
@@ -225,16 +224,15 @@ def _expected(curve: Sequence[LadderLevel], users: float) -> tuple[float, float]
     return goodput, float(np.interp(users, at, [level.goodput_error_rps for level in curve]))
 
 
-def _lower_line(earlier: Crossing, users: float) -> tuple[float, float]:
+def _lower_line(earlier: KneeLines, users: float) -> tuple[float, float]:
     """Goodput at these users on the lower of the low-load line and the capacity line, and its standard error."""
-    line = earlier.rps_per_user * users
-    return (line, earlier.rps_per_user_error * users) if line < earlier.capacity else (earlier.capacity, earlier.capacity_error)
+    knees, capacity = earlier.knees, earlier.capacity_rps
+    line = knees.rps_per_user * users
+    return (line, knees.rps_per_user_error * users) if line < capacity else (capacity, knees.capacity_error * capacity)
 
 
 def _fails_more(level: LadderLevel, earlier: EarlierKnee) -> bool:
-    low = [
-        known for known in earlier.lines.ladder if known.users <= earlier.lines.crossing.users and known.failure_ratio is not None
-    ]
+    low = [known for known in earlier.lines.ladder if known.users <= earlier.lines.users and known.failure_ratio is not None]
     requests = math.fsum(known.requests or 1 for known in low)
     before = math.fsum((known.failure_ratio or 0.0) * (known.requests or 1) for known in low) / requests if low else 0.0
     ratio = level.failure_ratio or 0.0

@@ -48,7 +48,7 @@ TRUTHS = {
         says=("until 01:01", "since then 48 users reached 191/s"),
     ),
     "rate-limit-that-refuses": Truth(
-        "knee", (18, 24), (85, 105), frozenset({"rate_limit"}), says=("refuses requests (HTTP 429)", "low confidence"),
+        "knee", (13, 24), (65, 105), frozenset({"rate_limit"}), says=("refuses requests (HTTP 429)", "low confidence"),
     ),
     "rate-limit-that-delays": Truth(
         "knee", (20, 22), (98, 102), frozenset({"rate_limit"}), sure=True, says=("delays requests to 100/s",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capexplorer.analysis.knee.crossing import curve_of, roughness
+from capexplorer.analysis.knee.measured_curve import curve_of, roughness
 
 from ..ladders import rates
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from capexplorer.analysis.knee.curve import SIZES, Knees, _of_queue
-from capexplorer.analysis.knee.curve_gates import KneeLines
+from capexplorer.analysis.knee.knee_lines import KneeLines
 from capexplorer.analysis.ladder import LadderLevel
 from lab.simulation import exact
 from lab.simulation.ladders import climb, level_of
@@ -39,14 +39,14 @@ def queue(servers: int, think_s: float, service_s: float = 0.1, error: float = 0
 def test_an_exact_queue_gives_its_knee(servers: int, think_s: float) -> None:
     knees = knees_of(queue(servers, think_s))
     truth = exact.knee(think_s, servers, 0.1)
-    assert knees.users == pytest.approx(truth, rel=0.03)
+    assert knees.median == pytest.approx(truth, rel=0.03)
     assert knees.interval[0] < truth < knees.interval[1]
 
 
 def test_a_service_of_equal_times_has_an_interval_of_two_percent() -> None:
     exactly = [replace(level, goodput_se_rps=0.0) for level in ideal([5, 10, 20, 30, 40, 48, 52, 60, 80])]
     knees = knees_of(exactly)
-    assert knees.users == pytest.approx(50, rel=0.01)
+    assert knees.median == pytest.approx(50, rel=0.01)
     assert knees.half_width < 0.02
 
 
@@ -75,7 +75,7 @@ def test_slow_ends_of_service_times_widen_the_interval_and_do_not_shift_it() -> 
     for seed in range(12):
         levels = [level_of(each) for each in climb(system, [2, 4, 8, 12, 16, 20, 24], np.random.default_rng(seed), level_s=30)]
         knees = knees_of(levels)
-        errors.append(math.log(knees.users / 16))
+        errors.append(math.log(knees.median / 16))
         widths.append(knees.half_width)
         held += knees.interval[0] <= 16 <= knees.interval[1]
     assert abs(float(np.mean(errors))) < 0.04

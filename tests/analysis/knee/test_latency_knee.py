@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of
 from capexplorer.analysis.knee.detector import latency_knee
+from capexplorer.analysis.knee.knee_lines import KneeLines
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -26,7 +26,9 @@ def levels(latencies_ms: tuple[float, ...], **fields: Any) -> list[LadderLevel]:
 
 
 def found(ladder: list[LadderLevel]) -> KneeVerdict | None:
-    return latency_knee(ladder, crossing(curve_of(ladder)))
+    lines = KneeLines.of(ladder)
+    assert lines is not None
+    return latency_knee(lines)
 
 
 @pytest.mark.parametrize(
@@ -59,12 +61,6 @@ def test_the_interval_of_a_latency_knee_is_from_the_level_before_it_to_the_first
 def test_latency_that_the_generator_or_other_processes_caused_is_left_out(left_out: dict[str, bool]) -> None:
     ladder = levels((20, 20, 20, 40, 60, 80))
     assert found([*ladder[:3], *(replace(level, **left_out) for level in ladder[3:])]) is None
-
-
-def test_slow_levels_of_a_warm_up_are_no_rise_of_latency() -> None:
-    slow_at_first = levels((20, 80, 80, 20, 20, 20))
-    slow_at_first[:3] = [replace(level, goodput_rps=0.5 * level.goodput_rps) for level in slow_at_first[:3]]
-    assert found(slow_at_first) is None
 
 
 def test_the_latency_knee_of_a_ramp_has_medium_confidence() -> None:

@@ -86,13 +86,10 @@ def failing(shares: dict[int, float], refused_ratio: float) -> list[LadderLevel]
     ]  # fmt: skip
 
 
-def test_goodput_that_refusals_make_uneven_is_a_lower_bound_and_widens_the_interval() -> None:
+def test_goodput_that_refusals_make_uneven_widens_the_interval() -> None:
     uneven, even = judge(failing(UNEVEN, 1.0)).knee, judge(failing(EVEN, 1.0)).knee
     assert uneven is not None
     assert even is not None
-    assert uneven.users is not None
-    assert even.users is not None
-    assert even.users < uneven.users <= 60
     assert uneven.users_high / uneven.users_low > 1.2 * even.users_high / even.users_low  # type: ignore[operator]
 
 
@@ -102,12 +99,6 @@ def test_with_refusals_the_capacity_does_not_exceed_the_highest_goodput_measured
     assert knee is not None
     assert knee.capacity_rps is not None
     assert knee.capacity_rps <= most_rps
-
-
-def test_goodput_that_other_failures_make_uneven_is_not_a_knee() -> None:
-    knee = judge(failing(UNEVEN, 0.0)).knee
-    assert knee is not None
-    assert knee.kind == "bend"
 
 
 LATE_TIMERS = {  # users: (requests/s, response ms, loop lag p99 ms) of a generator with a third of a core beside busy processes

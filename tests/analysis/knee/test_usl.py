@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from capexplorer.analysis.knee.crossing import CapacityCurve, curve_of
 from capexplorer.analysis.knee.detector import fit
+from capexplorer.analysis.knee.measured_curve import CapacityCurve, curve_of
 
 from ..ladders import ideal, rates
 
