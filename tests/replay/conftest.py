@@ -10,12 +10,6 @@ from .logs import two_levels, write_log
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    """The event loop of the tests of screens."""
-    return "asyncio"
-
-
-@pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The log of a session of two levels."""
     return write_log(tmp_path / "session.jsonl", two_levels())

@@ -13,8 +13,6 @@ from capexplorer.tui.screens.help import Help
 from .logs import every_kind_of_event, write_log
 from .replay_harness import NARROW, WIDE, ReplayHarness
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_replay_plays_from_the_beginning_at_its_speed_and_pauses_at_the_end(path: Path) -> None:
     harness = ReplayHarness(path, speed=4.0)

@@ -15,8 +15,6 @@ from capexplorer.model.events import Ended, Event
 from .logs import as_a_live_screen_receives, two_levels
 from .replay_harness import NARROW, WIDE, ReplayHarness
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_truncated_log_is_reported_and_plays_to_its_end(path: Path) -> None:
     whole = path.read_bytes()

@@ -18,9 +18,6 @@ PROFILES = (
 )
 """At the start the second is highlighted: `mixed` is the default profile."""
 
-TO_NEWEST_SESSION = ("down", "down")
-"""Keys that move the highlight from the default profile to the newest session."""
-
 
 def picker(saved_sessions: FakeSessions | None = None, profiles: Sequence[ProfileEntry] = PROFILES) -> PickerApp:
     return PickerApp(profiles, saved_sessions or FakeSessions())

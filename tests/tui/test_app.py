@@ -30,14 +30,6 @@ from .session_events import HOSTILE_TEXT, SessionMaker, died, header, session
 from .stage import HUGE, NARROW, WIDE, Stage
 from .waiting import until
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- keys
 
 

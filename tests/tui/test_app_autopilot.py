@@ -12,13 +12,6 @@ from .session_events import session
 from .stage import NARROW, WIDE, Stage
 from .waiting import until
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
 
 def stepped(t_s: float = 70.0) -> Command:
     args: dict[str, str | int | float | bool | None] = {"users": 94, "before": 47, "why": "double", "efficiency": 0.97}

@@ -19,14 +19,6 @@ from .session_events import header, session
 from .stage import WIDE, Stage
 from .waiting import until
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 # -- questions
 
 

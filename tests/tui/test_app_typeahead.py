@@ -21,13 +21,6 @@ from .fake_source import FakeSource
 from .session_events import session
 from .waiting import until
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
 
 def burst(app: ExplorerApp, *keys: str) -> None:
     """Post all keys at once, before the app handles the first."""

@@ -20,14 +20,6 @@ from .fake_controls import FakeControls
 from .fake_source import FakeSource
 from .session_events import session
 
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 HERE = State(holder="pts/0", screens=2)
 ELSEWHERE = State(holds=False, holder="pts/3", screens=2)
 NOBODY = State(holds=False, screens=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.widgets import Static
 
 from capexplorer.model.controls import StepTo
@@ -14,13 +13,6 @@ from capexplorer.tui.screens.help import Help
 from .session_events import session
 from .stage import NARROW, Stage
 from .waiting import until
-
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def pressed_at(line: str) -> dict[str, str]:

@@ -27,12 +27,6 @@ from .troubles import cause
 from .waiting import until
 
 WHOLE = Size(78, 60)
-pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def request(

@@ -16,14 +16,7 @@ from capexplorer.tui.display_options import Palette
 from capexplorer.tui.screens import compare as compare_screen
 from capexplorer.tui.screens.compare import CompareApp, capacity_chart, latency_chart
 
-pytestmark = pytest.mark.anyio
-
 PALETTE = Palette()
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def sample(**other: Any) -> Comparison:

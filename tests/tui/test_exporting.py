@@ -17,13 +17,7 @@ from capexplorer.tui.screens.view_options import sequences
 from .session_events import header, session
 from .stage import NARROW, WIDE, Stage
 
-pytestmark = pytest.mark.anyio
 ID = header().id
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(autouse=True)

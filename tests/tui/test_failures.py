@@ -24,8 +24,6 @@ from .session_events import HOSTILE_TEXT, session
 from .stage import NARROW, WIDE, Stage
 from .troubles import ports_exhausted, troubled
 
-pytestmark = pytest.mark.anyio
-
 WHOLE = Size(78, 200)
 SIZES = [Size(78, 18), Size(118, 34), Size(40, 8), Size(12, 3), Size(1, 1)]
 

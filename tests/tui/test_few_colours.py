@@ -101,7 +101,6 @@ def test_without_colours_lines_that_coincide_show_their_letters_in_turns_and_at_
     assert not any(character.isalpha() for row in drawn(chart, Palette()) for character in row)
 
 
-@pytest.mark.anyio
 async def test_a_screen_without_colours_has_letters_for_the_lines_of_a_chart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     stage = Stage(session())

@@ -35,11 +35,6 @@ NARROW_CELLS = 78
 """Width of the table of inspected values at 80 columns."""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def timeline() -> Timeline:
     """Levels of 10, 30, 50 and 80 users, 15 s each; the first tick ends at 2 s."""
@@ -219,7 +214,6 @@ def test_charts_draw_the_cursor_and_their_legends_have_the_values_of_its_second(
 # -- keys on the live screen
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_during_inspection_new_seconds_do_not_move_the_cursor_and_arrows_do_not_change_the_load(
     size: tuple[int, int],
@@ -245,7 +239,6 @@ async def test_during_inspection_new_seconds_do_not_move_the_cursor_and_arrows_d
         assert "INSPECT" not in stage.screen_text()
 
 
-@pytest.mark.anyio
 async def test_on_the_capacity_curve_arrows_move_from_point_to_point_and_stop_at_the_first() -> None:
     stage = Stage(session([(30, 8), (10, 8), (50, 8)]))
     async with stage.run() as pilot:
@@ -259,7 +252,6 @@ async def test_on_the_capacity_curve_arrows_move_from_point_to_point_and_stop_at
         assert "the first point" in stage.screen_text()
 
 
-@pytest.mark.anyio
 async def test_a_new_second_and_a_move_of_the_cursor_repaint_no_whole_pane() -> None:
     """A pane that sets its title again is repainted: done each second, that is half of what the screen writes to the terminal."""
     maker = SessionMaker()

@@ -37,11 +37,6 @@ SIZES = [Size(38, 6), Size(58, 10), Size(118, 30), Size(24, 3), Size(1, 1)]
 """Sizes of the inside of a pane."""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def live_timeline(levels: list[tuple[int, int]]) -> Timeline:
     """The timeline of a live run with levels of (users, seconds), which keeps the latencies of each second."""
     feed = LiveFeed(FakeSource(session(levels)))
@@ -190,7 +185,6 @@ def _relabelled(curve: Curve, users: int) -> Curve:
     return replace(curve, points=tuple(replace(point, load=Users(users)) for point in curve.points))
 
 
-@pytest.mark.anyio
 async def test_keys_choose_a_baseline_hide_it_and_change_the_form_of_the_latency_chart() -> None:
     def read(name: str) -> Curve:
         if name != "good":

@@ -18,15 +18,8 @@ from .session_events import session
 from .stage import HUGE, NARROW, WIDE, Stage
 from .waiting import until
 
-pytestmark = pytest.mark.anyio
-
 GRID = ["throughput", "latency", "curve", "resources"]
 """The panes of a grid of four."""
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def message(stage: Stage) -> str:

@@ -18,11 +18,6 @@ from .session_events import SessionMaker, header, session
 from .stage import NARROW, Stage
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def page(timeline: Timeline, tick: int, width: int = 78, height: int = 60) -> str:
     """The text of the page of the level with this second, whose lines do not exceed the width."""
     pane = LevelPage()
@@ -83,7 +78,6 @@ def test_a_histogram_of_extreme_or_equal_latencies_has_a_filled_bar(latencies_us
     assert "⣿" in text or "⣶" in text
 
 
-@pytest.mark.anyio
 async def test_i_at_the_cursor_opens_the_page_arrows_change_the_level_and_escape_returns_to_the_cursor() -> None:
     stage = Stage(session([(10, 12), (80, 12), (30, 12)]), wanted=30)
     async with stage.run(NARROW) as pilot:

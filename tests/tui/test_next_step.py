@@ -16,15 +16,8 @@ from capexplorer.tui.protocols import View
 from .session_events import session
 from .stage import NARROW, WIDE, Stage
 
-pytestmark = pytest.mark.anyio
-
 STEP_TO_94 = GoTo(94, "double", {"efficiency": 0.97}, least_s=8.0, most_s=20.0)
 CALLS_OF_STEP_TO_94 = [StepTo(Users(94))]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def stage_with(proposal: Proposal, *, live: bool = True) -> Stage:

@@ -16,7 +16,6 @@ WIDE_STATUS, NARROW_STATUS = 119, 79
 """Columns of the status line at 120x40 and at 80x24."""
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 @pytest.mark.parametrize("events_of_session", [rate_events, session], ids=["offered rates", "users"])
 async def test_no_title_of_a_pane_is_shortened_in_any_arrangement(

@@ -25,11 +25,6 @@ from capexplorer.tui.screens.arrangement import LOG
 from .fake_source import FakeSource
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.mark.parametrize("screen", ["live", "replay", "inspect", "picker"])
 def test_every_key_that_can_be_rebound_has_a_unique_name(screen: ScreenName) -> None:
     names = Counter(key.name for key in keys_of(screen) if key.can_be_rebound)
@@ -109,7 +104,6 @@ def test_keys_have_the_names_that_textual_gives_them() -> None:
     assert [each for each in map(chr, range(ord("!"), 0x7F)) if character_of(name_of(each)) != each] == []
 
 
-@pytest.mark.anyio
 async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences_and_keeps_a_new_theme() -> None:
     kept_themes: list[str] = []
     preferences = Preferences(
@@ -134,7 +128,6 @@ async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences
         assert kept_themes == ["dracula"]
 
 
-@pytest.mark.anyio
 async def test_a_picture_of_the_screen_is_saved_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     app = ExplorerApp(LiveFeed(FakeSource()), ViewOnlyActions(None))

@@ -20,11 +20,6 @@ TIMEOUT_S = 60.0
 """Bound of each wait for the other thread."""
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class SlowSessions(FakeSessions):
     """Saved sessions whose search for verdicts has begun with `search_began` and ends with `search_may_end`. `is_stopped` is what
     the picker passes to the search.
@@ -42,7 +37,6 @@ class SlowSessions(FakeSessions):
         return True
 
 
-@pytest.mark.anyio
 async def test_leaving_the_picker_stops_the_search() -> None:
     sessions = SlowSessions()
     app = PickerApp((), sessions)
