@@ -11,6 +11,7 @@ import pytest
 from capexplorer.model.events import Ended
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import markdown
+from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.dialogs import ExportForm
 from capexplorer.tui.screens.view_options import sequences
 
@@ -110,7 +111,7 @@ async def test_copying_reports_the_size_of_the_copy() -> None:
 
 
 async def test_a_saved_session_is_exported_and_copied_too(folder: Path) -> None:
-    stage = Stage(session(), live=False)
+    stage = Stage(session(), actions=lambda controls: ViewOnlyActions())
     async with stage.run() as pilot:
         await pilot.press("e", "enter", "y")
         await pilot.pause()

@@ -16,18 +16,13 @@ from capexplorer.tui.screens.sessions import ProfileEntry, SessionLevels, Sessio
 
 from .fake_sessions import ROWS, FakeSessions, row
 from .picker_stage import PROFILES, after_keys, choice_after, message_lines, picker
-from .stage import NARROW, WIDE
+from .stage import NARROW, WIDE, typed
 
 SAMPLES = tuple(ProfileEntry(name=name, title=f"the sample {name}", sample=True) for name in ("kv", "mixed", "ports"))
 OWN = tuple(ProfileEntry(name=f"shop-{number:02d}", title=f"shop {number}") for number in range(1, 13))
 TO_NEWEST = "down down "
 """Keys that move the highlight from the default profile to the newest session."""
 MARK_S2_THEN_S3 = f"{TO_NEWEST}down space up space"
-
-
-def typed(keys: str) -> list[str]:
-    """`down filter=kv` is the key down, then / and these letters."""
-    return [key for word in keys.split() for key in (["/", *word.removeprefix("filter=")] if "filter=" in word else [word])]
 
 
 CHOICES = {
@@ -37,7 +32,7 @@ CHOICES = {
     "tab tab enter": PROFILES[0],
     "q": None,
     "ctrl+c": None,
-    "filter=hel enter enter": PROFILES[0],
+    "/ 'hel enter enter": PROFILES[0],
     f"{TO_NEWEST} 1 enter": ROWS[0].entry,
     "? q enter": PROFILES[1],
 }
@@ -96,11 +91,11 @@ CASES = {
         profiles=(*OWN, *SAMPLES), default="shop-12", shows=("▸ 3 more of this folder and 3 samples", "shop 12", "after fix")
     ),
     "the filter searches folded profiles": Case(
-        "filter=kv enter", rows=MANY, profiles=(*OWN, *SAMPLES), shows=("the sample kv",), hides=("▸",)
+        "/ 'kv enter", rows=MANY, profiles=(*OWN, *SAMPLES), shows=("the sample kv",), hides=("▸",)
     ),
-    "the filter hides others": Case("filter=hel enter", shows=("nothing matches",), hides=("Mixed",)),
-    "escape removes the filter": Case("filter=kv-go enter escape", shows=("after fix",)),
-    "keys typed into the filter": Case(f"{TO_NEWEST} filter=decq1", shows=("nothing matches",)),
+    "the filter hides others": Case("/ 'hel enter", shows=("nothing matches",), hides=("Mixed",)),
+    "escape removes the filter": Case("/ 'kv-go enter escape", shows=("after fix",)),
+    "keys typed into the filter": Case(f"{TO_NEWEST} / 'decq1", shows=("nothing matches",)),
     "the help": Case("?", screen=Help, shows=("give the session a title",), hides=("users start",)),
     "the help, wide": Case("?", screen=Help, size=WIDE, shows=("give the session a title",), hides=("users start",)),
     "a refused operation": Case(f"{TO_NEWEST} d y", refusal="disk is full", shows=("after fix",), below=("disk is full",)),
@@ -156,7 +151,7 @@ async def test_lines_fit_the_screen_and_the_columns_stay_below_their_headings(si
 
 
 async def test_filtered_rows_are_one_line_each_below_their_heading() -> None:
-    async with after_keys(picker(FakeSessions(MANY), (*OWN, *SAMPLES)), *typed("filter=kv enter")) as text:
+    async with after_keys(picker(FakeSessions(MANY), (*OWN, *SAMPLES)), *typed("/ 'kv enter")) as text:
         lines = text.splitlines()
         heading = next(number for number, line in enumerate(lines) if "1 began" in line)
         assert "7 end" in lines[heading]
