@@ -21,13 +21,12 @@ from ...model.level import Level
 from ...model.level_use import level_uses
 from ...model.load import Rate, Users
 from ...model.reading_means import readings_of_parts
-from ...model.slice import BATCHES
 from ...model.timeline import Timeline, version_of
 from ...model.verdicts import RateLevelVerdict, RegimeVerdict
 from .comparison import Curve, CurvePoint, Session
 from .difference import LEAST_RATIO, LEVEL_FIGURES
 from .environment import RunConditions
-from .estimates import Estimate, SecondLatencies, level_estimates, parts, percentile_estimates, pooled
+from .estimates import Estimate, SecondLatencies, estimate, level_estimates, parts, percentile_estimates, pooled, recorded
 
 NOT_STATIONARY = ("queue_grows", "dropped")
 """States of levels whose queue grew: their percentiles depend on how long they lasted."""
@@ -73,7 +72,7 @@ def _estimates(level: Level, histograms: Sequence[LatencyHistogram]) -> dict[str
     share = lost / ended if ended else None
     error = None if share is None else math.sqrt(max(share * (1 - share), 1 / ended) / ended)
     latency = percentile_estimates(found.from_plan_ms, found.finished, seconds, histograms)
-    goodput = Estimate(found.finished_per_s, found.finished_se_per_s, seconds, degrees=BATCHES - 1.0)
+    goodput = estimate(found.finished_per_s, recorded(found.finished_se_per_s), seconds)
     return {"goodput": goodput, **latency, "failure_ratio": Estimate(share, error, seconds)}
 
 

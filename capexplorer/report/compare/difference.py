@@ -10,9 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.figures import LevelFigures
-from ...model.slice import BATCHES
 from ...wording import quantities
-from .estimates import DEGREES_MOST, FALSE_MOST, MISSING, Estimate, probability, threshold, welch
+from .estimates import DEGREES_MOST, FALSE_MOST, MISSING, Estimate, estimate, probability, recorded, threshold, welch
 
 # -- figures -------------------------------------------------------------------------------------------------------------------
 # The compared figures: their names, units, and which direction is better.
@@ -231,12 +230,11 @@ def differences(before: Mapping[str, Estimate], after: LevelFigures) -> str:
 def estimates(figures: LevelFigures) -> dict[str, Estimate]:
     """The goodput and p95 of one level; at an offered rate, those of iterations and of the time from plan."""
     offered, seconds = figures.offered, figures.settled_seconds
-    degrees = BATCHES - 1.0
+    found = figures.goodput_rps, figures.goodput_se_rps, figures.latency_ms.p95
     if offered is not None:
-        goodput = Estimate(offered.finished_per_s, offered.finished_se_per_s, seconds, degrees=degrees)
-        return {"goodput": goodput, "p95": Estimate(offered.from_plan_ms.p95, None, seconds)}
-    goodput = Estimate(figures.goodput_rps, figures.goodput_se_rps, seconds, degrees=degrees)
-    return {"goodput": goodput, "p95": Estimate(figures.latency_ms.p95, None, seconds)}
+        found = offered.finished_per_s, offered.finished_se_per_s, offered.from_plan_ms.p95
+    goodput, se, p95 = found
+    return {"goodput": estimate(goodput, recorded(se), seconds), "p95": Estimate(p95, None, seconds)}
 
 
 def _sentence(one: Difference) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -99,12 +99,11 @@ DISJOINT_BATCHES = 3
 """Number of disjoint batches that would fill the level."""
 
 
-class Spread(msgspec.Struct, frozen=True):
+class Spread(NamedTuple):
     """A standard error with its degrees of freedom."""
 
     se: float
     degrees: float
-    """Degrees of freedom."""
 
 
 def parts(ticks: Sequence[int]) -> list[Sequence[int]]:
@@ -187,6 +186,17 @@ class Estimate(msgspec.Struct, frozen=True):
 MISSING = Estimate()
 
 
+def estimate(value: float | None, spread: Spread | None, seconds: float, *, is_thin: bool = False) -> Estimate:
+    """A figure over `seconds` with this error; None: unknown."""
+    se, degrees = (None, DEGREES_MOST) if spread is None else spread
+    return Estimate(value, se, seconds, is_thin, degrees)
+
+
+def recorded(se: float | None) -> Spread | None:
+    """A standard error as a level's figures have it."""
+    return None if se is None else Spread(se, BATCHES - 1.0)
+
+
 def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies) -> dict[str, Estimate]:
     """Every figure of a settled level, by the names of `difference.LEVEL_FIGURES`."""
     figures = level.figures
@@ -195,38 +205,22 @@ def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies
     def by_batches(value: float | None, numerator: str, denominator: str = "duration_s") -> Spread | None:
         return _batch_error(timeline, cut, value, numerator, denominator)
 
-    def estimate(value: float | None, spread: Spread | None) -> Estimate:
-        if spread is None:
-            return Estimate(value, None, figures.settled_seconds)
-        return Estimate(value, spread.se, figures.settled_seconds, degrees=spread.degrees)
-
-    goodput, mean = figures.goodput_rps, figures.latency_ms.mean
-    found = {
-        "goodput": estimate(goodput, by_batches(goodput, "work") or _recorded(figures.goodput_se_rps)),
-        "throughput": estimate(figures.throughput_rps, by_batches(figures.throughput_rps, "requests")),
-        "mean": estimate(mean, by_batches(mean, "latency_sum_ms", "successes") or _recorded(figures.latency_se_ms)),
-        "failure_ratio": replace(
-            estimate(
-                figures.failure_ratio,
-                _ratio_error(figures.failures, figures.requests, by_batches(figures.failure_ratio, "failures", "requests")),
-            ),
-            requests=figures.requests,
-        ),
-        "target_cpu": Estimate(figures.target_cpu_ratio, None, figures.settled_seconds),
+    goodput, mean, failed = figures.goodput_rps, figures.latency_ms.mean, figures.failure_ratio
+    errors = {
+        "goodput": by_batches(goodput, "work") or recorded(figures.goodput_se_rps),
+        "throughput": by_batches(figures.throughput_rps, "requests"),
+        "mean": by_batches(mean, "latency_sum_ms", "successes") or recorded(figures.latency_se_ms),
+        "failure_ratio": _ratio_error(figures.failures, figures.requests, by_batches(failed, "failures", "requests")),
+        "target_cpu": None,
     }
-    return found | _percentiles(level, cut, latencies)
-
-
-def _recorded(se: float | None) -> Spread | None:
-    return None if se is None else Spread(se, BATCHES - 1.0)
-
-
-def _percentiles(level: Level, cut: Sequence[Sequence[int]], latencies: SecondLatencies) -> dict[str, Estimate]:
-    figures = level.figures
+    values = (goodput, figures.throughput_rps, mean, failed, figures.target_cpu_ratio)
+    found = {
+        name: estimate(value, error, figures.settled_seconds) for (name, error), value in zip(errors.items(), values, strict=True)
+    }
+    found["failure_ratio"] = replace(found["failure_ratio"], requests=figures.requests)
     successes = figures.requests - figures.failures if figures.counted else None
-    return percentile_estimates(
-        figures.latency_ms, successes, figures.settled_seconds, [latencies.histogram(each) for each in cut]
-    )
+    histograms = [latencies.histogram(each) for each in cut]
+    return found | percentile_estimates(figures.latency_ms, successes, figures.settled_seconds, histograms)
 
 
 def percentile_estimates(
@@ -240,8 +234,7 @@ def percentile_estimates(
         value: float | None = getattr(whole, name)
         is_thin = values is not None and values < PERCENTILE_VALUES_LEAST[name]
         spread = None if is_thin or value is None else moving_block_error(len(histograms), value, _quantile_of(histograms, q))
-        se, degrees = (None, DEGREES_MOST) if spread is None else (spread.se, spread.degrees)
-        found[name] = Estimate(value, se, seconds, is_thin, degrees)
+        found[name] = estimate(value, spread, seconds, is_thin=is_thin)
     return found
 
 
