@@ -3,8 +3,8 @@
 Must not know any particular file: profiles, targets and `--limit` come through here. A file has at most 256 KiB, keys of at most
 32 parts and values nested at most 32 deep: within these bounds any text is read or refused in well under a second.
 
-Types say what a value may be: `Annotated[int, msgspec.Meta(ge=0)]`. A pattern begins with what it expects, in words, as a
-comment: `(?#a path that starts with /)^/`.
+Types say what a value may be: `Annotated[int, msgspec.Meta(ge=0)]`; structs refuse unknown keys (`forbid_unknown_fields`). A
+pattern begins with what it expects, in words, as a comment: `(?#a path that starts with /)^/`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _KNOWN_MOST = 20
 """Names that a message lists."""
 
 _AT = re.compile(r" - at (?:`key` in )?`\$?\.?(?P<path>[^`]*)`$")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _STEP = re.compile(r"(?P<key>\w+)|\[(?P<index>\d+)\]")
 _PATTERN = re.compile(r"`str` matching regex ['\"]\(\?#(?P<words>[^)]*)\).*['\"]$", re.DOTALL)
 _BOUND = re.compile(r"`(?:int|float)` (?P<sign>>=|<=|>) (?P<bound>\S+)")
@@ -70,7 +71,6 @@ def parse(text: str, where: str) -> dict[str, Any]:
 
 def convert(raw: Any, kind: type[T], where: str) -> T:
     """Plain values to a `kind`; `where` names the file in messages. Raises InputError."""
-    _refuse_unknown_keys(raw, kind, where, "")
     _refuse_odd_values(raw, where, "", 0)
     try:
         return msgspec.convert(raw, kind, strict=True)
@@ -127,24 +127,6 @@ def _too_deep(where: str, key: str) -> InputError:
     return InputError(f"{where}: {key}: expected values nested at most {DEEP_MOST} deep")
 
 
-def _refuse_unknown_keys(raw: Any, kind: Any, where: str, prefix: str) -> None:
-    if isinstance(raw, list):
-        item = _struct_among(kind, inside_sequence=True)
-        if item is not None:
-            for index, value in enumerate(raw):
-                _refuse_unknown_keys(value, item, where, f"{prefix}[{index}]")
-        return
-    struct = _struct_among(kind)
-    if struct is None or not isinstance(raw, dict):
-        return
-    known = _kinds(struct)
-    for key, value in raw.items():
-        path = _joined(prefix, key)
-        if key not in known:
-            raise InputError(f"{where}: unknown key `{path}`; {nearest(key, known)}")
-        _refuse_unknown_keys(value, known[key], where, path)
-
-
 @lru_cache
 def _kinds(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Its keys and what each may be."""
@@ -167,13 +149,17 @@ def _struct_among(kind: Any, *, inside_sequence: bool = False) -> type[msgspec.S
 
 def _choices(kind: Any, path: str) -> list[str]:
     """What the key at `path` may be, if only certain values are allowed, or a number in place of them."""
+    return _allowed(_kind_at(kind, path))
+
+
+def _kind_at(kind: Any, path: str) -> Any:
     for step in _STEP.finditer(path):
         struct = _struct_among(kind, inside_sequence=step["key"] is None)
         if step["key"] is None:
             kind = struct
         elif struct is not None:
             kind = _kinds(struct).get(step["key"])
-    return _allowed(kind)
+    return kind
 
 
 def _allowed(kind: Any) -> list[str]:
@@ -188,6 +174,10 @@ def _with_key_first(message: str, raw: Any, kind: Any) -> str:
     """msgspec's `Expected ... - at $.key` as `key: expected ..., got ...`."""
     at = _AT.search(message)
     words = message[: at.start()] if at else message
+    if unknown := _UNKNOWN.fullmatch(words):
+        path = at["path"] if at else ""
+        struct = _struct_among(_kind_at(kind, path))
+        return f"unknown key `{_joined(path, unknown[1])}`; {nearest(unknown[1], _kinds(struct) if struct else ())}"
     words = _PATTERN.sub(lambda found: found["words"], words)
     words = _BOUND.sub(lambda found: f"{_SIGNS[found['sign']]} {found['bound'].removesuffix('.0')}", words)
     words = _LENGTH.sub(lambda found: f"a list of {_SIGNS[found['sign']]} {_counted(found['bound'])}", words)

@@ -37,7 +37,7 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False,
 _TYPE_NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
+class Ready(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The readiness check: this path answers with 2xx or 3xx."""
 
     path: UrlPath = "/"
@@ -46,7 +46,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     """Any HTTP status will do."""
 
 
-class Build(msgspec.Struct, frozen=True, kw_only=True):
+class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A command that runs before each start and must end with exit code 0; it should be quick if nothing has changed."""
 
     command: Command
@@ -55,7 +55,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     """With a cold cache a compiler makes its standard library, too: 30 s on an idle machine, minutes on a busy one."""
 
 
-class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
+class ParamSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A parameter of the target. Its type is its default's."""
 
     default: Param
@@ -87,13 +87,13 @@ class ParamSpec(msgspec.Struct, frozen=True, kw_only=True):
         return value
 
 
-class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+class Metrics(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the target serves its own figures: a JSON object whose numbers are read."""
 
     path: UrlPath
 
 
-class _File(msgspec.Struct, frozen=True, kw_only=True):
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     title: str
     command: Command
     """It is run in the target's folder. Placeholders: {python}, {port}, {folder}, {scratch}, and each parameter's name."""
