@@ -78,7 +78,7 @@ def test_each_call_of_a_client_ends_as_a_success_or_a_failure(tmp_path: Path, wo
     (locustfile := tmp_path / "walk.py").write_text(LOCUSTFILE.format(cases=cases, calls=str(calls), ways=WAYS))
     with wire() as service:
         every_call = USERS * len(CASES) * WAYS
-        arguments = ("-f", str(locustfile), "--host", service.url, "--headless", *workers, "--plan", f"{USERS}:10m")
+        arguments = ("-f", str(locustfile), "--host", service, "--headless", *workers, "--plan", f"{USERS}:10m")
         with started_run(tmp_path, *arguments) as run:
             wait_until(lambda: len(calls.read_text().splitlines()) == every_call, "every call")
             called = Counter(line.partition("|")[0] for line in calls.read_text().splitlines())

@@ -106,6 +106,26 @@ def tcp_server(
                 thread.join()
 
 
+@contextmanager
+def conversations(converse: Callable[[socket.socket], object]) -> Iterator[int]:
+    """The port of a listener. Each connection is handed to `converse` in a thread of its own, and closed after it."""
+
+    def converse_and_close(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            converse(connection)
+
+    def accept(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=converse_and_close, args=listener.accept()[:1], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        yield listener.getsockname()[1]
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+
+
 def _accept(listener: socket.socket, respond: Callable[[socket.socket, bytes], object]) -> None:
     with suppress(OSError):
         while True:

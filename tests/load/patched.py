@@ -38,7 +38,7 @@ def play(module: str, within: Sequence[str] = (), **arguments: Any) -> Played:
     """Play all scenes of `tests.MODULE`, in the order written, in one fresh process; `within`: the command that starts it."""
     done = subprocess.run(
         [*within, sys.executable, "-m", "tests.load.patched", f"tests.{module}", json.dumps(arguments)],
-        cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": "tests"}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     output = done.stdout + done.stderr
     found = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]

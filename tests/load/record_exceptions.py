@@ -1,4 +1,5 @@
-"""Records what the clients raise on this Linux as tests/data/exceptions/linux.json: `python -m tests.load.record_exceptions`.
+"""Records what the clients raise on this Linux as tests/data/exceptions/linux.json:
+`PYTHONPATH=tests python -m tests.load.record_exceptions`.
 
 Real servers that misbehave, and a network namespace where ports, descriptors and routes run out. The file holds data for a table
 test, so that a new version of a client, or of the classification, is seen to agree with what was raised then.

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import brotli
+from kit.servers import conversations
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 TIMEOUT_S = 30.0
@@ -55,42 +56,24 @@ def _bomb(encoding: str) -> bytes:
 class Server:
     """Answers on loopback until closed; counts connections and requests."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.tls = tls
+    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+        self.url, self.tls = url, tls
         self.connections = 0
         self.requests: Counter[str] = Counter()
         """By path."""
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._ended = threading.Event()
         self._open: set[socket.socket] = set()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        scheme = "http" if self.tls is None else "https"
-        return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def close(self) -> None:
         self._ended.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
         for connection in list(self._open):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def _accept(self) -> None:
-        while not self._ended.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, accepted: socket.socket) -> None:
-        with accepted, contextlib.suppress(OSError):
+    def converse(self, accepted: socket.socket) -> None:
+        self.connections += 1
+        self._open.add(accepted)
+        with contextlib.suppress(OSError):
             connection = accepted if self.tls is None else self.tls.wrap_socket(accepted, server_side=True)
             head = b""
             while chunk := connection.recv(65536):
@@ -178,11 +161,12 @@ def _send_a_body_late(connection: socket.socket) -> None:
 @contextlib.contextmanager
 def server(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """A server until the end of the `with` block."""
-    running = Server(tls)
-    try:
-        yield running
-    finally:
-        running.close()
+    with conversations(lambda connection: running.converse(connection)) as port:
+        running = Server(f"http{'s' if tls else ''}://127.0.0.1:{port}", tls)
+        try:
+            yield running
+        finally:
+            running.close()
 
 
 def established(url: str) -> int:

@@ -26,8 +26,18 @@ def test_requests_of_on_start_are_warm_up_even_if_it_takes_minutes() -> None:
     assert requests(user, 100.1, 102.1) == [False, True]
 
 
-def test_a_task_of_many_requests_counts_from_2_s_on() -> None:
-    assert requests(in_tasks(), 0.1, 1.1, 2.1, 3.1) == [False, False, True, True]
+@pytest.mark.parametrize(
+    ("ended_s", "response_s", "counts"),
+    [
+        pytest.param((0.1, 1.1, 2.1, 3.1), 0.1, [False, False, True, True], id="a task of many requests: from 2 s on"),
+        pytest.param((4.0, 8.0, 12.0), 4.0, [False, True, True], id="a slow service: after twice the longest response"),
+        pytest.param((14.0,), 14.0, [False], id="the first request, even if it is slow"),
+    ],
+)
+def test_requests_inside_the_first_task_count_from_when_the_user_is_warm(
+    ended_s: tuple[float, ...], response_s: float, counts: list[bool]
+) -> None:
+    assert requests(in_tasks(), *ended_s, response_s=response_s) == counts
 
 
 def test_later_tasks_do_not_begin_the_first_cycle_again() -> None:
@@ -37,14 +47,6 @@ def test_later_tasks_do_not_begin_the_first_cycle_again() -> None:
     assert requests(user, 2.0) == [True]
 
 
-def test_a_slow_service_makes_users_warm_after_twice_their_longest_response() -> None:
-    assert requests(in_tasks(), 4.0, 8.0, 12.0, response_s=4.0) == [False, True, True]
-
-
-def test_the_first_request_is_warm_up_even_if_it_is_slow() -> None:
-    assert requests(in_tasks(), 14.0, response_s=14.0) == [False]
-
-
 def test_after_30_s_in_its_tasks_a_user_is_warm_even_without_a_response() -> None:
     user = in_tasks(5.0)
     assert not user.is_warm_at(5.0 + WARM_MOST_S - 0.1)
@@ -52,35 +54,23 @@ def test_after_30_s_in_its_tasks_a_user_is_warm_even_without_a_response() -> Non
     assert requests(user, 60.0, response_s=55.0) == [True]
 
 
-def test_sleeps_between_two_requests_are_think_time() -> None:
+@pytest.mark.parametrize(
+    ("sleeps", "ended_s", "response_s", "think_s"),
+    [
+        pytest.param([(0.1, 1.0), (1.1, 0.5)], 1.9, 0.3, 1.5, id="sleeps between two requests"),
+        pytest.param([(0.0, 0.1), (0.1, 0.1), (0.2, 0.1)], 0.3, 0.3, 0.0, id="a client that polls until its task has finished"),
+        pytest.param([(0.0, 1.0), (1.0, 0.1), (1.1, 0.1), (1.2, 0.1)], 1.3, 0.3, 1.0, id="a sleep before a client that polls"),
+        pytest.param([(0.0, 1.0)], 1.5, 0.1, 1.0, id="a late sleep: what the generator adds is unaccounted for"),
+    ],
+)
+def test_sleeps_between_two_requests_are_think_time_and_those_within_a_response_are_not(
+    sleeps: list[tuple[float, float]], ended_s: float, response_s: float, think_s: float
+) -> None:
     user = in_tasks()
-    user.sleeps(0.1, 1.0)
-    user.sleeps(1.1, 0.5)
-    assert user.think_s(now_s=1.9, response_s=0.3) == pytest.approx(1.5)
+    for at_s, seconds in sleeps:
+        user.sleeps(at_s, seconds)
+    assert user.think_s(ended_s, response_s) == pytest.approx(think_s)
     assert user.slept_s == 0.0
-
-
-def test_sleeps_within_a_response_are_not_think_time() -> None:
-    """A client of user code that polls until its task has finished, and fires one event for all polls."""
-    user = in_tasks()
-    for at_s in (0.0, 0.1, 0.2):
-        user.sleeps(at_s, 0.1)
-    assert user.think_s(now_s=0.3, response_s=0.3) == pytest.approx(0.0)
-
-
-def test_a_sleep_before_a_response_that_sleeps_itself_is_think_time_alone() -> None:
-    user = in_tasks()
-    user.sleeps(0.0, 1.0)
-    for at_s in (1.0, 1.1, 1.2):
-        user.sleeps(at_s, 0.1)
-    assert user.think_s(now_s=1.3, response_s=0.3) == pytest.approx(1.0)
-
-
-def test_the_time_that_a_sleep_is_late_is_not_think_time() -> None:
-    """Time that the generator adds stays unaccounted for, which Little's law shows."""
-    user = in_tasks()
-    user.sleeps(0.0, 1.0)
-    assert user.think_s(now_s=1.5, response_s=0.1) == pytest.approx(1.0)
 
 
 def test_sleeps_of_on_start_are_not_think_time() -> None:

@@ -233,18 +233,6 @@ print_line(); input()
     assert reading.processes == 1
 
 
-def test_the_cpu_time_of_a_child_is_not_counted_again_when_it_ends() -> None:
-    code = """
-pid = os.fork()
-if not pid: burn(1.0); print_line(); time.sleep(60)
-input(); os.kill(pid, 9); os.waitpid(pid, 0)
-print_line(); time.sleep(60)
-"""
-    for reading in readings_of(code, after=3)[1:]:
-        assert reading.processes == 1
-        assert reading.cpu_ratio is not None and 0 <= reading.cpu_ratio < 0.3, "a whole second of the child was counted before"
-
-
 def test_a_killed_target_is_reported_as_not_alive_and_its_orphans_stay_in_its_tree() -> None:
     with python(f"start({SLEEPER!r}); print_line(); input()") as process:
         probe = TargetProbe(process.pid)

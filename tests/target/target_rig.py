@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
+from capexplorer.load.native import sleep, start_thread
+from capexplorer.procs.processes import is_alive
 from capexplorer.target.place import free_port
 from capexplorer.target.ready import wait_until_ready
 from capexplorer.target.spec import TargetSpec, load_spec
@@ -18,37 +19,13 @@ MIXED = ROOT / "targets" / "mixed"
 TIMEOUT_S = 120.0
 
 
-def native(module: str, name: str) -> Callable[..., object]:
-    """A function as it was before gevent patched this process, if another test made it do so."""
-    patched = sys.modules.get("gevent.monkey")
-    found = patched.get_original(module, name) if patched else getattr(__import__(module), name)
-    assert callable(found)
-    return found  # type: ignore[no-any-return, unused-ignore]
-
-
-def pause(seconds: float) -> None:
-    native("time", "sleep")(seconds)
-
-
-def start_thread(work: Callable[[], None]) -> None:
-    native("_thread", "start_new_thread")(work, ())
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def becomes_true(condition: Callable[[], object]) -> bool:
     """Wait for a condition; False if it does not hold within TIMEOUT_S."""
     deadline = monotonic() + TIMEOUT_S
     while not condition():
         if monotonic() > deadline:
             return False
-        pause(0.01)
+        sleep(0.01)
     return True
 
 
@@ -96,7 +73,7 @@ class Rig:
 
     def wait_until_ready(self, spec: TargetSpec, port: int, run: int) -> str | None:
         """Returns the version that it names."""
-        return wait_until_ready(self.supervisor, run, spec, port, sleep=pause)
+        return wait_until_ready(self.supervisor, run, spec, port, sleep=sleep)
 
     def started(self, run: int) -> int:
         assert becomes_true(lambda: any(isinstance(each, Started) and each.run == run for each in self.reports))

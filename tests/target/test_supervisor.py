@@ -20,7 +20,9 @@ import pytest
 from kit.servers import tcp_server
 
 from capexplorer.errors import TargetError
+from capexplorer.load import native
 from capexplorer.model.limits import ProcessLimits
+from capexplorer.procs.processes import is_alive
 from capexplorer.target.place import free_port
 from capexplorer.target.ready import answer, wait_until_built
 from capexplorer.target.spec import Build, load_spec
@@ -36,8 +38,6 @@ from .target_rig import (
     Rig,
     becomes_true,
     below,
-    is_alive,
-    pause,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")
@@ -408,7 +408,7 @@ def built(rig: Rig) -> Built:
         spec = msgspec.structs.replace(rig.target("never started"), build=build)
         assert spec.build_step is not None
         run = rig.supervisor.start(spec.build_step, {}, free_port())
-        wait_until_built(rig.supervisor, run, spec, sleep=pause)
+        wait_until_built(rig.supervisor, run, spec, sleep=native.sleep)
         return run
 
     return build
@@ -430,7 +430,7 @@ def test_a_build_that_cannot_be_run_shows_why(rig: Rig) -> None:
     assert spec.build is not None and spec.build_step is not None
     run = rig.supervisor.start(spec.build_step, {}, free_port())
     with pytest.raises(TargetError, match="the build failed .*cannot run /nowhere/make: No such file or directory"):
-        wait_until_built(rig.supervisor, run, spec, sleep=pause)
+        wait_until_built(rig.supervisor, run, spec, sleep=native.sleep)
 
 
 def test_a_build_that_takes_too_long_is_ended_with_its_children(rig: Rig, built: Built) -> None:

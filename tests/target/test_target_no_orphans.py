@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from capexplorer.errors import TargetError
+from capexplorer.procs.processes import is_alive
 from capexplorer.read.target import TargetProbe
 
 from .target_rig import (
@@ -28,7 +29,6 @@ from .target_rig import (
     becomes_true,
     below,
     children,
-    is_alive,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the supervisor needs POSIX")

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from kit.servers import conversations
+
 EXTRA = {
     "/set-cookie": b"Set-Cookie: seat=7; Path=/\r\nSet-Cookie: row=b; Path=/\r\n",
     "/moved": b"Location: /landed\r\n",
@@ -29,26 +31,14 @@ _OK = b"HTTP/1.1 200 OK\r\n"
 
 
 class _Echo:
-    """Serves until its listener is closed, with a thread for each connection."""
-
-    def __init__(self, listener: socket.socket) -> None:
-        self._listener = listener
+    def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._released = threading.Event()
-        threading.Thread(target=self._accept, daemon=True).start()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._converse, args=(connection, next(self._numbers)), daemon=True).start()
-
-    def _converse(self, connection: socket.socket, number: int) -> None:
-        with connection, contextlib.suppress(OSError):
-            while (head := _head(connection)) and self._answer(connection, head.decode("latin-1").split("\r\n"), number):
-                pass
+    def converse(self, connection: socket.socket) -> None:
+        number = next(self._numbers)
+        while (head := _head(connection)) and self._answer(connection, head.decode("latin-1").split("\r\n"), number):
+            pass
 
     def _answer(self, connection: socket.socket, lines: list[str], number: int) -> bool:
         """Whether the connection stays open."""
@@ -108,11 +98,8 @@ def _reply_to(path: str, method: str, headers: dict[str, str], request: dict[str
 @contextlib.contextmanager
 def echo() -> Iterator[str]:
     """The URL of such a server, until the end of the `with` block."""
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
-        _Echo(listener)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with contextlib.suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)
+    with conversations(_Echo().converse) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def _head(connection: socket.socket) -> bytes:

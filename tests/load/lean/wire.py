@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from urllib.parse import unquote
+
+from kit.servers import conversations
 
 from .cases import CASES
 
@@ -16,36 +17,19 @@ PAUSE_S = 0.002
 """Between pieces: long enough that they arrive one by one, most of the time."""
 
 
-class Wire:
-    """Serves until closed, with a thread for each connection."""
+@contextlib.contextmanager
+def wire() -> Iterator[str]:
+    """The URL of such a server, until the end of the `with` block."""
+    numbers = itertools.count(1)
 
-    def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self._numbers = itertools.count(1)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection, next(self._numbers)), daemon=True).start()
-
-    def _serve(self, connection: socket.socket, number: int) -> None:
+    def converse(connection: socket.socket) -> None:
+        number = next(numbers)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, contextlib.suppress(OSError):
-            while (head := connection.recv(65_536)) and _answer(connection, head.split(b" ", 2)[1].decode(), number):
-                pass
+        while (head := connection.recv(65_536)) and _answer(connection, head.split(b" ", 2)[1].decode(), number):
+            pass
+
+    with conversations(converse) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def _answer(connection: socket.socket, path: str, number: int) -> bool:
@@ -72,13 +56,3 @@ def pieces(sent: bytes, cut: str) -> Iterator[bytes]:
         return (sent[at : at + 1] for at in range(len(sent)))
     at = len(sent) if cut == "whole" else int(cut)
     return iter([piece for piece in (sent[:at], sent[at:]) if piece])
-
-
-@contextlib.contextmanager
-def wire() -> Iterator[Wire]:
-    """A server until the end of the `with` block."""
-    running = Wire()
-    try:
-        yield running
-    finally:
-        running.close()

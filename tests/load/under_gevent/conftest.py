@@ -42,8 +42,8 @@ class PatchedFile(pytest.File):
 
 class PatchedProcess(pytest.Item):
     def runtest(self) -> None:
-        with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as cases:
-            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": cases.url})
+        with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as wire_url:
+            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": wire_url})
             command = [sys.executable, "-m", "tests.load.patched", str(self.path)]
             environment = {**os.environ, _URLS: urls}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

@@ -14,18 +14,15 @@ import pytest
 from locust import TaskSet, User, constant, task
 from locust.exception import StopUser
 
-from capexplorer.load import native
-from capexplorer.load.engine import EngineContext, Report, Spawned
-from capexplorer.load.load_thread import LoadThread
+from capexplorer.load.engine import EngineContext, Spawned
 from capexplorer.load.offering import CHUNK, Offering
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
 from capexplorer.load.workers.messages import WorkerRate, packed
 from capexplorer.load.workers.worker_engine import WorkerEngine
-from capexplorer.load.workload import Workload
 from capexplorer.model.load import Drops, OfferedRate, OfferedTick, Rate
 
-TIMEOUT_S = 60.0
+from .rig import Rig
 
 
 def _work(user: Any) -> None:
@@ -37,17 +34,14 @@ def _kind(name: str, task: Any = _work, **attributes: Any) -> type[User]:
     return type(name, (User,), {"tasks": [task], "task_s": 0.005, "wait_time": constant(3_600), **attributes})
 
 
-class _Rig:
-    """A host that runs these users. Adds up the ticks, each of which must account for all iterations."""
+class _Rig(Rig):
+    """Adds up the ticks, each of which must account for all iterations."""
 
     def __init__(self, *classes: type[User]) -> None:
-        self.reports: list[Report] = []
+        super().__init__(*classes)
         self.totals: Counter[str] = Counter()
         self.dropped = Drops()
         self.in_flight = 0
-        self.host = LoadThread(self.reports.append)
-        self.host.start()
-        self.host.make_workload(lambda: Workload(classes), None, own_events=True)
 
     def tick(self) -> OfferedTick | None:
         tick = self.host.drain(time.monotonic()).tick.offered
@@ -57,12 +51,12 @@ class _Rig:
             self.dropped, self.in_flight = self.dropped + tick.dropped, tick.in_flight
         return tick
 
-    def until(self, done: Callable[[], bool]) -> None:
-        deadline_s = time.monotonic() + TIMEOUT_S
-        while not done():
-            assert time.monotonic() < deadline_s, "not done in time"
-            native.sleep(0.02)
+    def until(self, done: Callable[[], bool]) -> bool:
+        def ticked() -> bool:
             self.tick()
+            return done()
+
+        return super().until(ticked)
 
     def offer(self, per_s: float, max_users: int = 100) -> None:
         self.host.set_rate(OfferedRate(per_s=per_s, arrivals="even", max_users=max_users))

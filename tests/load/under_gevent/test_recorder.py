@@ -125,15 +125,15 @@ def test_custom_events_with_unexpected_values_are_recorded_as_text() -> None:
     assert found == [("", "x", 1, 1), ("GET", "/a", 1, 1), ("WS", "17", 1, 1)]
 
 
-def test_a_thousand_endpoint_names_are_grouped_and_no_request_is_lost() -> None:
-    recorder = Recorder()
-    for n in range(1000):
-        recorder.on_request("GET", f"/item/{n}", 1.0, 1)
-    first, grouping = recorder.drain(0.0, 0), recorder.names.grouping
-    recorder.on_request("GET", "/item/5", 1.0, 1)
-    assert grouping
-    assert sum(each.requests for each in first.endpoints) == 1000
-    assert [each.name for each in recorder.drain(0.0, 0).endpoints] == ["/item/{id}"]
+@pytest.mark.parametrize("took", [math.nan, math.inf, "soon"], ids=str)
+def test_an_invalid_request_event_is_left_out_and_named(took: Any) -> None:
+    """Infinite response times once ended the pump's thread."""
+    errors = UserErrors()
+    recorder = Recorder(errors=errors)
+    for name, response_time in (("odd", took), ("well", 2.0)):
+        recorder.on_request("X", name, response_time, 3)
+    assert [endpoint.name for endpoint in recorder.drain(0.0, 0).endpoints] == ["well"]
+    assert errors.waiting[0].text.startswith(f"request 'odd' took {took!r} ms, 3 bytes")
 
 
 def test_lag_is_none_until_the_timer_has_run() -> None:

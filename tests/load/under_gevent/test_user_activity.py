@@ -13,13 +13,9 @@ from gevent.event import Event
 from gevent.pool import Group
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
 
-from capexplorer.load import native
-from capexplorer.load.load_thread import LoadThread
 from capexplorer.load.user_activity import WARM_LEAST_S, ActivitySums, UserActivity
-from capexplorer.load.workload import Workload
 
-TIMEOUT_S = 60.0
-
+from .rig import Rig
 
 PAUSE_S = 0.05
 """Sleep or wait of the users."""
@@ -133,25 +129,23 @@ class LogsIn(User):
 KINDS = (ManySteps, NeverSleeps, Waits, Throughput, Pacing, OnlySleeps, Interrupts, Sequence, LogsIn)
 
 
-class _Run:
-    """A host with one user of each of these kinds, drained until `done`."""
+class _Run(Rig):
+    """One user of each of these kinds, drained until `done`."""
 
     def __init__(self, *kinds: type[User]) -> None:
-        self.host = LoadThread(lambda report: None)
-        self.host.start()
-        self.host.make_workload(lambda: Workload(kinds), None, own_events=True)
+        super().__init__(*kinds)
         self.counted: dict[str, int] = {}
         self.warmup: dict[str, int] = {}
         self.activity = ActivitySums()
         self.warm_users = 0
         self.host.set_users(len(kinds), 100.0)
 
-    def until(self, done: Callable[[_Run], bool]) -> None:
-        deadline_s = time.monotonic() + TIMEOUT_S
-        while not done(self):
-            assert time.monotonic() < deadline_s, f"not done in time: {self.counted}, {self.warmup}"
-            native.sleep(0.05)
+    def until(self, done: Callable[[], bool]) -> bool:
+        def drained() -> bool:
             self._drain()
+            return done()
+
+        return super().until(drained)
 
     def _drain(self) -> None:
         tick = self.host.recorder.drain(0.0, 0)
@@ -165,7 +159,7 @@ class _Run:
 
 def _alone(kind: type[User], requests: int = 20) -> _Run:
     run = _Run(kind)
-    run.until(lambda run: run.counted.get(kind.__name__, 0) >= requests)
+    run.until(lambda: run.counted.get(kind.__name__, 0) >= requests)
     run.host.stop()
     return run
 
@@ -173,7 +167,7 @@ def _alone(kind: type[User], requests: int = 20) -> _Run:
 def test_requests_count_once_a_user_has_completed_a_cycle() -> None:
     requesting = [kind.__name__ for kind in KINDS if kind is not OnlySleeps]
     run = _Run(*KINDS)
-    run.until(lambda run: all(run.counted.get(name, 0) >= 20 for name in requesting) and run.warm_users == len(KINDS))
+    run.until(lambda: all(run.counted.get(name, 0) >= 20 for name in requesting) and run.warm_users == len(KINDS))
     run.host.stop()
     assert all(run.warmup[name] >= 1 for name in requesting)  # the first request of each
     assert {run.warmup[name] for name in ("Waits", "Throughput", "Pacing", "Sequence")} == {1}  # the first wait ends it

@@ -76,19 +76,24 @@ def test_users_that_end_or_reschedule_themselves_raise_no_error(rig: Make, body:
     assert _go_on(rig(user_class("Hostile", tasks=[body])), errors=0) == set()
 
 
-def test_exceptions_of_on_start_are_counted_too(rig: Make) -> None:
-    def on_start(self: User) -> None:
-        gevent.sleep(0.3)
-        sys.exit(1)
+def _exits_after_a_wait(self: User) -> None:
+    gevent.sleep(0.3)
+    sys.exit(1)
 
-    assert _go_on(rig(user_class("U", on_start=on_start)), errors=3) == {"SystemExit"}
+
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [
+        pytest.param(user_class("U", on_start=_exits_after_a_wait), {"SystemExit"}, id="on_start"),
+        pytest.param(type("Empty", (User,), {"wait_time": constant(0.05)}), {"Exception"}, id="no tasks"),
+    ],
+)
+def test_exceptions_outside_of_tasks_are_counted_too(rig: Make, kind: type[User], types: set[str]) -> None:
+    assert _go_on(rig(kind), errors=3) == types
 
 
 def test_exits_of_init_are_counted_too(rig: Make) -> None:
-    def init(self: User, environment: Any) -> None:
-        sys.exit("not made")
-
-    made = rig(user_class("U", __init__=init))
+    made = rig(user_class("U", __init__=lambda self, environment: sys.exit("not made")))
     made.host.set_users(2, 100.0)
     made.until(lambda: made.spawned(2) == 1 and bool(made.host.errors.waiting))
 
@@ -111,30 +116,6 @@ def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(rig: Make, wait: An
     assert error.type == "WaitTimeError"
     assert error.text.startswith(f"wait_time of Waiter returned {wait!r}: ")
     assert (tick.waits, tick.wait_sum_s) == (0, 0.0)
-
-
-@pytest.mark.parametrize("took", [math.nan, math.inf, "soon"], ids=str)
-def test_an_invalid_request_event_is_left_out_and_reported(rig: Make, took: Any) -> None:
-    """Infinite response times once ended the pump thread."""
-
-    def fire(user: User) -> None:
-        for name, response_time in (("odd", took), ("well", 2.0)):
-            user.environment.events.request.fire(request_type="X", name=name, response_time=response_time, response_length=3)
-
-    made = rig(user_class("Hostile", tasks=[fire]))
-    made.host.set_users(1, 100.0)
-    made.until(lambda: len(made.host.errors.waiting) >= 3)
-    assert [endpoint.name for endpoint in made.host.recorder.drain(0.0, 0).endpoints] == ["well"]
-    error = made.host.errors.waiting[0]
-    assert error.type == "InvalidRequestEvent"
-    assert error.text.startswith(f"request 'odd' took {took!r} ms, 3 bytes")
-
-
-def test_a_user_without_tasks_is_an_error(rig: Make) -> None:
-    class Empty(User):
-        wait_time = constant(0.05)
-
-    assert _go_on(rig(Empty), errors=3) == {"Exception"}
 
 
 def test_an_on_stop_that_never_returns_does_not_block_a_step_and_is_reported(rig: Make, monkeypatch: pytest.MonkeyPatch) -> None:

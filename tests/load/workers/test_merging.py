@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from capexplorer.errors import InputError
 from capexplorer.load.bounded_keys import BYTES_A_TICK
 from capexplorer.load.workers.merging import Merging
-from capexplorer.load.workers.messages import WorkerSecond, packed, reported_second
+from capexplorer.load.workers.messages import WorkerSecond
 from capexplorer.model.events import ClientTick, FailureSignature, FailureTick
 from capexplorer.model.histogram import LatencyHistogram
 
@@ -81,15 +80,3 @@ def test_failures_of_many_workers_stay_within_the_bytes_of_one_tick_and_none_is_
         assert sum(len(msgspec.json.encode(each)) for each in ticks[-1].failures) <= BYTES_A_TICK
         ticks.append(merging.merge([], 10.0))
     assert counted == 100
-
-
-def test_a_second_of_a_worker_is_decoded_as_it_was_encoded() -> None:
-    made = second(10.0, endpoint("/a", 1.0, 2.0), waits=1, wait_sum_s=0.5)
-    assert reported_second(packed(made)) == made
-
-
-@pytest.mark.parametrize("found", [b"", b"\xc1", b"\x93\x01\x02\x03", None, {"began_s": 1}, b"\x81\xa7began_s\xa1x"])
-def test_an_invalid_report_is_refused_in_one_line(found: object) -> None:
-    with pytest.raises(InputError) as refused:
-        reported_second(found)
-    assert "\n" not in str(refused.value)

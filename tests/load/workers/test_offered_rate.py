@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capexplorer.load.workers.messages import MergedRate, WorkerRate, packed, split, unpacked
+from capexplorer.load.workers.messages import MergedRate, WorkerRate, split
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import Drops, OfferedRate, OfferedTick
 
@@ -28,10 +28,6 @@ def test_each_worker_gets_an_equal_part_of_the_rate_and_a_part_of_the_users() ->
 
 def test_a_worker_has_at_least_one_user() -> None:
     assert [each.offered.max_users for each in split(WHOLE, 20)] == [1] * 20
-
-
-def test_a_workers_part_of_a_rate_is_decoded_as_it_was_encoded() -> None:
-    assert unpacked(packed(WHOLE), WorkerRate) == WHOLE
 
 
 def test_counts_are_added_and_the_lag_of_the_schedule_is_that_of_the_latest_worker() -> None:
