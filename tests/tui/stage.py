@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from capexplorer.model.controls import Control
 from capexplorer.model.events import Event
+from capexplorer.model.kept_request import KeptRequests
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import Ending, ExplorerApp
 from capexplorer.tui.feed import LiveFeed
@@ -38,12 +39,13 @@ class Stage:
         max_users: int = 2_000,
         unattended_s: float = 0.0,
         actions: Callable[[FakeControls], Actions] = LiveRunActions,
+        requests: KeptRequests | None = None,
         **state: object,
     ) -> None:
         """`state`: of the controls."""
         self.source, self.controls = FakeSource(events), FakeControls(wanted, max_users, unattended_s=unattended_s)
         self.controls.change(**state)
-        self.app = ExplorerApp(LiveFeed(self.source), actions(self.controls))
+        self.app = ExplorerApp(LiveFeed(self.source), actions(self.controls), requests=requests)
 
     @contextlib.asynccontextmanager
     async def run(self, size: tuple[int, int] = NARROW) -> AsyncIterator[Pilot[Ending]]:

@@ -10,16 +10,20 @@ from textual import events
 from capexplorer.model.controls import AddNote, RestartTarget, StepTo
 from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.dialogs import TargetForm
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.feed import LiveFeed
 
 from .fake_controls import FakeControls
-from .fake_source import FakeSource
 from .session_events import session
+from .stage import Stage
 from .waiting import until
+
+
+def under(wanted: int = 1) -> tuple[ExplorerApp, FakeControls]:
+    """The screen of a session, and its controls."""
+    stage = Stage(session(), wanted=wanted)
+    return stage.app, stage.controls
 
 
 def burst(app: ExplorerApp, *keys: str) -> None:
@@ -30,8 +34,7 @@ def burst(app: ExplorerApp, *keys: str) -> None:
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tuple[int, int]) -> None:
-    controls = FakeControls()
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under()
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         burst(app, "g", "4", "0", "enter")
@@ -39,8 +42,7 @@ async def test_a_number_typed_in_one_burst_with_g_is_the_prompts_answer(size: tu
 
 
 async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters() -> None:
-    controls = FakeControls()
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         burst(app, "t", "tab", "backspace", "7", "enter")
@@ -51,8 +53,7 @@ async def test_tab_in_a_burst_moves_to_the_next_field_before_the_next_characters
 
 
 async def test_keys_after_the_one_that_closes_a_prompt_are_not_lost() -> None:
-    controls = FakeControls(wanted=1)
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         for wanted in range(2, 10):
@@ -63,8 +64,7 @@ async def test_keys_after_the_one_that_closes_a_prompt_are_not_lost() -> None:
 
 
 async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
-    controls = FakeControls(wanted=10)
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under(10)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         burst(app, "n", "h", "i", "enter", "g", "1", "2", "enter", "plus")
@@ -78,8 +78,7 @@ async def test_a_second_prompt_may_be_typed_right_after_the_first() -> None:
 
 async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
     """A busy application handles Enter later than the prompt does; `g` must not go to the prompt that is closing."""
-    controls = FakeControls(wanted=10)
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under(10)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("n", "h", "i")
         check = app._check_bindings
@@ -97,8 +96,7 @@ async def test_a_key_after_enter_waits_for_the_action_of_enter() -> None:
 
 async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None:
     """On a busy machine a prompt may close a second after Enter; `t` must not be written into it and be lost."""
-    controls = FakeControls(wanted=80)
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(controls))
+    app, controls = under(80)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("g", "9", "0")
         stalled = asyncio.Event()
@@ -111,7 +109,7 @@ async def test_a_key_after_enter_waits_for_a_prompt_that_closes_slowly() -> None
 
 
 async def test_a_key_that_is_held_down_moves_each_time_and_waiting_keys_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = ExplorerApp(LiveFeed(FakeSource(session())), LiveRunActions(FakeControls()))
+    app, _ = under()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("i")
         cursor, pane = app.explorer.inspecting, app.explorer.arrangement.panes[0]

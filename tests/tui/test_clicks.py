@@ -8,10 +8,11 @@ from capexplorer.model.controls import StepTo
 from capexplorer.model.load import Users
 from capexplorer.tui.keybar import clickable
 from capexplorer.tui.screens.detail_screens import EndpointScreen, EndpointsScreen, ListOverlay
+from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.tui.screens.help import Help
 
 from .session_events import session
-from .stage import NARROW, Stage
+from .stage import NARROW, Stage, hides, on, shows, tell
 from .waiting import until
 
 
@@ -73,15 +74,19 @@ async def test_a_click_chooses_a_row_of_a_list_and_a_second_one_opens_it() -> No
 
 
 async def test_the_help_shows_only_the_lines_that_contain_a_typed_text_until_escape() -> None:
-    stage = Stage(session())
-    async with stage.run(NARROW) as pilot:
-        await pilot.press("?")
-        await until(pilot, lambda: "take the next step" in stage.screen_text(), "the help")
-        before = stage.app.screen.query_one(".lines", Static).size.height
-        await pilot.press("/", *"HEATMAP")
-        await until(pilot, lambda: "take the next step" not in stage.screen_text(), "fewer lines")
-        assert "as a heatmap" in stage.screen_text()
-        await pilot.press("enter", "escape")
-        await until(pilot, lambda: stage.app.screen.query_one(".lines", Static).size.height == before, "all lines")
-        await pilot.press("escape")
-        await until(pilot, lambda: len(stage.app.screen_stack) == 1, "the help closed")
+    def height(stage: Stage) -> int:
+        return stage.app.screen.query_one(".lines", Static).size.height
+
+    heights: list[int] = []
+
+    def remember(stage: Stage) -> bool:
+        heights.append(height(stage))
+        return True
+
+    await tell(
+        Stage(session()),
+        ("?", shows("take the next step"), remember),
+        ("/ 'HEATMAP", hides("take the next step"), shows("as a heatmap")),
+        ("enter escape", lambda stage: height(stage) == heights[0]),
+        ("escape", on(ExplorerScreen)),
+    )

@@ -12,17 +12,15 @@ from textual.geometry import Size
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
 from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.actions.steering import LiveRunActions
-from capexplorer.tui.app import ExplorerApp
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
 from capexplorer.tui.panes.endpoints import SORTS, EndpointTable, in_order, rows_shown
 from capexplorer.tui.panes.kept_requests import RequestPane, formatted, phase_lines
+from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.wording.quantities import latency_cell, rate_cell
 
 from .session_events import HOSTILE_TEXT, session
-from .stage import NARROW, WIDE, Stage
+from .stage import WIDE, Stage, did, hides, on, shows, tell
 from .troubles import cause
 from .waiting import until
 
@@ -157,70 +155,57 @@ def test_the_seconds_of_an_endpoint_are_aligned_with_those_of_the_timeline() -> 
 # -- on the screen
 
 
-class StageWithRequests(Stage):
+def with_requests(*requests: KeptRequest, why_none: str = "", events: Sequence[Event] = ()) -> Stage:
     """An app whose session has kept requests."""
+    return Stage(events or session(), requests=NoRequests(why_none) if why_none else Requests(*requests))
 
-    def __init__(self, *requests: KeptRequest, why_none: str = "", events: Sequence[Event] = ()) -> None:
-        super().__init__(events or session())
-        kept = NoRequests(why_none) if why_none else Requests(*requests)
-        self.app = ExplorerApp(LiveFeed(self.source), LiveRunActions(self.controls), requests=kept)
 
-    def sees(self, text: str) -> bool:
-        return text in self.screen_text()
+BUSY = request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}')
+ALL_FAILED = shows("Requests that failed  2 of 3 kept")
 
 
 async def test_from_the_endpoints_to_one_of_them_and_its_requests_and_back() -> None:
-    stage = StageWithRequests(request(1), request(2, "/io"), request(3, status=503, error="503: busy"))
-    async with stage.run(WIDE) as pilot:
-        await pilot.press("E")
-        await until(pilot, lambda: stage.sees("1 name  2 req/s"))
-        await pilot.press("slash", *"cpu", "enter")
-        await until(pilot, lambda: stage.sees("GET /cpu") and not stage.sees("GET /io"))
-        await pilot.press("enter")
-        await until(pilot, lambda: stage.sees("over levels"))
-        await pilot.press("R")
-        await until(pilot, lambda: stage.sees("Requests of GET /cpu  2 of 3 kept"))
-        await pilot.press("escape", "escape", "escape")
-        await until(pilot, lambda: stage.app.screen is stage.app.explorer)
-        assert stage.controls.calls == []
+    await tell(
+        with_requests(request(1), request(2, "/io"), BUSY),
+        ("E", shows("1 name  2 req/s")),
+        ("slash 'cpu enter", shows("GET /cpu"), hides("GET /io")),
+        ("enter", shows("over levels")),
+        ("R", shows("Requests of GET /cpu  2 of 3 kept")),
+        ("escape escape escape", on(ExplorerScreen), did()),
+        size=WIDE,
+    )
 
 
 async def test_the_arrow_keys_move_the_inspection_cursor_in_the_charts_of_an_endpoint() -> None:
-    stage = StageWithRequests(events=session([(10, 12), (80, 12), (30, 12)]))
+    stage = with_requests(events=session([(10, 12), (80, 12), (30, 12)]))
     async with stage.run(WIDE) as pilot:
         inspecting, last = stage.app.explorer.inspecting, len(stage.app.explorer.shown) - 1
         await pilot.press("3", "E", "enter")  # 3: the capacity curve, in which the arrow keys move from point to point
-        await until(pilot, lambda: stage.sees("over levels"))
+        await until(pilot, lambda: shows("over levels")(stage))
         found = []
         for key in ("left", "left", "left", "right", "shift+left", "down", "up"):
             await pilot.press(key)
             found.append(inspecting.tick)
         assert found[:5] == [last, last - 1, last - 2, last - 1, last - 11]
         assert [stage.app.explorer.shown.level_at(tick or 0) for tick in found[5:]] == stage.app.explorer.shown.levels[-2:]
-        assert stage.sees("║") and stage.sees("←→ 1 s")
+        assert shows("║", "←→ 1 s")(stage)
         await pilot.press("right_parenthesis")
         assert inspecting.time.length_s is not None
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: stage.app.screen is stage.app.explorer)
-        assert inspecting.is_on and stage.sees("INSPECT") and stage.controls.calls == []
+        await until(pilot, lambda: on(ExplorerScreen)(stage))
+        assert inspecting.is_on and shows("INSPECT")(stage) and stage.controls.calls == []
 
 
 async def test_from_the_failures_to_those_that_failed_and_one_of_them() -> None:
-    busy = request(3, status=503, error="503: busy", body='{"error": "pool exhausted"}')
-    stage = StageWithRequests(request(1), busy, request(5, status=504, error="504: late"))
-    async with stage.run(NARROW) as pilot:
-        await pilot.press("f", "R")
-        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
-        await pilot.press("enter")
-        await until(pilot, lambda: stage.sees('"error": "pool exhausted"'))
-        await pilot.press("escape", "K")
-        await until(pilot, lambda: stage.sees("Requests that failed: 503: busy  1 of 3 kept"))
-        await pilot.press("K")
-        await until(pilot, lambda: stage.sees("Requests that failed: 504: late  1 of 3 kept"))
-        await pilot.press("K")
-        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
-        await pilot.press("f")
-        await until(pilot, lambda: stage.sees("3 of 3 kept"))
+    await tell(
+        with_requests(request(1), BUSY, request(5, status=504, error="504: late")),
+        ("f R", ALL_FAILED),
+        ("enter", shows('"error": "pool exhausted"')),
+        ("escape K", shows("Requests that failed: 503: busy  1 of 3 kept")),
+        ("K", shows("Requests that failed: 504: late  1 of 3 kept")),
+        ("K", ALL_FAILED),
+        ("f", shows("3 of 3 kept")),
+    )
 
 
 async def test_from_a_chosen_cause_to_its_own_requests_and_to_all_that_failed() -> None:
@@ -233,45 +218,35 @@ async def test_from_a_chosen_cause_to_its_own_requests_and_to_all_that_failed() 
         cause("load_shedding", last.t_s, 80, count=3, last_s=last.t_s + 1),
         cause("failed_check", last.t_s, 80, count=3, last_s=last.t_s + 1, check="lost_updates"),
     ]
-    stage = StageWithRequests(
+    stage = with_requests(
         request(1),
         request(2, status=503, error="503 busy", at_s=last.t_s),
         request(3, error="CatchResponseError lost_updates", at_s=last.t_s),
         events=[*session(), replace(last, t_s=last.t_s + 1, failures=failures), *causes],
     )
-    async with stage.run(NARROW) as pilot:
-        await pilot.press("f", "down", "R")
-        await until(pilot, lambda: stage.sees("Requests: the service refuses requests (HTTP 503)  1 of 3 kept"))
-        await pilot.press("escape", "up", "down", "down", "R")
-        await until(pilot, lambda: stage.sees("Requests: failed check: lost_updates  1 of 3 kept"))
-        assert "c cause/all   / filter   Esc close" in stage.screen_text()
-        await pilot.press("c")
-        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
-        await pilot.press("escape", "d")
-        await pilot.click("#failures", offset=(20, 1))
-        await pilot.press("R")
-        await until(pilot, lambda: stage.sees("Requests: GET /cpu: "))
-        await pilot.press("escape", "up", "R")
-        await until(pilot, lambda: stage.sees("Requests that failed  2 of 3 kept"))
-        assert stage.controls.calls == []
+    await tell(
+        stage,
+        ("f down R", shows("Requests: the service refuses requests (HTTP 503)  1 of 3 kept")),
+        (
+            "escape up down down R",
+            shows("Requests: failed check: lost_updates  1 of 3 kept", "c cause/all   / filter   Esc close"),
+        ),
+        ("c", ALL_FAILED),
+        ("escape d j R", shows("Requests: GET /cpu: ")),
+        ("escape up R", ALL_FAILED, did()),
+    )
 
 
 async def test_from_a_point_and_from_its_level_to_the_requests_of_that_level_and_to_all() -> None:
     latest, earlier = (level.opened.index for level in reversed(Timeline(session()).levels[-2:]))
-    stage = StageWithRequests(*(at_level(request(number), index) for number, index in ((1, latest), (2, latest), (3, earlier))))
-    async with stage.run(NARROW) as pilot:
-        await pilot.press("i", "R")
-        await until(pilot, lambda: stage.sees(f"Requests of level {latest}  2 of 3 kept"))
-        await pilot.press("l")
-        await until(pilot, lambda: stage.sees("Requests  3 of 3 kept"))
-        await pilot.press("escape", "down", "i")
-        await until(pilot, lambda: stage.sees("R requests"))
-        await pilot.press("R")
-        await until(pilot, lambda: stage.sees(f"Requests of level {earlier}  1 of 3 kept"))
+    await tell(
+        with_requests(*(at_level(request(number), index) for number, index in ((1, latest), (2, latest), (3, earlier)))),
+        ("i R", shows(f"Requests of level {latest}  2 of 3 kept")),
+        ("l", shows("Requests  3 of 3 kept")),
+        ("escape down i", shows("R requests")),
+        ("R", shows(f"Requests of level {earlier}  1 of 3 kept")),
+    )
 
 
 async def test_a_session_without_kept_requests_shows_the_reason() -> None:
-    stage = StageWithRequests(why_none="no requests were kept: run it with --keep-bodies")
-    async with stage.run(NARROW) as pilot:
-        await pilot.press("R")
-        await until(pilot, lambda: stage.sees("no requests were kept"))
+    await tell(with_requests(why_none="no requests were kept: run it with --keep-bodies"), ("R", shows("no requests were kept")))

@@ -13,10 +13,11 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.report.formats import markdown
 from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.dialogs import ExportForm
+from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.tui.screens.view_options import sequences
 
 from .session_events import header, session
-from .stage import NARROW, WIDE, Stage
+from .stage import NARROW, WIDE, Stage, on, says, shows, tell
 
 ID = header().id
 
@@ -37,85 +38,49 @@ def live() -> Stage:
     [(0, [f"{ID}-capacity.svg", f"{ID}.md"]), (1, [f"{ID}.html"]), (2, [f"{ID}-csv"]), (3, [f"{ID}.json"]), (4, [f"{ID}-hgrm"])],
 )
 async def test_arrows_choose_a_format_and_enter_writes_it(downs: int, made: list[str], folder: Path) -> None:
-    stage = live()
-    async with stage.run() as pilot:
-        await pilot.press("e", *["down"] * downs, "enter")
-        await pilot.pause()
-        assert sorted(path.name for path in folder.iterdir()) == made
-        assert not isinstance(stage.app.screen, ExportForm)
-        assert "exported" in stage.screen_text()
+    await tell(live(), ("e " + "down " * downs + "enter", shows("exported"), on(ExplorerScreen)))
+    assert sorted(path.name for path in folder.iterdir()) == made
 
 
 async def test_a_live_session_is_exported_up_to_the_present_second(folder: Path) -> None:
-    stage = live()
-    async with stage.run() as pilot:
-        await pilot.press("e", "down", "down", "down", "enter")
-        await pilot.pause()
+    await tell(live(), ("e down down down enter", shows("exported")))
     assert '"complete": false' in (folder / f"{ID}.json").read_text()
 
 
 async def test_overwriting_a_file_takes_a_second_enter(folder: Path) -> None:
-    stage = live()
-    (folder / f"{ID}.md").write_text("mine")
-    async with stage.run() as pilot:
-        await pilot.press("e", "enter")
-        assert "exists already; Enter again overwrites it" in stage.screen_text()
-        assert (folder / f"{ID}.md").read_text() == "mine"
-        await pilot.press("enter")
-        await pilot.pause()
-    assert (folder / f"{ID}.md").read_text().startswith("# Capacity")
+    file = folder / f"{ID}.md"
+    file.write_text("mine")
+    await tell(
+        live(),
+        ("e enter", shows("exists already; Enter again overwrites it"), lambda stage: file.read_text() == "mine"),
+        ("enter", lambda stage: file.read_text().startswith("# Capacity")),
+    )
 
 
 async def test_a_path_that_cannot_be_written_is_reported_and_the_form_stays_open(folder: Path) -> None:
-    stage = live()
-    async with stage.run() as pilot:
-        await pilot.press("e", "home", *"no/", "enter")
-        assert "there is no folder no" in stage.screen_text()
-        assert isinstance(stage.app.screen, ExportForm)
-        await pilot.press("escape")
-        assert not isinstance(stage.app.screen, ExportForm)
+    await tell(live(), ("e home 'no/ enter", shows("there is no folder no"), on(ExportForm)), ("escape", on(ExplorerScreen)))
     assert list(folder.iterdir()) == []
 
 
 async def test_a_typed_path_keeps_its_name_and_follows_the_format(folder: Path) -> None:
-    stage = live()
-    async with stage.run() as pilot:
-        await pilot.press("e", "home", "x", "down", "enter")
-        await pilot.pause()
+    await tell(live(), ("e home x down enter", shows("exported")))
     assert [path.name for path in folder.iterdir()] == [f"x{ID}.html"]
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_the_form_fits(size: tuple[int, int]) -> None:
-    stage = live()
-    async with stage.run(size) as pilot:
-        await pilot.press("e")
-        text = stage.screen_text()
-        for part in ("▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"):
-            assert part in text
+    parts = "▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"
+    await tell(live(), ("e", shows(*parts)), size=size)
 
 
 async def test_keys_before_the_first_event_are_answered() -> None:
-    stage = Stage()
-    async with stage.run() as pilot:
-        for key in ("e", "y"):
-            await pilot.press(key)
-            assert "nothing has been recorded yet" in stage.screen_text()
+    await tell(Stage(), *((key, says("nothing has been recorded yet")) for key in "ey"))
 
 
-async def test_copying_reports_the_size_of_the_copy() -> None:
-    stage = live()
-    async with stage.run() as pilot:
-        await pilot.press("y")
-        assert re.search(r"copied [\d.]+ KiB \(", stage.screen_text())
-
-
-async def test_a_saved_session_is_exported_and_copied_too(folder: Path) -> None:
-    stage = Stage(session(), actions=lambda controls: ViewOnlyActions())
-    async with stage.run() as pilot:
-        await pilot.press("e", "enter", "y")
-        await pilot.pause()
-        assert "copied" in stage.screen_text()
+async def test_copying_reports_the_size_of_the_copy_of_a_live_and_of_a_saved_session(folder: Path) -> None:
+    for stage in (live(), Stage(session(), actions=lambda controls: ViewOnlyActions())):
+        await tell(stage, ("y", lambda stage: re.search(r"copied [\d.]+ KiB \(", stage.screen_text())))
+    await tell(Stage(session(), actions=lambda controls: ViewOnlyActions()), ("e enter", shows("exported")))
     assert (folder / f"{ID}.md").exists()
 
 

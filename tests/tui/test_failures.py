@@ -13,15 +13,13 @@ from capexplorer.model.load import Users
 from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.keybar import rows
 from capexplorer.tui.panes.failures import FailuresPane, tally
 from capexplorer.tui.panes.resources import ResourcesPane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.protocols import View
-from capexplorer.tui.render.text import clauses
 
-from .session_events import HOSTILE_TEXT, session
-from .stage import NARROW, WIDE, Stage
+from .session_events import session
+from .stage import NARROW, WIDE, Stage, panes, shows, tell
 from .troubles import ports_exhausted, troubled
 
 WHOLE = Size(78, 200)
@@ -44,12 +42,6 @@ def colors(strip: Strip) -> set[str]:
     return {segment.style.color.name for segment in strip if segment.text.strip() and segment.style and segment.style.color}
 
 
-# -- by cause
-
-
-# -- raw errors
-
-
 # -- any size and any text
 
 
@@ -63,17 +55,6 @@ def test_lines_fill_the_pane_exactly_and_all_can_be_reached(size: Size, raw: boo
     pane.action_edge(1)
     last = pane.draw(timeline, len(timeline) - 1, DisplayOptions(), size)
     assert last[-1].text == (strips(troubled(), Size(size.width, 5_000), raw=raw))[-1].text
-
-
-@pytest.mark.parametrize("raw", [False, True])
-def test_text_of_the_target_cannot_control_the_terminal(raw: bool) -> None:
-    hostile = FailureSignature(types=(HOSTILE_TEXT,), text=HOSTILE_TEXT)
-    timeline = Timeline(troubled())
-    assert timeline.last is not None
-    failures = (FailureTick(name=HOSTILE_TEXT, method=HOSTILE_TEXT, signature=hostile, count=1),)
-    events = [*troubled(), msgspec.structs.replace(timeline.last, failures=failures)]
-    text = "".join(strip.text for strip in strips(events, raw=raw))
-    assert not any(character in text for character in "\x1b\x9b\x07\u202e")
 
 
 def test_a_hundred_thousand_failures_change_one_line_of_the_raw_errors_and_none_of_the_causes() -> None:
@@ -103,33 +84,17 @@ def test_only_open_causes_are_counted_or_without_one_those_that_ended() -> None:
 
 
 async def test_a_key_leads_to_the_failures_another_to_the_raw_errors_and_both_back() -> None:
-    stage = Stage(troubled())
-    async with stage.run(WIDE) as pilot:
-        await pilot.press("5", "f")
-        assert stage.shown() == ["failures"] and "ephemeral ports exhausted" in stage.screen_text()
-        await pilot.press("d")
-        assert "Raw errors by endpoint" in stage.screen_text() and "GET /cpu: HTTP 503" in stage.screen_text()
-        await pilot.press("d")
-        assert "Failures by cause" in stage.screen_text()
-        await pilot.press("f")
-        assert len(stage.shown()) == 6
-        await pilot.press("d")
-        assert stage.shown() == ["failures"] and "Raw errors by endpoint" in stage.screen_text()
-        await pilot.press("o", "o")
-        assert len(stage.shown()) == 6
-
-
-async def test_failures_and_raw_errors_are_in_the_palette_and_the_help() -> None:
-    stage = Stage(troubled())
-    async with stage.run() as pilot:
-        titles = {command.title for command in stage.app.get_system_commands(stage.app.screen)}
-        helped = dict(rows("live"))
-        assert {helped["f"], helped["d"]} <= titles
-        await pilot.press("?")
-        pages = [stage.screen_text()]
-        await pilot.press("pagedown")
-        pages.append(stage.screen_text())
-        assert any("show the failures by cause" in " ".join(page.split()) for page in pages)
+    raw, back = shows("Raw errors by endpoint", "GET /cpu: HTTP 503"), lambda stage: len(stage.shown()) == 6
+    await tell(
+        Stage(troubled()),
+        ("5 f", panes("failures"), shows("ephemeral ports exhausted")),
+        ("d", raw),
+        ("d", shows("Failures by cause")),
+        ("f", back),
+        ("d", panes("failures"), raw),
+        ("o o", back),
+        size=WIDE,
+    )
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
@@ -144,22 +109,6 @@ async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int,
             assert "results above 50 users do not describe the service." in text
             assert lines[4].startswith("  NEXT ")
             assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
-
-
-@pytest.mark.parametrize(
-    ("width", "text"),
-    [
-        (60, "The service sheds load from 12:03: this is its capacity"),
-        (50, "The service sheds load from 12:03 …"),
-        (20, "The service sheds …"),
-        (6, "The …"),
-    ],
-)
-def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, text: str) -> None:
-    whole = "The service sheds load from 12:03: this is its capacity"
-    found = clauses(whole, width)
-    assert cell_len(found) <= width
-    assert found == text
 
 
 # -- ports

@@ -27,8 +27,16 @@ from capexplorer.tui.screens.view_options import frozen_copy
 
 from .drawn import LARGE, SMALL, drawn, status_lines, with_last
 from .session_events import HOSTILE_TEXT, SessionMaker, died, header, ready, session
+from .troubles import troubled
 
-TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, FailuresPane, LogPane]
+
+def raw_errors() -> Pane:
+    pane = FailuresPane()
+    pane.toggle_raw(True)
+    return pane
+
+
+TABLES: list[Callable[[], Pane]] = [ResourcesPane, EndpointsPane, JournalPane, FailuresPane, raw_errors, LogPane]
 
 
 # -- all of these panes
@@ -47,7 +55,7 @@ def test_each_line_is_as_wide_as_the_pane_and_there_are_no_more_lines_than_its_h
 
 @pytest.mark.parametrize("pane_class", TABLES)
 def test_no_control_character_of_a_target_or_of_user_code_reaches_the_terminal(pane_class: Callable[[], Pane]) -> None:
-    timeline = Timeline([*session(), died(70.0)])
+    timeline = Timeline([*session(), *troubled(), died(70.0)])
     signature = FailureSignature(types=(HOSTILE_TEXT,), text=HOSTILE_TEXT)
     tick = EndpointTick(name=HOSTILE_TEXT, method=HOSTILE_TEXT, requests=1, failures=1)
     with_last(

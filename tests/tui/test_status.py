@@ -14,6 +14,7 @@ from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
 from capexplorer.tui.panes.status import Group, accuracy, group_line, verdict
 from capexplorer.tui.protocols import View
+from capexplorer.tui.render.text import clauses
 
 from .drawn import status_lines
 from .session_events import session
@@ -44,12 +45,25 @@ def test_the_verdict_takes_the_lines_that_panes_can_spare(most: int) -> None:
     assert len(verdict(timeline, Palette(), 24, most)) == most
 
 
-PLAN_ENDED = Command(t_s=9.0, name="plan", by="plan", args={"on": False, "what": "plan", "why": "finished", "users": 50})
-
-
 def test_in_a_narrow_line_the_loop_lag_is_left_out_before_the_knee() -> None:
     knee = Group((("knee 50 [44–59] at 134/s", Style()),), rank=1)
     lag = accuracy(Timeline(session()), Palette())[-1]
     line = group_line([knee, lag], 30).text
     assert "knee" in line
     assert "loop lag" not in line
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [
+        (60, "The service sheds load from 12:03: this is its capacity"),
+        (50, "The service sheds load from 12:03 …"),
+        (20, "The service sheds …"),
+        (6, "The …"),
+    ],
+)
+def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, text: str) -> None:
+    whole = "The service sheds load from 12:03: this is its capacity"
+    found = clauses(whole, width)
+    assert cell_len(found) <= width
+    assert found == text
