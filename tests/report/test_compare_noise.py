@@ -44,10 +44,7 @@ from .compared import LevelSpec, session
 def test_thresholds_are_those_of_students_t_distribution(degrees: float, p: float, student: float) -> None:
     assert threshold(degrees, p) == pytest.approx(student, rel=0.015)
     assert probability(student, 1.0, degrees) == pytest.approx(p, rel=0.03)
-
-
-def test_with_errors_of_zero_any_change_is_certain() -> None:
-    assert (probability(1.0, 0.0, 5), probability(0.0, 0.0, 5)) == (0.0, 1.0)
+    assert (probability(1.0, 0.0, degrees), probability(0.0, 0.0, degrees)) == (0.0, 1.0), "errors of zero"
 
 
 def test_welch_adds_the_degrees_of_equal_errors_and_keeps_those_of_a_dominant_one() -> None:
@@ -145,16 +142,16 @@ def test_one_level_with_a_very_different_ratio_does_not_hide_the_change_of_the_o
     assert found.ratio == pytest.approx(0.1, abs=0.02)
 
 
-def test_without_an_outlier_the_robust_mean_is_the_mean() -> None:
-    mean, se, degrees = robust_mean([1.0, 2.0, 3.0, 4.0], [1.0] * 4)
-    assert mean == pytest.approx(2.5)
-    assert se == pytest.approx(math.sqrt(5 / 3 / 4), rel=0.01)
-    assert degrees == 3
-
-
-def test_a_clipped_value_gives_no_degree_of_freedom() -> None:
-    _, _, degrees = robust_mean([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0], [1.0] * 6)
-    assert degrees == 4
+@pytest.mark.parametrize(
+    ("values", "mean", "se", "degrees"),
+    [
+        ([1.0, 2.0, 3.0, 4.0], 2.5, math.sqrt(5 / 3 / 4), 3),  # without an outlier: the mean
+        ([0.1, 0.1, 0.1], 0.1, 0.0, 2),  # equal values
+        ([-2.0, -1.0, 0.0, 1.0, 2.0, 30.0], 0.6, 1.03, 4),  # a clipped value gives no degree of freedom
+    ],
+)
+def test_the_robust_mean_has_the_error_of_its_scatter(values: list[float], mean: float, se: float, degrees: int) -> None:
+    assert robust_mean(values, [1.0] * len(values)) == pytest.approx((mean, se, degrees), rel=0.01, abs=1e-9)
 
 
 @pytest.mark.parametrize("values", [5, 7])
@@ -162,12 +159,6 @@ def test_means_of_a_few_equal_values_are_as_rarely_significant_as_the_test_says(
     random = np.random.default_rng(7)
     found = [robust_mean(list(random.standard_normal(values)), [1.0] * values) for _ in range(2_000)]
     assert np.mean([probability(*each) < 0.035 for each in found]) == pytest.approx(0.035, abs=0.01)
-
-
-def test_the_robust_mean_of_equal_values_has_no_error() -> None:
-    mean, se, _ = robust_mean([0.1, 0.1, 0.1], [1.0, 2.0, 3.0])
-    assert mean == pytest.approx(0.1)
-    assert se == pytest.approx(0.0, abs=1e-12)
 
 
 def test_two_levels_are_too_few_for_a_scatter_between_levels() -> None:
@@ -250,10 +241,8 @@ def test_a_longer_latency_below_the_limit_is_found_on_few_levels() -> None:
     pairs = changed((150.0, 155.0, 170.0), (2.1, 2.4, 1.8))
     assert known(latency_change("mean", pairs)).p < 0.001 < known(overall_change("mean", pairs)).p
     assert latency_change("mean", pairs[:1]) is None
-
-
-def test_levels_that_contradict_each_other_show_no_change_of_latency() -> None:
-    assert known(latency_change("mean", changed((150.0, 155.0, 170.0), (1.5, 0.7, 1.2)))).p > 0.2
+    contradicting = changed((150.0, 155.0, 170.0), (1.5, 0.7, 1.2))
+    assert known(latency_change("mean", contradicting)).p > 0.2
 
 
 def shares(users: Sequence[int], failing: float, requests: int = 100) -> list[tuple[int, Estimate]]:
@@ -294,21 +283,19 @@ def test_failures_at_few_levels_or_no_success_show_no_change_of_failures() -> No
     assert failure_change(shares((1, 3, 6), 1.0), shares((1, 3, 6), 1.0)) is None
 
 
-def widening(*afters: float) -> float:
-    """The factor by which errors of 1 are widened if the second session has these values instead of 100."""
+@pytest.mark.parametrize(
+    ("afters", "factor"),
+    [
+        ((100, 100, 100, 100, 100), 1.0),
+        ((100, 120, 100, 120, 100), 6.09),
+        ((100, 101, 102, 103, 104, 105), 1.0),  # a change that grows with users
+        ((100, 100, 100, 400, 400, 400), 1.0),  # or starts at one level
+        ((100, 150, 100), 1.0),  # too few levels
+    ],
+)
+def test_differences_that_alternate_between_levels_widen_errors(afters: tuple[float, ...], factor: float) -> None:
     pairs = widened("mean", [(Estimate(100.0, 1.0), Estimate(after, 1.0)) for after in afters])
-    return pairs[0][0].se or 0.0
-
-
-def test_differences_that_alternate_between_levels_widen_errors() -> None:
-    assert widening(100, 100, 100, 100, 100) == 1.0
-    assert widening(100, 120, 100, 120, 100) > 3
-
-
-def test_a_change_that_grows_with_users_or_starts_at_one_level_does_not_widen_errors() -> None:
-    assert widening(100, 101, 102, 103, 104, 105) == 1.0
-    assert widening(100, 100, 100, 400, 400, 400) == 1.0
-    assert widening(100, 150, 100) == 1.0
+    assert pairs[0][0].se == pytest.approx(factor, rel=0.1)
 
 
 # -- other processes on the machine

@@ -66,27 +66,6 @@ def test_overwriting_a_symbolic_link_replaces_the_file_that_it_points_to(tmp_pat
     assert (tmp_path / "real.md").read_text() == "new"
 
 
-def test_a_device_is_not_replaced_even_with_force() -> None:
-    with pytest.raises(InputError, match="not a regular file"):
-        write_file(Path("/dev/null"), b"x", force=True)
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-
-
-def test_a_missing_folder_is_an_error_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no folder .*/no$"):
-        write_file(tmp_path / "no" / "x", b"", force=False)
-    with pytest.raises(InputError, match="there is no folder .*/no$"):
-        write_folder(tmp_path / "no" / "x", {}, force=False)
-
-
-def test_an_error_of_the_operating_system_is_reported_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written: File name too long"):
-        write_file(tmp_path / ("x" * 300), b"", force=False)
-    with pytest.raises(InputError, match="cannot be written"):
-        write_file(tmp_path / "a\0b", b"", force=False)
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_new_or_empty_folder_is_written_without_force(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir(mode=0o700)
     for name in ("new", "empty"):
@@ -106,9 +85,25 @@ def test_a_folder_that_is_not_empty_needs_force_and_keeps_its_other_files(tmp_pa
     assert sorted(os.listdir(folder)) == ["a", "mine.txt"]
 
 
-def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("no/x", "there is no folder .*/no$"),
+        ("x" * 300, "cannot be written: File name too long"),
+        ("a\0b", "cannot be written"),
+        (".", "is a folder"),
+        ("/dev/null", "not a regular file"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_in_one_line(path: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        write_file(tmp_path / path, b"", force=True)
+    assert os.listdir(tmp_path) == []
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@pytest.mark.parametrize(("path", "message"), [("no/x", "there is no folder .*/no$"), ("file", "is no folder")])
+def test_a_folder_that_cannot_be_written_is_refused_in_one_line(path: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="is no folder"):
-        write_folder(tmp_path / "file", {"a": b"1"}, force=True)
-    with pytest.raises(InputError, match="is a folder"):
-        write_file(tmp_path, b"x", force=True)
+    with pytest.raises(InputError, match=message):
+        write_folder(tmp_path / path, {"a": b"1"}, force=True)

@@ -86,11 +86,8 @@ def test_a_limit_set_by_the_session_is_raised_by_its_option_and_not_on_the_machi
     assert "sysctl" not in advice
     assert "ulimit" not in advice
     assert len(advice) <= 200
-
-
-def test_a_limit_of_the_session_does_not_change_the_advice_about_another_limit() -> None:
-    assert "sysctl" in wording.advice_for("ephemeral_port_exhaustion_time_wait", {}, "Linux", ("target.open_files",))
-    assert "ulimit" in wording.advice_for("fd_exhaustion_generator", {}, "Linux", ("target.open_files", "network.somaxconn"))
+    of_another_limit = wording.advice_for(id_, evidence, "Linux", ("generator.processes", "target.cpus"))
+    assert "--limit" not in of_another_limit
 
 
 def test_the_port_range_that_is_advised_is_valid_for_the_option_limit() -> None:
@@ -98,10 +95,6 @@ def test_the_port_range_that_is_advised_is_valid_for_the_option_limit() -> None:
     option = re.search(r"--limit (network\.ip_local_port_range=\S+)`", advice)
     assert option is not None, advice
     assert limits_of((option[1],), Limits()).network.ip_local_port_range == (10_000, 65_535)
-
-
-def test_advice_about_ports_of_open_connections_says_that_tcp_tw_reuse_does_not_help() -> None:
-    assert "tcp_tw_reuse does not help" in wording.advice_for("ephemeral_port_exhaustion_established", {})
 
 
 def session(
@@ -137,25 +130,27 @@ def test_advice_names_no_parameter_that_the_target_lacks_and_no_option_of_the_se
     assert len(of_locustfile) <= 200
 
 
-def test_advice_names_the_parameters_of_the_target_that_it_is_about() -> None:
-    pool = session(params={"pool_size": 5, "cpu_work": 1})
-    assert "`--set pool_size=N`" in advised("lock_or_pool_limit", pool)
-    assert "--set" not in advised("gil_bound", pool)
-    assert "(`--set threads=N` or `--set workers=N`)" in advised(
-        "worker_pool_exhausted", session(params={"threads": 4, "workers": 2})
-    )
+OF_LOCUSTFILE = session(client="HttpUser", locustfile=True)
 
 
-def test_advice_about_repeated_requests_names_the_client_that_repeats_them() -> None:
-    assert "FastHttpUser retries a request up to 12 times" in advised("generator_retry_amplification", session())
-    of_adapter = advised("generator_retry_amplification", session(client="HttpUser", locustfile=True))
-    assert "adapter" in of_adapter and "12" not in of_adapter
-
-
-def test_advice_about_the_generators_cpu_proposes_the_lean_client_to_others_alone() -> None:
-    assert 'client = "lean"' in advised("generator_cpu_saturated", session())
-    assert "LeanHttpUser" in advised("generator_cpu_saturated", session(client="HttpUser", locustfile=True))
-    assert "lean" not in advised("generator_cpu_saturated", session(client="LeanHttpUser")).lower()
+@pytest.mark.parametrize(
+    ("id_", "header", "named", "not_named"),
+    [
+        ("lock_or_pool_limit", session(params={"pool_size": 5, "cpu_work": 1}), "`--set pool_size=N`", "cpu_work"),
+        ("gil_bound", session(params={"pool_size": 5, "cpu_work": 1}), "", "--set"),
+        ("worker_pool_exhausted", session(params={"threads": 4, "workers": 2}),
+         "(`--set threads=N` or `--set workers=N`)", "FastHttpUser"),
+        ("generator_retry_amplification", session(), "FastHttpUser retries a request up to 12 times", "adapter"),
+        ("generator_retry_amplification", OF_LOCUSTFILE, "adapter", "12"),
+        ("generator_cpu_saturated", session(), 'client = "lean"', "LeanHttpUser"),
+        ("generator_cpu_saturated", OF_LOCUSTFILE, "LeanHttpUser", "client ="),
+        ("generator_cpu_saturated", session(client="LeanHttpUser"), "", "ean"),
+        ("ephemeral_port_exhaustion_established", session(), "tcp_tw_reuse does not help", "--limit"),
+    ],
+)  # fmt: skip
+def test_advice_names_what_the_target_and_the_client_have(id_: str, header: Header, named: str, not_named: str) -> None:
+    assert named in advised(id_, header)
+    assert not_named not in advised(id_, header)
 
 
 def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:

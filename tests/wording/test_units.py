@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from capexplorer import cli, configuration, wording
-from capexplorer.model.intervals import Latency
 from capexplorer.report.compare import sentences
 from capexplorer.report.compare.difference import difference
 from capexplorer.report.compare.estimates import Estimate
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.reader import read
-from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.endpoints import Row, fitting, row_line
 from capexplorer.wording import quantities, units
 from capexplorer.wording.units import Units
 
@@ -153,15 +150,6 @@ def test_a_row_of_a_comparison_has_one_unit(chosen: Units, cells: tuple[str, ...
     units.choose(chosen)
     row = difference("p95", Estimate(980.0, 1.0), Estimate(1_210.0, 1.0))
     assert (sentences.heading(row), sentences.before(row), sentences.after(row), sentences.change(row)) == cells
-
-
-@pytest.mark.parametrize("chosen", [Units(), SECONDS, AUTO])
-def test_no_latency_in_the_table_of_endpoints_is_cut(chosen: Units) -> None:
-    units.choose(chosen)
-    row = Row("GET /", 10, 0, 1.0, Latency(p50=0.0421, p95=42.1, p99=4_210.0, max=42_100.0))
-    cells = row_line(row, fitting(100), Palette(), 100).text.split()
-    latencies_ms = (row.latency.p50, row.latency.p95, row.latency.p99, row.latency.max)
-    assert [value_ms for value_ms in latencies_ms if quantities.latency_cell(value_ms) not in cells] == []
 
 
 def test_an_offered_rate_keeps_the_digits_that_distinguish_levels() -> None:
