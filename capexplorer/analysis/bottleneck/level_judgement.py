@@ -54,10 +54,9 @@ def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLeve
 
 def _ratios(level: MeasuredLevel) -> Iterator[tuple[str, float]]:
     """(name, share of its limit that is used) of each measured resource."""
-    cpu = level.read("target.cpu_ratio")
     pairs = (
-        ("cpu of the service", cpu, 1.0 if level.is_one_python_process else level.cores_allowed),
-        ("busiest thread", level.read("target.busiest_thread_ratio"), 1.0),
+        ("cpu of the service", level.busy("target.cpu_ratio"), 1.0 if level.is_one_python_process else level.cores_allowed),
+        ("busiest thread", level.busy("target.busiest_thread_ratio"), 1.0),
         ("cpu of the host", level.read("host.cpu_ratio"), level.host.cpus),
         ("disk", level.read("host.disk_busy_ratio"), 1.0),
         ("open files of the service", level.read("target.fds_fullest"), level.read("target.fds_limit")),

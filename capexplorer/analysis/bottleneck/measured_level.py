@@ -20,12 +20,12 @@ from ...model.level import Level
 from ...model.load import Rate
 from ...model.reading_means import CONNECTIONS_FULL_RATIO, part_key
 from ...model.timeline import Timeline
-from ..causes.generator_saturation import is_saturated, little_ratio
+from ..causes.generator_saturation import is_saturated, little_ratio, stretch
 from ..epoch.level_seconds import refused_status, seconds_of_part
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
 from ..ladder import LadderLevel, requests_inside
-from ..statistics import measured
+from ..statistics import NOTABLE, measured, remainder
 
 REQUESTS_LEAST = 100
 """Requests from which times of a level are used: with 100, at waits of 0.5 to 1.5 s, throughput and wait have an error of 3%."""
@@ -97,6 +97,11 @@ class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
         """The mean of a reading over the level (`target.cpu_ratio`); None: not measured."""
         return self.figures.readings.get(self._key(name))
 
+    def busy(self, name: str) -> float | None:
+        """A mean of CPU time, with what the hypervisor took of it; None: not measured."""
+        read = self.read(name)
+        return None if read is None else read * self.stretch
+
     def shown(self, name: str) -> Any:
         """What findings show by this name: a reading (EVIDENCE) or a property; None: not measured."""
         key = EVIDENCE.get(name)
@@ -130,9 +135,14 @@ class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def steal_share(self) -> float | None:
-        """CPU time that the hypervisor gave to others, as a share of the machine's; None: not known."""
+        """CPU time that the hypervisor gave to others, as a share of the machine's; None: little, or not known."""
         stolen = self.read("host.steal_ratio")
-        return None if stolen is None or not self.cores else stolen / self.cores
+        return stolen / self.cores if stolen and self.cores and stolen > NOTABLE * self.cores else None
+
+    @property
+    def stretch(self) -> float:
+        """How many times as long threads were busy as their CPU time says (`generator_saturation.stretch`)."""
+        return stretch(self.read("host.cpu_ratio"), self.read("host.steal_ratio"))
 
     @property
     def little_ratio(self) -> float | None:
@@ -149,7 +159,7 @@ class MeasuredLevel(msgspec.Struct, frozen=True, kw_only=True):
     def cores_idle(self) -> float | None:
         """Idle cores of the host; None: not known."""
         busy = self.read("host.cpu_ratio")
-        return None if busy is None or not self.host.cpus else max(0.0, self.host.cpus - busy)
+        return remainder(self.cores, busy, self.read("host.steal_ratio") or 0.0)
 
     @property
     def target_is_here(self) -> bool:

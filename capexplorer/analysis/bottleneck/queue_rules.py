@@ -89,7 +89,7 @@ def is_idle_while_refusing(level: MeasuredLevel) -> bool:
 
 def _uses_little_cpu(level: MeasuredLevel) -> bool:
     """Whether the service's threads used little CPU; False if that was not measured."""
-    cpu, allowed, busiest = level.read("target.cpu_ratio"), level.cores_allowed, level.read("target.busiest_thread_ratio")
+    cpu, allowed, busiest = level.busy("target.cpu_ratio"), level.cores_allowed, level.busy("target.busiest_thread_ratio")
     if cpu is None or allowed is None:
         return False
     return cpu < MOSTLY * (1.0 if level.is_one_python_process else allowed) and (busiest is None or busiest < MOSTLY)

@@ -62,24 +62,28 @@ def resource(id: str, *needs: str, also: tuple[str, ...] = ()) -> Callable[[Call
     return lambda is_full: Resource(id, needs, is_full, also)
 
 
-@resource("target_cpu_saturated", "target_cpu_ratio", "cores_allowed")
+@resource("target_cpu_saturated", "target_cpu_ratio", "cores_allowed", also=("steal_share",))
 def target_cpu(level: MeasuredLevel, cpu: float, allowed: float) -> bool:
     """The service uses all the cores that it may use."""
-    return cpu >= FULL * allowed
+    return cpu * level.stretch >= FULL * allowed
 
 
-@resource("gil_bound", "target_cpu_ratio", "threads", "busiest_thread_ratio", "cores_idle", "program")
+@resource("gil_bound", "target_cpu_ratio", "threads", "busiest_thread_ratio", "cores_idle", "program", also=("steal_share",))
 def gil(level: MeasuredLevel, cpu: float, threads: float, busiest: float, idle: float, program: str) -> bool:
     """A Python process with many threads uses one core, although it could have used another."""
     another_core = (level.cores_allowed or 0.0) > GIL_MOST
-    return level.is_one_python_process and FULL <= cpu <= GIL_MOST and threads >= 2 and busiest <= MOSTLY and another_core
+    is_one = level.is_one_python_process and FULL <= cpu * level.stretch <= GIL_MOST
+    return is_one and threads >= 2 and busiest <= MOSTLY and another_core
 
 
-@resource("single_thread_cpu_saturated", "busiest_thread_ratio", "target_cpu_ratio", "cores_allowed")
+@resource(
+    "single_thread_cpu_saturated", "busiest_thread_ratio", "target_cpu_ratio", "cores_allowed", also=("steal_share",)
+)  # fmt: skip
 def single_thread(level: MeasuredLevel, busiest: float, cpu: float, allowed: float) -> bool:
     """One thread is always busy, and does nearly all the work, or another core is idle."""
     has_idle_core = level.cores_idle is not None and level.cores_idle >= OTHERS_LEAST
-    return busiest >= FULL and cpu < FULL * allowed and (busiest >= SERIAL_LEAST * cpu or has_idle_core)
+    is_always_busy = busiest * level.stretch >= FULL and cpu * level.stretch < FULL * allowed
+    return is_always_busy and (busiest >= SERIAL_LEAST * cpu or has_idle_core)
 
 
 @resource(
@@ -119,7 +123,7 @@ def cpu_steal(level: MeasuredLevel, stolen: float, cores: int, cpu: float, delay
     """
     busy = level.read("host.cpu_ratio")
     is_full = busy is not None and busy / cores + stolen >= FULL
-    return stolen > NOTABLE and is_full and _wants_more(level, cpu, delay, cores)
+    return is_full and _wants_more(level, cpu, delay, cores)
 
 
 @resource("memory_saturated", "memory_pressure_ratio", "major_faults_per_s", also=("rss_bytes",))

@@ -20,7 +20,7 @@ import msgspec
 
 from ...model.events import Sample
 from ...model.figures import LevelFigures
-from ...model.readings import GeneratorReading
+from ...model.readings import GeneratorReading, HostReading
 from ..ladder import CYCLES_LEAST, Little
 from ..statistics import MOSTLY, all_known, mean_of_all, mean_of_known, median_of_known, remainder
 
@@ -57,11 +57,18 @@ OTHERS_LEAST = 0.2
 """Other processes may slow generator or service down if they use at least so many cores: idle machines use 0.02 to 0.1."""
 
 
+def stretch(host_cpu_ratio: float | None, steal_ratio: float | None) -> float:
+    """How many times as long threads were busy as their CPU time says. Time that the hypervisor takes of cores in use is in
+    nobody's CPU time, and meets each thread in proportion to its own. 1 if it is not known.
+    """
+    return 1 + (steal_ratio or 0.0) / host_cpu_ratio if host_cpu_ratio else 1.0
+
+
 class SaturationReadings(msgspec.Struct, frozen=True):
     """The generator's readings over settled seconds; None: not measured."""
 
     busy_ratio: float | None = None
-    """Share of time in which the load thread was on a CPU or waited for one."""
+    """Share of time in which the load thread was on a CPU, stolen time included, or waited for one."""
     threads_ratio: float | None = None
     """Cores used by other threads of its process, without screen and recorder."""
     loop_lag_p99_ms: float | None = None
@@ -198,16 +205,20 @@ def readings_at_level(figures: LevelFigures, outside_requests_ms: float = 0.0) -
     )
 
 
-def others_cpu(figures: LevelFigures) -> float | None:
+def _others(read: float | None, host: float | None, target: float | None, generator: float | None) -> float | None:
     """Cores used by other processes. In older logs without this reading: those of the host minus those of target and generator.
 
     None if it is not known: a service whose CPU was not measured may itself use these cores.
     """
+    return remainder(host, target, generator) if read is None and target is not None else read
+
+
+def others_cpu(figures: LevelFigures) -> float | None:
+    """Cores used by other processes; None: not known."""
     readings = figures.readings
-    known, target = readings.get("neighbours.cpu_ratio"), readings.get("target.cpu_ratio")
-    if known is not None or target is None:
-        return known
-    return remainder(readings.get("host.cpu_ratio"), target, readings.get("generator.process_cpu_ratio"))
+    return _others(
+        *map(readings.get, ("neighbours.cpu_ratio", "host.cpu_ratio", "target.cpu_ratio", "generator.process_cpu_ratio"))
+    )
 
 
 def little_ratio(figures: LevelFigures, outside_requests_ms: float = 0.0) -> float | None:
@@ -227,8 +238,12 @@ def little_ratio(figures: LevelFigures, outside_requests_ms: float = 0.0) -> flo
 
 
 def _busy_ratio(figures: LevelFigures) -> float | None:
-    cpu = figures.generator_cpu_ratio
-    return None if cpu is None else cpu + (figures.generator_run_delay_ratio or 0.0)
+    stretched = stretch(figures.readings.get("host.cpu_ratio"), figures.readings.get("host.steal_ratio"))
+    return _busy(figures.generator_cpu_ratio, figures.generator_run_delay_ratio, stretched)
+
+
+def _busy(cpu: float | None, delay: float | None, stretched: float) -> float | None:
+    return None if cpu is None else max(cpu, min(1.0, cpu * stretched)) + (delay or 0.0)
 
 
 def _unaccounted_ms(figures: LevelFigures) -> float | None:
@@ -247,7 +262,7 @@ def readings_over_seconds(ticks: Sequence[Sample], outside_requests_ms: float = 
     read = [tick.generator for tick in ticks if tick.generator is not None]
     little_ratio, unaccounted_ms = _little_over(ticks, outside_requests_ms) or (None, None)
     return SaturationReadings(
-        busy_ratio=mean_of_known([_busy_of(each) for each in read]),
+        busy_ratio=mean_of_known([_busy_of(tick) for tick in ticks]),
         threads_ratio=mean_of_all([remainder(*(getattr(each, name) for name in PROCESS_THEN_THREADS)) for each in read]),
         loop_lag_p99_ms=median_of_known([each.loop_lag_p99_ms for each in read]),
         loop_lag_p50_ms=median_of_known([each.loop_lag_p50_ms for each in read]),
@@ -279,16 +294,15 @@ def _little_over(ticks: Sequence[Sample], outside_requests_ms: float) -> tuple[f
 
 
 def _others_of(tick: Sample) -> float | None:
-    """Cores used by other processes. In older logs without this reading: those of the host less those of target and generator."""
     if tick.neighbours is not None:
         return tick.neighbours.cpu_ratio
     generator = tick.generator.process_cpu_ratio if tick.generator is not None else None
-    host = tick.host.cpu_ratio if tick.host is not None else None
-    return remainder(host, generator, *(target.cpu_ratio for target in tick.targets)) if tick.targets else None
+    return _others(None, tick.host.cpu_ratio if tick.host is not None else None, _cpu_of_targets(tick), generator)
 
 
-def _busy_of(generator: GeneratorReading) -> float | None:
-    return None if generator.cpu_ratio is None else generator.cpu_ratio + (generator.run_delay_ratio or 0.0)
+def _busy_of(tick: Sample) -> float | None:
+    own, host = tick.generator or GeneratorReading(), tick.host or HostReading()
+    return _busy(own.cpu_ratio, own.run_delay_ratio, stretch(host.cpu_ratio, host.steal_ratio))
 
 
 def _cpu_of_targets(tick: Sample) -> float | None:

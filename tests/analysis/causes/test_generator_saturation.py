@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from capexplorer.analysis.causes.generator_saturation import (
@@ -16,6 +17,7 @@ from capexplorer.analysis.causes.generator_saturation import (
     little_ratio,
     others_cpu,
     readings_at_level,
+    stretch,
     time_outside_requests_ms,
 )
 from capexplorer.model.figures import LevelFigures
@@ -145,6 +147,20 @@ def test_a_busy_level_is_not_used_for_the_time_outside_requests() -> None:
 def test_a_cycle_without_duration_has_no_ratio() -> None:
     figures = LevelFigures(settled=True, users_mean=4.0, throughput_rps=10.0, response_ms=0.0, wait_s=0.0)
     assert little_ratio(figures) is None
+
+
+@pytest.mark.parametrize("stolen", [0.0, 0.1, 0.4])
+def test_a_thread_that_the_hypervisor_robs_was_busier_than_its_cpu_time_says(stolen: float) -> None:
+    """Two cores in 20,000 slots: the hypervisor takes slots of cores that are in use, whose threads then have no CPU time."""
+    random = np.random.default_rng(7)
+    wanted = random.random((20_000, 2)) < (0.9, 0.4)
+    taken = wanted & (random.random(wanted.shape) < stolen)
+    had = (wanted & ~taken).mean(axis=0)
+    stretched = stretch(float(had.sum()), float(taken.mean(axis=0).sum()))
+    assert had[0] * stretched == pytest.approx(0.9, rel=0.02)
+    figures = LevelFigures(settled=True, generator_cpu_ratio=float(had[0]), readings={
+        "host.cpu_ratio": float(had.sum()), "host.steal_ratio": float(taken.mean(axis=0).sum())})  # fmt: skip
+    assert readings_at_level(figures).busy_ratio == pytest.approx(0.9, rel=0.02)
 
 
 GROUNDS: dict[str, tuple[dict[str, Any], tuple[str, ...], bool | None, bool]] = {
