@@ -1,25 +1,183 @@
-"""Leaks: memory or file descriptors that grow while the number of users stays the same."""
+"""Leaks: memory or file descriptors that grow while the load stays the same, with their rate and the time to the limit.
+
+Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only
+stretches at one user count, or one offered rate, are tested; growth must last, and be the larger, the shorter the stretch is.
+Pure: the same timeline gives the same marks.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Literal
 
 import msgspec
 import numpy as np
 
 from ..model.catalogue import ENTRIES
-from ..model.events import HostFacts, Mark
+from ..model.events import HostFacts, Mark, Target
 from ..model.findings import Leak
+from ..model.level import Level
 from ..model.timeline import Timeline, pid_of
 from ..model.verdicts import CONFIDENCES, Confidence
-from .growth import ConstantLoad, Trend, constant_loads, loaded_s, pieces, restarts_s, trend
-from .statistics import FULL, Series, finite
+from .statistics import FULL, MOSTLY, Series, correlation_of, finite
+
+# -- Stretches of constant load: settled seconds at one user count, or one offered rate, in one target process.
+
+
+class ConstantLoad(msgspec.Struct, frozen=True):
+    """Consecutive levels with the same user count, or the same offered rate."""
+
+    levels: tuple[Level, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Settled seconds so far."""
+        return math.fsum(level.figures.settled_seconds for level in self.levels)
+
+    @property
+    def throughput_rps(self) -> float | None:
+        """Requests a second over settled seconds; None without one."""
+        requests = sum(level.figures.requests for level in self.levels)
+        return requests / self.seconds if self.seconds else None
+
+    def ticks(self, timeline: Timeline) -> list[int]:
+        """Column indices of its settled seconds."""
+        return [tick for level in self.levels for tick in timeline.seconds_of(level)]
+
+
+def constant_loads(timeline: Timeline, epoch: int) -> Iterator[ConstantLoad]:
+    """Stretches of one epoch, in the order they ran. A restart of the target ends a stretch."""
+    starts = restarts_s(timeline)
+    own = [level for level in timeline.levels if level.opened.epoch == epoch and not level.opened.ramp]
+    for _, group in groupby(own, key=lambda each: (each.load, sum(t <= each.started_s for t in starts))):
+        load = ConstantLoad(tuple(group))
+        if load.levels[0].has_load and load.seconds:
+            yield load
+
+
+def pieces(values: Series, limit: float | None) -> Iterator[tuple[int, int]]:
+    """Index ranges [start, end) of `values` that may be tested as one: cut where the limit is near or the process changed."""
+    start, peak = 0, -math.inf
+    for index, value in enumerate(values.tolist()):
+        if math.isnan(value):
+            continue
+        stopped = limit is not None and value >= FULL * limit
+        if value < MOSTLY * peak or stopped:
+            if index > start:
+                yield start, index
+            start, peak = index + (1 if stopped else 0), -math.inf
+        peak = max(peak, value)
+    if start < len(values):
+        yield start, len(values)
+
+
+def loaded_s(timeline: Timeline, level: Level) -> float:
+    """When the target process of this level first had load, in seconds of the session."""
+    since_s = max((t for t in restarts_s(timeline) if t <= level.started_s), default=0.0)
+    loaded = (each.started_s for each in timeline.levels if each.has_load and each.started_s >= since_s)
+    return min(loaded, default=level.started_s)
+
+
+def restarts_s(timeline: Timeline) -> list[float]:
+    """Each start of the target, the first one included, in seconds of the session."""
+    return [entry.t_s for entry in timeline.journal if isinstance(entry, Target) and entry.state == "starting"]
+
+
+# -- How fast a value grows while the load stays the same: a robust slope with its interval, and whether the growth lasts.
+#
+# The slope is that of Theil-Sen (Sen 1968) over medians of short stretches, so single spikes do not change it. Its interval
+# allows for correlated errors, since memory and queues drift. A warm-up grows too, but more and more slowly: growth lasts only if
+# every quarter has its share of it and the second half grows nearly as much as the first.
+
+STRETCHES = 48
+"""Number of stretches whose medians are compared (1,128 pairs, 0.1 ms); divisible by four."""
+
+ERRORS = 3.0
+"""Half-width of the interval in standard errors; as many as three because a growing window is tested many times."""
+
+SECOND_HALF_LEAST = 0.80
+"""Least slope of the second half, as a share of that of the first. An exponential approach to a limit passes only if its time
+constant is over 2.2 windows."""
+
+SCATTER_MOST = 0.67
+"""Greatest spread of single values around the line (5th to 95th percentile), as a share of the growth. Where stretches are nearly
+as long as the period of a garbage collector, its saw-tooth looks like a slope; the spread shows that it is none."""
+
+
+class Trend(msgspec.Struct, frozen=True):
+    """A slope over a window of time, in the unit of the values."""
+
+    per_s: float
+    """The slope."""
+    low_per_s: float
+    high_per_s: float
+    """Bounds of the slope, ERRORS standard errors away."""
+    seconds: float
+    """Length of the window."""
+    start: float
+    """Value of the line at the start of the window."""
+    lasting: bool
+    """Whether growth is spread over the window: neither a single step nor an approach to a limit."""
+    scatter: float
+    """Spread of single values around the line, from the 5th to the 95th percentile."""
+
+    @property
+    def growth(self) -> float:
+        """Growth over the window by the slope."""
+        return self.per_s * self.seconds
+
+    @property
+    def significant(self) -> bool:
+        """Whether it grows by its lower bound, the growth lasts, and values do not scatter too much."""
+        return self.low_per_s > 0 and self.lasting and self.scatter <= SCATTER_MOST * self.growth
+
+
+def trend(times_s: Series, values: Series) -> Trend | None:
+    """The trend of values, shape (n,), at ascending times; NaN: not measured. None if too few were measured."""
+    known = ~np.isnan(values)
+    times, levels = times_s[known], values[known]
+    count = min(STRETCHES, len(times)) // 4 * 4
+    if count < STRETCHES // 4:
+        return None
+    edges = np.linspace(0, len(times), count + 1).astype(int)
+    at = np.array([times[start:end].mean() for start, end in zip(edges, edges[1:], strict=False)])
+    middle = np.array([np.median(levels[start:end]) for start, end in zip(edges, edges[1:], strict=False)])
+    per_s = _slope(at, middle)
+    left = middle - per_s * at
+    error = ERRORS * _slope_error(at, left - left.mean())
+    seconds = float(times[-1] - times[0])
+    start = float(np.median(left) + per_s * times[0])
+    edge_low, edge_high = np.percentile(levels - per_s * times, (5, 95))
+    return Trend(per_s, per_s - error, per_s + error, seconds, start, _lasts(at, middle, per_s), float(edge_high - edge_low))
+
+
+def _slope(at: Series, middle: Series) -> float:
+    """The median slope of all pairs."""
+    first, second = np.triu_indices(len(at), 1)
+    return float(np.median((middle[second] - middle[first]) / (at[second] - at[first])))
+
+
+def _slope_error(at: Series, residual: Series) -> float:
+    """Standard error of a slope whose residuals are an AR(1) (with Kendall's correction of the bias)."""
+    squares = float(residual @ residual)
+    if squares <= 0:
+        return 0.0
+    correlation = correlation_of(residual, squares)
+    away = at - at.mean()
+    return math.sqrt(squares / (len(residual) - 2) / float(away @ away) * (1 + correlation) / (1 - correlation))
+
+
+def _lasts(at: Series, middle: Series, per_s: float) -> bool:
+    """Whether growth is spread over the window, by the slope of each quarter and of each half."""
+    if per_s <= 0:
+        return False
+    quarters, (first, second) = (list(map(_slope, np.split(at, count), np.split(middle, count))) for count in (4, 2))
+    return min(quarters) >= MOSTLY * per_s and second >= SECOND_HALF_LEAST * first
+
 
 # -- Which resources may leak, and which growth over which time is a leak.
-
-MIB = float(1 << 20)
 
 
 class GrowthThreshold(msgspec.Struct, frozen=True):
@@ -50,10 +208,10 @@ class LeakKind(msgspec.Struct, frozen=True):
 
 
 MEMORY = (
-    GrowthThreshold(45, 64 * MIB, 1.0, from_start=True),
-    GrowthThreshold(60, 8 * MIB, 0.10),
-    GrowthThreshold(300, 4 * MIB, 0.05),
-    GrowthThreshold(1_800, 2 * MIB, 0.02),
+    GrowthThreshold(45, 64 << 20, 1.0, from_start=True),
+    GrowthThreshold(60, 8 << 20, 0.10),
+    GrowthThreshold(300, 4 << 20, 0.05),
+    GrowthThreshold(1_800, 2 << 20, 0.02),
 )
 """The first threshold finds memory that doubles within a minute, before the kernel kills the process. The others are many times
 the growth of healthy services after warm-up: the mixed target, of 34 MB, grew by 0.6 MB in two minutes and seven levels
@@ -86,28 +244,19 @@ def limit_of(timeline: Timeline, kind: LeakKind, load: ConstantLoad, now: float)
     if kind.unit == "fds":
         limit = descriptor_limit(timeline, kind)
         return limit, None if limit is None else limit - now
-    host = _host(timeline)
+    host = timeline.header.host if timeline.header is not None else HostFacts()
     own = load.levels[-1].figures.readings.get("target.memory_limit_bytes")
-    limit = own if kind.id == "memory_leak" else _float(host.cgroup_memory_bytes)
+    limit = own if kind.id == "memory_leak" else host.cgroup_memory_bytes
     if limit is not None:
-        return limit, limit - now
-    used = _latest(timeline, "host_memory_bytes")
-    return _float(host.memory_bytes), None if used is None or host.memory_bytes is None else host.memory_bytes - used
+        return float(limit), limit - now
+    whole, used = host.memory_bytes, _latest(timeline, "host_memory_bytes")
+    return None if whole is None else float(whole), None if used is None or whole is None else whole - used
 
 
 def _latest(timeline: Timeline, name: str) -> float | None:
     """The latest measured value of a column within the last minute; None without one."""
-    column = timeline.columns.get(name)
-    recent = [] if column is None else column[max(0, timeline.ticks - 60) : timeline.ticks]
-    return next((value for value in reversed(recent) if not math.isnan(value)), None)
-
-
-def _host(timeline: Timeline) -> HostFacts:
-    return timeline.header.host if timeline.header is not None else HostFacts()
-
-
-def _float(value: int | None) -> float | None:
-    return None if value is None else float(value)
+    column = timeline.columns.get(name, ())
+    return next((value for value in column[max(0, timeline.ticks - 60) : timeline.ticks][::-1] if not math.isnan(value)), None)
 
 
 # -- Growth that lasts, within one stretch of constant load.
@@ -186,19 +335,10 @@ def _spans(values: Series, least: float) -> bool:
 
 def measured_column(timeline: Timeline, kind: LeakKind) -> Sequence[float] | None:
     """Values of the resource, one per tick; None if none was measured within the last minute."""
-    for name in kind.columns:
-        column = timeline.columns.get(name)
-        if column is not None and any(not math.isnan(value) for value in column[max(0, timeline.ticks - 60) : timeline.ticks]):
-            return column
-    return None
+    return next((timeline.columns[name] for name in kind.columns if _latest(timeline, name) is not None), None)
 
 
-# -- Leaks: memory or file descriptors that grow at constant load, with their rate and the time to the limit.
-#
-# Growth after a step of load or during warm-up is no leak: allocators, caches and pools fill up and stop growing. So only
-# stretches at one user count, or one offered rate, are tested; growth must last (`growth.trend`), and the shorter the stretch,
-# the larger it must be. Pure: the same timeline gives the same marks.
-
+# -- The marks.
 
 GENERATOR_HOURS = 8.0
 """Growth of the generator's own memory is marked where it is near its limit, or reaches it within so many hours: a day's columns
@@ -233,9 +373,9 @@ def marks(timeline: Timeline, epoch: int, cache: KnownGrowth | None = None) -> I
 
 def _is_marked(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
     """Whether to mark the growth: in the target always, in the generator only if its limit is near in time or in bytes."""
-    limit, left = limit_of(timeline, kind, last.load, last.now)
     if kind.id != "generator_memory":
         return True
+    limit, left = limit_of(timeline, kind, last.load, last.now)
     soon = left is not None and left <= GENERATOR_HOURS * 3_600 * last.trend.per_s
     return soon or (limit is not None and last.now >= FULL * limit)
 
@@ -303,11 +443,8 @@ def _finding(timeline: Timeline, epoch: int, kind: LeakKind, found: Sequence[Loa
 
 def _explained_by(found: Sequence[LoadGrowth]) -> Literal["requests", "time"] | None:
     """Whether growth follows requests or time: known only from stretches with different throughput, else None."""
-    known = [(growth.trend.per_s, growth.load.throughput_rps) for growth in found]
-    pairs = [(rate, throughput) for rate, throughput in known if throughput]
-    throughputs = [throughput for _, throughput in pairs]
-    if len(pairs) < 2 or max(throughputs) < 1.3 * min(throughputs):
+    pairs = [(growth.trend.per_s, rps) for growth in found if (rps := growth.load.throughput_rps)]
+    if len(pairs) < 2 or max(rps for _, rps in pairs) < 1.3 * min(rps for _, rps in pairs):
         return None
-    by_time = [math.log(rate) for rate, _ in pairs]
-    by_request = [math.log(rate / throughput) for rate, throughput in pairs]
-    return "requests" if np.std(by_request) < np.std(by_time) else "time"
+    spread_by_time, spread_by_request = np.std(np.log([(rate, rate / rps) for rate, rps in pairs]), axis=0)
+    return "requests" if spread_by_request < spread_by_time else "time"

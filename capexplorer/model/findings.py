@@ -164,7 +164,7 @@ class Leak(Blame, frozen=True, kw_only=True, tag="leak"):
     growth_per_hour: float
     growth_per_hour_low: float | None = None
     growth_per_hour_high: float | None = None
-    """Bounds of the growth, two-sided (`analysis.growth.ERRORS`); None: it has none."""
+    """Bounds of the growth, two-sided (`analysis.leaks.ERRORS`); None: it has none."""
     growth_per_request: float | None = None
     explained_by: Literal["requests", "time"] | None = None
     """What growth is proportional to; None: not known, since throughput did not differ enough."""

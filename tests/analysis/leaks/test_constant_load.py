@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from capexplorer.analysis.growth import pieces
+from capexplorer.analysis.leaks import pieces
 
 PIECES = {
     "no values": ([], None, []),

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.loads import FACTS, Second, held_session, sample
 from capexplorer.analysis import leaks
-from capexplorer.analysis.growth import trend
+from capexplorer.analysis.leaks import trend
 from capexplorer.model.events import HostFacts, Mark, Target
 from capexplorer.model.timeline import Timeline
 from lab.simulation import growth
