@@ -39,7 +39,7 @@ from .epoch.epoch import Epoch
 from .epoch.level_seconds import stalls_of
 from .epoch.shifts import goodput_and_latency, missed_shifts
 from .knee.detector import recovery_of
-from .statistics import finite
+from .statistics import RELEVANT, finite
 
 
 def keys(epoch: Epoch) -> frozenset[str]:
@@ -239,9 +239,6 @@ BOUND_MOVED_LEAST = 0.06
 """The same for the ends of an interval: from one second to the next, those of 300 bootstrap resamples differ by 2-4%
 (measured)."""
 
-PACE_MOVED_LEAST = 0.3
-"""The same for rates of growth and times to a limit, which change with every second."""
-
 ALWAYS_COMPARED = ("kind", "id", "epoch", "severity", "confidence")
 """Fields of a mark of which any change is published."""
 
@@ -258,10 +255,10 @@ MOVED = {
     ),
     **dict.fromkeys(("capacity_per_s", "kept_per_s", "overload", "fall_ratio"), MOVED_LEAST),
     **dict.fromkeys(("users_low", "users_high", "per_s_low", "per_s_high"), BOUND_MOVED_LEAST),
-    **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), PACE_MOVED_LEAST),
+    **dict.fromkeys(("growth_per_hour", "backlog_growth_per_s", "limit_in_s"), RELEVANT),
 }
-"""Figures of a finding that are compared, with the relative change above which each is published. Changes of other figures alone
-are not published."""
+"""Figures of a finding that are compared, with the relative change above which each is published: rates of growth and times to a
+limit change with every second. Changes of other figures alone are not published."""
 
 State = Literal["open", "updated", "closed"]
 

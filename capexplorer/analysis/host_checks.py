@@ -137,12 +137,6 @@ def programs(machine: Machine, needs: Needs) -> Check:
 #
 # A check whose state is `bounds` found a limit on the load.
 
-_GENERATOR_CORES = 1
-"""The load runs in one thread; screen and probes use a few percent of another core."""
-
-_LEAST_MEMORY_BYTES = 512 << 20
-"""The app needs about 150 MB with 100 users (measured), the target some of its own."""
-
 
 def cores(machine: Machine, needs: Needs) -> Check:
     """Generator and target share the cores unless each is limited to its own. Up to two shared cores are a limit: the target then
@@ -154,11 +148,12 @@ def cores(machine: Machine, needs: Needs) -> Check:
     own, its = needs.limits.generator.cpus, needs.limits.target.cpus
     apart = own is not None and its is not None and not set(own) & set(its)
     shared = needs.starts_target and not apart
-    of_target = len(its) if its is not None else usable - _GENERATOR_CORES if shared else usable
+    # the load runs in one thread; screen and probes use a few percent of another core
+    of_target = len(its) if its is not None else usable - 1 if shared else usable
     return Check(
         id="cores",
         title="cores",
-        state="bounds" if shared and usable <= 2 * _GENERATOR_CORES else "ok",
+        state="bounds" if shared and usable <= 2 else "ok",
         readings={"cpus_usable": usable, "cpus": machine.host.cpus, "shared": shared},
         here=f"{usable} of {machine.host.cpus}"
         + (", shared by generator and target" if shared else ", separate cores for each" * apart),
@@ -219,10 +214,11 @@ def memory(machine: Machine, needs: Needs) -> Check:
     if least is None:
         return unavailable("memory", "memory", readings)
     limited = limit is not None and limit == least
+    needed = 512 << 20  # the app needs about 150 MB with 100 users (measured), the target some of its own
     return Check(
         id="memory",
         title="memory",
-        state="bounds" if least < _LEAST_MEMORY_BYTES else "ok",
+        state="bounds" if least < needed else "ok",
         readings=readings,
         here=f"{least / 2**30:.1f} GiB" + (", by the cgroup" if limited else ", no limit of a cgroup found"),
         bounds_at=f"{least / 2**30:.1f} GiB for generator and target together",
@@ -235,30 +231,22 @@ def memory(machine: Machine, needs: Needs) -> Check:
 _OWN = 50
 """Descriptors of the app itself without load: log, pipes, event loops, open files of /proc (measured: 48)."""
 
-_THREADS_KEPT, _SHARE_FOR_THREADS = 512, 8
-"""The probes keep a file for each thread of the target: at most 512, and an eighth of the limit."""
-
-_TARGETS_OWN = 20
-"""Descriptors of a service without load: streams, listeners, log (measured: 7 for `mixed`; assumed for others)."""
-
 _ENOUGH = 65_536
 """The least limit that is recommended."""
-
-_SELECTABLE = 1_024
-"""FD_SETSIZE: select() takes descriptors below this."""
 
 
 def kept_connections(machine: Machine, needs: Needs) -> Check:
     """Whether the generator can check at any number of users that a kept connection is still open: select() is limited."""
     if machine.has_poll is None:
         return unavailable("kept_connections", "kept connections, generator", {"has_poll": None})
-    most = _SELECTABLE - _OWN
+    selectable = 1_024  # FD_SETSIZE: select() takes descriptors below this
+    most = selectable - _OWN
     return Check(
         id="kept_connections",
         title="kept connections, generator",
         state="ok" if machine.has_poll or not needs.keep_alive or needs.users <= most else "bounds",
         readings={"has_poll": machine.has_poll},
-        here="any number (poll)" if machine.has_poll else f"descriptors below {_SELECTABLE:,} (select)",
+        here="any number (poll)" if machine.has_poll else f"descriptors below {selectable:,} (select)",
         bounds_at="" if machine.has_poll else f"{most:,} users: further ones connect for each request",
         lift="" if machine.has_poll else "fewer users",
     )
@@ -272,7 +260,7 @@ def fds_of_generator(machine: Machine, needs: Needs) -> Check:
     if limit is None:
         return unavailable("fds_generator", "open files, generator", readings)
     enough = max(_ENOUGH, 2 * limit)
-    most = limit - _OWN - min(_THREADS_KEPT, limit // _SHARE_FOR_THREADS)
+    most = limit - _OWN - min(512, limit // 8)  # the probes keep as many files of the target's threads
     return Check(
         id="fds_generator",
         title="open files, generator",
@@ -295,7 +283,8 @@ def fds_of_target(machine: Machine, needs: Needs) -> Check:
     readings = {"fds_soft_limit": machine.host.fds_limit, "limit_of_profile": limited}
     if limit is None:
         return unavailable("fds_target", "open files, target", readings)
-    most, hard = max(limit - _TARGETS_OWN, 0), machine.fds_hard_limit
+    # without load 20 descriptors: streams, listeners, log (7 for `mixed`, measured; assumed for others)
+    most, hard = max(limit - 20, 0), machine.fds_hard_limit
     return Check(
         id="fds_target",
         title="open files, target",
@@ -326,15 +315,6 @@ def fds_of_system(machine: Machine, needs: Needs) -> Check:
 
 
 # -- Checks of limits on connections: ephemeral ports and when they are free again, a listener's queues, connection tracking.
-
-_TIME_WAIT_S = 60.0
-"""TCP_TIMEWAIT_LEN, fixed in Linux."""
-
-_CONNTRACK_TIME_WAIT_S = 120.0
-"""How long connection tracking keeps a closed connection, by default."""
-
-_REUSE_DELAY_MS = 1000
-"""How long the kernel waits before it reuses a port in TIME_WAIT, if it does not report it (before Linux 6.14)."""
 
 _WIDEST = '"1024 65535"'
 """The widest port range, as sysctl takes it."""
@@ -381,7 +361,8 @@ def new_connections(machine: Machine, needs: Needs) -> Check:
     readings = {"tcp_tw_reuse": reuse, "ports_capacity": capacity, "tcp_tw_reuse_delay_ms": machine.tcp_tw_reuse_delay_ms}
     if reuse is None or capacity is None:
         return unavailable("new_connections", "new connections", readings)
-    free_after_s = (machine.tcp_tw_reuse_delay_ms or _REUSE_DELAY_MS) / 1000 if reuse else _TIME_WAIT_S
+    # TCP_TIMEWAIT_LEN is 60 s; before Linux 6.14 a port is reused after 1 s, which the kernel does not report
+    free_after_s = (machine.tcp_tw_reuse_delay_ms or 1000) / 1000 if reuse else 60.0
     ceiling_rps = capacity / free_after_s
     asked_rps = 0.0 if needs.keep_alive else needs.connections_per_s
     loopback = " on loopback; elsewhere a sixtieth" if reuse == 2 else ""
@@ -454,7 +435,7 @@ def conntrack(machine: Machine, needs: Needs) -> Check:
     if count is None:
         return unavailable("conntrack", "conntrack", readings)
     left = max(most - count, 0)
-    churn_per_s = left / _CONNTRACK_TIME_WAIT_S
+    churn_per_s = left / 120  # seconds for which it keeps a closed connection, by default
     asked_rps = 0.0 if needs.keep_alive else needs.connections_per_s
     return Check(
         id="conntrack",

@@ -27,9 +27,6 @@ caches and idle CPUs bring."""
 SIZE_TIMES = 2.0
 """Their size differs by at least this factor: a cache returns the same replies sooner."""
 
-BEFORE_LEAST = 5
-"""Least number of replies of the endpoint at the lowest load."""
-
 
 class _Seen(msgspec.Struct, frozen=True):
     """What one level shows of one endpoint."""
@@ -73,7 +70,7 @@ def _found(levels: Sequence[Level]) -> Iterator[tuple[_Seen, RepliesChanged]]:
             if key in before:
                 changed = _changed(level, endpoint, before[key])
                 seen.setdefault(key, []).extend([changed] if changed is not None else [])
-            elif endpoint.requests - endpoint.failures >= BEFORE_LEAST and endpoint.latency_ms.min is not None:
+            elif endpoint.requests - endpoint.failures >= COUNT_LEAST and endpoint.latency_ms.min is not None:
                 before[key] = endpoint
     for (method, name), several in seen.items():
         if several:

@@ -16,18 +16,15 @@ from ...model.timeline import Timeline
 from ..causes.generator_saturation import LITTLE_MOST, OTHERS_LEAST
 from ..epoch.epoch import work_is_metric
 from ..ladder import SHORT_S
-from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT, measured
+from ..statistics import COUNT_LEAST, FULL, MOSTLY, NOTABLE, RELEVANT, measured
 from . import resource_rules
 from .gate import Gate
 from .measured_level import Found, MeasuredLevel
 from .resource_rules import Rule
 
-DELAYED_MOST = 0.10
-"""A service is not idle if at least this share of the requests inside waits for a core, or a quota throttles it for this share of
-time."""
-
-QUEUE_LEAST = 1.0
-"""Least mean number of connections in the accept queue of a service without free workers: workers that keep up leave it empty."""
+QUEUED_LEAST = 2.0
+"""Least mean number of connections, of requests, or of sessions of a database that wait: one that waits for another is no queue,
+and workers that keep up leave the accept queue empty."""
 
 
 def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
@@ -36,7 +33,7 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     Latency need not rise for this finding, since users who get no connection add none.
     """
     queue = level.read("target.listen_queue")
-    if queue is None or queue < QUEUE_LEAST or not gate.stalls or not is_idle(level) or _may_lack_descriptors(level):
+    if queue is None or queue < QUEUED_LEAST or not gate.stalls or not is_idle(level) or _may_lack_descriptors(level):
         return None
     backlog = level.read("target.listen_backlog")
     is_full = bool(backlog) and queue >= FULL * (backlog or 0.0)
@@ -49,7 +46,7 @@ def worker_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
 def lock_or_pool(level: MeasuredLevel, gate: Gate) -> Found | None:
     """Requests wait inside an idle service: latency grows with users, as with one queue in front of a pool of fixed size."""
     queue, disk_busy = level.read("target.listen_queue") or 0.0, level.read("host.disk_busy_ratio") or 0.0
-    if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or queue >= QUEUE_LEAST or disk_busy > MOSTLY:
+    if not gate.is_open or not is_idle(level) or not accounts_for_users(level) or queue >= QUEUED_LEAST or disk_busy > MOSTLY:
         return None
     would_tell = ("target.listen_queue", "host.disk_busy_ratio", *(() if level.is_loopback else ("tcp.sending_sockets",)))
     return Found("lock_or_pool_limit", level.named(*IDLENESS, "little_ratio"), level.missing(*would_tell))
@@ -82,7 +79,7 @@ def is_idle_while_refusing(level: MeasuredLevel) -> bool:
     """As `is_idle`, for a service that refuses requests at once: so few requests are inside that any wait for a core would be a
     large share of their time, and is allowed up to RELEVANT.
     """
-    if not generator_has_spare_time(level) or (level.read("target.throttled_ratio") or 0.0) >= DELAYED_MOST:
+    if not generator_has_spare_time(level) or _is_throttled(level):
         return False
     return _uses_little_cpu(level) and (level.read("target.run_delay_ratio") or 0.0) < RELEVANT
 
@@ -98,13 +95,17 @@ def _uses_little_cpu(level: MeasuredLevel) -> bool:
 def _is_starved_of_cpu(level: MeasuredLevel) -> bool:
     """Whether the service's threads waited for a core, or for the next period of a quota."""
     delay, inside, idle = level.read("target.run_delay_ratio"), level.requests_inside, level.cores_idle
-    if (level.read("target.throttled_ratio") or 0.0) >= DELAYED_MOST:
+    if _is_throttled(level):
         return True
     if delay is None or inside is None:
         return idle is None or idle < OTHERS_LEAST
     cpu = level.read("target.cpu_ratio") or 0.0
     starved = idle is not None and idle < OTHERS_LEAST and delay >= RELEVANT * cpu and cpu + delay >= RELEVANT
-    return starved or delay >= DELAYED_MOST * inside
+    return starved or delay >= NOTABLE * inside
+
+
+def _is_throttled(level: MeasuredLevel) -> bool:
+    return (level.read("target.throttled_ratio") or 0.0) > NOTABLE
 
 
 IDLENESS = ("target_cpu_ratio", "busiest_thread_ratio")
@@ -119,9 +120,6 @@ def _may_lack_descriptors(level: MeasuredLevel) -> bool:
 
 
 # -- Rules for watched parts only: open files, connections and locks. For the target, its failures show the same as a cause.
-
-QUEUED_LEAST = 2.0
-"""Least number of requests, or of sessions of a database, that wait: one that waits for another is no queue."""
 
 
 def open_files(level: MeasuredLevel) -> Found | None:
@@ -185,9 +183,6 @@ STEPS_ERRORS = 4.0
 """Least growth in standard errors of the sum of the steps. A reflected random walk, tested ten times a level, exceeds three in
 0.3% of levels."""
 
-GROWTH_LEAST = 10.0
-"""Least growth over the level, in pieces of work."""
-
 WORK_METRICS = ("app.queued", "app.accepted")
 """Metrics of the target that count its work; without one of them its backlog is not known."""
 
@@ -208,12 +203,12 @@ class Backlog(msgspec.Struct, frozen=True):
     def grows(self) -> bool:
         """Whether it grows far beyond chance, and by a relevant amount."""
         is_relevant = self.growth >= NOTABLE * (self.finished_per_s or 0.0) * self.seconds
-        return is_relevant and self.growth >= max(GROWTH_LEAST, STEPS_ERRORS * self.chance)
+        return is_relevant and self.growth >= max(COUNT_LEAST, STEPS_ERRORS * self.chance)
 
     @property
     def may_grow(self) -> bool:
         """Whether growth is so likely that "no limit reached" must not be reported."""
-        return self.growth >= max(GROWTH_LEAST, ONE_SIDED_95 * self.chance)
+        return self.growth >= max(COUNT_LEAST, ONE_SIDED_95 * self.chance)
 
 
 def counts_work(level: MeasuredLevel) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from http import HTTPStatus
 
 import msgspec
 from msgspec.structs import replace
@@ -79,8 +80,6 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     )
 
 
-TOO_MANY_REQUESTS = 429
-
 NARROW_MOST = 1.5
 """Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties. A pool of four had more."""
 
@@ -100,7 +99,7 @@ def refuses(
         return None
     found: Readings = {"how": "refuses", "status": status, "failure_ratio": level.failure_ratio}
     found |= level.named(*queue_rules.IDLENESS)
-    if status == TOO_MANY_REQUESTS:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         return Found("rate_limit", found)
     clocked = output is not None and output.is_constant and _same_at_all_levels(level, levels, knee)
     if output is None or not clocked or not _is_faster(_fastest_ms(levels, knee), output):

@@ -15,11 +15,8 @@ from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ..causes.generator_saturation import OTHERS_LEAST
 from ..epoch.neighbours import SERIAL_LEAST
-from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
+from ..statistics import BEYOND, FULL, MOSTLY, NOTABLE, RELEVANT
 from .measured_level import Found, MeasuredLevel
-
-GIL_MOST = 1.10
-"""Most cores used by a process that its interpreter lock limits: 0.91 with 20 threads, 0.94 with five (measured)."""
 
 PAGES_LEAST_PER_S = 10.0
 """Least pages a second that a service without enough memory reads back, from swap or by major faults: starts and deployments have
@@ -71,8 +68,9 @@ def target_cpu(level: MeasuredLevel, cpu: float, allowed: float) -> bool:
 @resource("gil_bound", "target_cpu_ratio", "threads", "busiest_thread_ratio", "cores_idle", "program", also=("steal_share",))
 def gil(level: MeasuredLevel, cpu: float, threads: float, busiest: float, idle: float, program: str) -> bool:
     """A Python process with many threads uses one core, although it could have used another."""
-    another_core = (level.cores_allowed or 0.0) > GIL_MOST
-    is_one = level.is_one_python_process and FULL <= cpu * level.stretch <= GIL_MOST
+    another_core = (level.cores_allowed or 0.0) > BEYOND
+    # with 20 threads 0.91 cores, with five 0.94 (measured)
+    is_one = level.is_one_python_process and FULL <= cpu * level.stretch <= BEYOND
     return is_one and threads >= 2 and busiest <= MOSTLY and another_core
 
 

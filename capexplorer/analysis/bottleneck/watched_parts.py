@@ -16,6 +16,7 @@ from ...model.figures import LevelFigures
 from ...model.findings import Readings
 from ...model.reading_means import READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
+from ..causes.generator_saturation import WITHHELD_LEAST
 from ..epoch.neighbours import NeighbourCheck, Withheld
 from ..statistics import FULL, MOSTLY
 from . import queue_rules, resource_rules
@@ -29,9 +30,6 @@ from .resource_rules import Rule
 
 NEIGHBOURS = "noisy_neighbours"
 
-SHARE_LEAST = 0.10
-"""Least share of the busy cores that the generator uses, for it to be relevant."""
-
 
 def generator_shares_host(level: MeasuredLevel) -> Found | None:
     """The machine is nearly full, and the generator uses a relevant part of it."""
@@ -39,7 +37,7 @@ def generator_shares_host(level: MeasuredLevel) -> Found | None:
     generator = _generator(level)
     if busy is None or not cores or target is None or generator is None or busy < FULL * cores:
         return None
-    if generator < SHARE_LEAST * busy or generator + target < MOSTLY * busy:
+    if generator < WITHHELD_LEAST * busy or generator + target < MOSTLY * busy:
         return None
     readings: Readings = {"generator_share_ratio": generator / busy, "generator_cpu_ratio": generator, "target_cpu_ratio": target}
     return Found("generator_shares_host", {**readings, "host_cpu_ratio": busy, "cores": cores})
@@ -62,9 +60,6 @@ def noisy_neighbours(level: MeasuredLevel) -> Found | None:
     of_generator = ("generator_cpu_ratio", "generator_run_delay_ratio") if level.part is None else ()
     return Found(NEIGHBOURS, readings | level.named(*names, *of_generator), level.missing("target.run_delay_ratio"))
 
-
-READ_LEAST = 0.8
-"""Least share of a level's seconds in which a part must have been read: readings are late now and then."""
 
 MACHINE_WIDE = frozenset(
     ("host_cpu_saturated", "cpu_steal", "memory_saturated", "swapping", "disk_saturated", "disk_full",
@@ -158,9 +153,9 @@ def _withheld_from(figures: LevelFigures, part: PartState, parts: Iterable[PartS
 
 
 def _is_read(level: MeasuredLevel, part: PartState) -> bool:
-    """Whether the part was read throughout the level, and is still read if the level is open."""
+    """Whether the part was read throughout the level, though readings are late now and then, and is still read if it is open."""
     is_cut_off = part.state == "unread" and level.level.closed is None
-    return not is_cut_off and (level.read(READ_RATIO) or 0.0) >= READ_LEAST
+    return not is_cut_off and (level.read(READ_RATIO) or 0.0) >= FULL
 
 
 def _kind(name: str) -> str:

@@ -30,7 +30,7 @@ from ...model.findings import AnyFinding, Cause
 from ...model.load import NO_LOAD, Load
 from .classify import classify
 from .conditions import NOT_KNOWN, current_conditions, usual_times
-from .confirmation import Proof, RecentReadings
+from .confirmation import READINGS_WAIT_S, Proof, RecentReadings
 from .episode import Episodes, Occurrence, TargetLog, occurrence_of
 from .generator_saturation import time_outside_requests_ms
 from .process_ends import TargetDeaths, oom_kills
@@ -76,9 +76,6 @@ def _unread(event: PartState, before: AnyFinding | None, *, again: bool) -> Caus
     example = found.example if event.state == "unread" else before.example
     return replace(found, first_s=before.first_s, since_s=since_s, episodes=before.episodes + again, example=example)
 
-
-READINGS_WAIT_S = 0.9
-"""Seconds to wait for the readings of the next tick; marks come within two seconds."""
 
 FAILURES_WAIT_S = 5.9
 """(p) Seconds to wait for further failures if only these can decide: a wrong mark is worse than a late one."""

@@ -110,9 +110,6 @@ LONG_OVER = 10
 CHURN_LEAST_PER_S = 10.0
 """Least number of new connections a second: with fewer, ports never run out, since Linux frees 470 a second."""
 
-AMPLIFIED_LEAST = 1.0
-"""(p) Least number of repeated attempts per request."""
-
 
 def current_conditions(
     recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual: UsualTimes = NOT_KNOWN
@@ -215,7 +212,7 @@ def _churn(recent: RecentReadings) -> Proof | None:
     churned = opens - failures(ticks) - sum(tick.users_stopped for tick in ticks)
     if len(ticks) < OVER or not done:
         return None
-    if churned < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > AMPLIFIED_LEAST / 2 * done:
+    if churned < CHURN_LEAST_PER_S * sum(tick.duration_s for tick in ticks) or retried(ticks) > MOSTLY * done:
         return None
     readings: Readings = {"connects": opens, "requests": done, "connects_per_request": round(opens / done, 3)}
     closed = closed_by_service(ticks)
@@ -228,7 +225,7 @@ def _churn(recent: RecentReadings) -> Proof | None:
 def _amplification(recent: RecentReadings) -> Proof | None:
     ticks = recent.last(OVER)
     again, done = retried(ticks), requests(ticks)
-    if again < max(COUNT_LEAST, AMPLIFIED_LEAST * done):
+    if again < max(COUNT_LEAST, done):  # (p) clients repeat each request once, in the mean
         return None
     readings: Readings = {"retried": again, "requests": done, "connects": connects(ticks)}
     return Proof("generator_retry_amplification", True, readings)

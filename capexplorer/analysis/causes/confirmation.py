@@ -15,11 +15,14 @@ from msgspec.structs import replace
 from ...model.events import FailureSignature, HostFacts, Sample
 from ...model.findings import Readings
 from ...model.readings import TargetReading, TargetTcpReading
-from ..statistics import COUNT_LEAST, FULL, MOSTLY, measured
+from ..statistics import COUNT_LEAST, FULL, MOSTLY, NONE_EXPECTED_MOST, measured
 
 # -- The latest ticks, and sums over them, in which readings are searched that explain a failure.
 #
 # A reading that was not taken stays None in sums and maxima, never zero.
+
+READINGS_WAIT_S = 0.9
+"""Seconds to wait for the readings of the next tick; marks come within two seconds."""
 
 KEPT = 90
 """Ticks kept: enough for a timeout of a minute and the half minute before it."""
@@ -115,9 +118,6 @@ ESTABLISHED = "ephemeral_port_exhaustion_established"
 
 LOSS_LEAST = 0.01
 """Least share of retransmitted segments, and of dropped SYNs among accepted connections."""
-
-SYN_DROPS_LEAST = 3
-"""Least number of dropped SYNs: the counters include other programs in the network namespace."""
 
 ABORTS_EXPLAIN = 2.0
 """(p) Greatest number of broken connections per connection that the kernel aborted; more have another cause."""
@@ -232,7 +232,7 @@ def syn_queue(ticks: Ticks, host: HostFacts) -> Proof:
         return Proof("syn_queue_overflow", False, unread=("syn_queue_drops",))
     readings: Readings = {"syn_queue_drops": drops, "passive_opens": accepted}
     readings |= measured(tcp_max_syn_backlog=host.tcp_max_syn_backlog)
-    many = drops >= max(SYN_DROPS_LEAST, LOSS_LEAST * accepted)
+    many = drops >= max(NONE_EXPECTED_MOST, LOSS_LEAST * accepted)  # other programs of the namespace may have a few
     by_backlog = growth(ticks, "listen_overflows") or 0  # a full accept queue fills the SYN queue too
     full = True
     if _listeners_are_read(ticks):

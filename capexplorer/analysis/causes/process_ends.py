@@ -16,14 +16,11 @@ from ...model.findings import Readings
 from ...model.readings import TargetReading
 from ..statistics import measured
 from . import confirmation
-from .confirmation import RecentReadings
+from .confirmation import READINGS_WAIT_S, RecentReadings
 
 SETTLES_S = 2.0
 """Seconds after a restart, and before a death, in which failures belong to it: connections break before the parent process is
 notified, and a failure counts at the end of its tick."""
-
-OOM_KNOWN_S = 1.0
-"""Seconds after a death in which the kernel's count of OOM kills is read: it is read once a tick."""
 
 
 class Death(msgspec.Struct, frozen=True):
@@ -112,7 +109,7 @@ class TargetDeaths:
         if death.killed:
             if oom_kills(recent, death.at_s):
                 self.death_id = "target_oom_killed"
-            elif at_last or now_s >= death.at_s + OOM_KNOWN_S:
+            elif at_last or now_s >= death.at_s + READINGS_WAIT_S:
                 self.death_id = "target_killed_by_signal"
         else:
             self.death_id = "target_killed_by_signal" if death.signal else "target_crashed"

@@ -284,10 +284,6 @@ RESOLVED_TO: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """The causes that each symptom may be resolved to by readings (`resolve`), or by the death of the target (`cause_detector`)."""
 
-AFTER_S = 1.0
-"""Tolerance after the times of a cause, as AROUND_S is before: those are ends of ticks of a second, and a failure counts in the
-tick in which it ended."""
-
 
 def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], bool]:
     """A function that decides whether a kept request belongs to this mark: none belongs to a mark that is no cause."""
@@ -305,7 +301,7 @@ def belongs_to_mark(mark: Mark, timeline: Timeline) -> Callable[[RequestBrief], 
 
     def belongs(brief: RequestBrief) -> bool:
         ended_s = brief.t_s + brief.response_ms / 1000
-        is_then = first_s <= ended_s <= last_s + AFTER_S
+        is_then = first_s <= ended_s <= last_s + AROUND_S
         return is_then and (brief.method, brief.name, brief.kind[:BRIEF_TEXT_MOST]) in kinds
 
     return belongs
