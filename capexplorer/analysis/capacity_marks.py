@@ -41,13 +41,10 @@ from .epoch.shifts import goodput_and_latency, missed_shifts
 from .knee.detector import recovery_of
 from .statistics import RELEVANT, finite
 
-
-def keys(epoch: Epoch) -> frozenset[str]:
-    """Keys of all marks that `of_verdict` and `recoveries` may make for an epoch."""
-    recovered = (f"{kind}:level{level.opened.index}" for level in epoch.all_levels for kind in ("recovery", "rate_recovery"))
-    curves = (f"{kind}:epoch{epoch.index}" for kind in ("knee", "latency_knee", "rate_capacity"))
-    return frozenset((*curves, *recovered))
-
+KINDS: tuple[MarkKind, ...] = (
+    "knee", "at_or_below", "bend", "latency_knee", "rate_capacity", "rate_recovery", "recovery",
+)  # fmt: skip
+"""Kinds of all marks that `of_verdict` and `recoveries` make."""
 
 Since = dict[tuple[str, MarkKind], float]
 """Times of marks by their key and kind, in seconds of the session."""
@@ -271,16 +268,18 @@ class MarkPublisher:
         self._verdicts: dict[int, Verdict] = {}
 
     def update(
-        self, now: Iterable[Mark], t_s: float, *, complete_for: Collection[str], all_changes: bool = False
+        self, now: Iterable[Mark], t_s: float, *, epoch: int, complete: Collection[MarkKind], all_changes: bool = False
     ) -> tuple[Mark, ...]:
         """The marks to publish, given the marks that hold `now`, at `t_s` seconds of the session.
 
-        `complete_for`: keys of marks that no longer hold unless they are in `now`; if they were published, they are retracted.
+        `complete`: kinds of which `now` has all marks of this epoch: others that were published are retracted.
         `all_changes`: publish every change, however small; used at the end, so that a log's last marks agree with its figures.
         """
         current = {mark.key: mark for mark in now}
         changed = [new for mark in current.values() if (new := self._changed(mark, t_s, all_changes)) is not None]
-        changed += [self._retracted(mark, t_s) for mark in self._gone(current, complete_for)]
+        for mark in self._published.values():
+            if mark.kind in complete and mark.epoch == epoch and mark.key not in current and mark.state != "retracted":
+                changed.append(msgspec.structs.replace(mark, t_s=t_s, revision=mark.revision + 1, state="retracted"))
         self._published.update((mark.key, mark) for mark in changed)
         return tuple(changed)
 
@@ -302,13 +301,6 @@ class MarkPublisher:
         back = back or (before.state == "closed" and mark.state != "closed")
         state: State = "closed" if mark.state == "closed" else "open" if back else "updated"
         return msgspec.structs.replace(mark, t_s=t_s, revision=before.revision + 1, state=state)
-
-    def _gone(self, current: Collection[str], complete_for: Collection[str]) -> list[Mark]:
-        published = self._published.items()
-        return [mark for key, mark in published if key in complete_for and key not in current and mark.state != "retracted"]
-
-    def _retracted(self, mark: Mark, t_s: float) -> Mark:
-        return msgspec.structs.replace(mark, t_s=t_s, revision=mark.revision + 1, state="retracted")
 
 
 def _is_unchanged(before: Mark, now: Mark) -> bool:

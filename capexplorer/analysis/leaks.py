@@ -345,11 +345,6 @@ GENERATOR_HOURS = 8.0
 take 30 MB, which is no leak."""
 
 
-def keys(epoch: int) -> frozenset[str]:
-    """Keys of all marks that `marks` may make for an epoch."""
-    return frozenset(f"leak:{kind.id}:epoch{epoch}" for kind in KINDS)
-
-
 KnownGrowth = dict[tuple[object, ...], LoadGrowth | None]
 """Cached results by (kind, first level of the stretch, its seconds, limit): a long session has hundreds of stretches, and only
 the last one still changes."""

@@ -37,11 +37,6 @@ class _Seen(msgspec.Struct, frozen=True):
     latency_ms: float
 
 
-def keys(epoch: int) -> frozenset[str]:
-    """Keys of all marks that `marks` may make for an epoch."""
-    return frozenset((f"replies_changed:epoch{epoch}",))
-
-
 def marks(timeline: Timeline, epoch: int) -> Iterator[Mark]:
     """At most one mark: about the endpoint with the greatest share of such replies."""
     closed = [level for level in timeline.levels if level.opened.epoch == epoch and level.closed is not None and level.has_load]

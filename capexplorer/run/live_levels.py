@@ -20,6 +20,7 @@ from ..analysis.epoch.measured_rates import backlog_above
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
 from ..load.recorder import RecordedTick
 from ..model.events import By, LevelOpened, Mark, Phase
+from ..model.findings import MarkKind
 from ..model.level import Void
 from ..model.load import Load, OfferedTick, Rate, Users
 from ..model.timeline import Timeline
@@ -219,26 +220,26 @@ class LiveMarks:
         verdict, index = epoch.verdict, epoch.index
         marks = [*bottlenecks.marks(epoch), *reply_kinds.marks(self._timeline, index)]
         marks += capacity_marks.stalls(self._timeline, index)
-        keys = {*bottlenecks.keys(epoch), *reply_kinds.keys(index)}
+        complete: tuple[MarkKind, ...] = ("bottleneck", "replies_changed")
         if verdict is not None:
             marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch), *marks]
-            keys |= capacity_marks.keys(epoch)
+            complete += capacity_marks.KINDS
             changed = self._publisher.verdict(verdict)
             if changed is not None:
                 self._context.emit(changed)
-        self._publish(marks, keys, all_changes=all_changes)
+        self._publish(marks, index, complete, all_changes=all_changes)
 
     def emit_leaks(self, epoch: int, *, all_changes: bool = False) -> None:
         """Emit marks of leaks, which are found in an epoch's seconds at one constant user count.
 
         `all_changes`: publish every change, however small.
         """
-        marks = leaks.marks(self._timeline, epoch, self._known_growth)
-        self._publish(marks, leaks.keys(epoch), all_changes=all_changes)
+        complete: tuple[MarkKind, ...] = ("leak",)
+        self._publish(leaks.marks(self._timeline, epoch, self._known_growth), epoch, complete, all_changes=all_changes)
 
     def shifted(self) -> None:
         """The open level was split where it changed."""
-        self._publish(capacity_marks.shifts_that_open_levels(self._timeline), complete_for=())
+        self._publish(capacity_marks.shifts_that_open_levels(self._timeline), self._context.epoch, ())
         self.judge()
 
     @property
@@ -251,9 +252,10 @@ class LiveMarks:
         level = self._timeline.levels[-1]
         return len(level.fold.ticks) if level.fold is not None else 0
 
-    def _publish(self, marks: Iterable[Mark], complete_for: Collection[str], *, all_changes: bool = False) -> None:
-        """Emit what has changed since these marks were published last."""
-        for each in self._publisher.update(marks, self._context.now_s(), complete_for=complete_for, all_changes=all_changes):
+    def _publish(self, marks: Iterable[Mark], epoch: int, complete: Collection[MarkKind], *, all_changes: bool = False) -> None:
+        """Emit what has changed since these marks were published last. `complete`: as for `MarkPublisher.update`."""
+        now_s = self._context.now_s()
+        for each in self._publisher.update(marks, now_s, epoch=epoch, complete=complete, all_changes=all_changes):
             self._context.emit(each)
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from marked import marked
 
-from capexplorer.analysis.capacity_marks import MarkPublisher
+from capexplorer.analysis.capacity_marks import KINDS, MarkPublisher
 from capexplorer.model.events import Mark, Verdict
 from capexplorer.model.findings import Bend, Knee
 from capexplorer.model.verdicts import KneeVerdict
@@ -35,7 +35,7 @@ def knee_as_bend() -> Mark:
     return msgspec.structs.replace(KNEE, finding=Bend(verdict=msgspec.structs.replace(KNEE.finding.verdict, kind="bend")))
 
 
-ABOUT = ("knee:epoch0",)
+ABOUT: dict[str, Any] = {"epoch": 0, "complete": KINDS}
 
 
 @pytest.mark.parametrize(
@@ -58,48 +58,43 @@ ABOUT = ("knee:epoch0",)
 )
 def test_a_mark_is_superseded_when_it_changed_materially(why: str, now: Mark, reported: bool) -> None:
     publisher = MarkPublisher()
-    assert [mark.revision for mark in publisher.update([KNEE], 10.0, complete_for=ABOUT)] == [1]
-    again = publisher.update([now], 20.0, complete_for=ABOUT)
+    assert [mark.revision for mark in publisher.update([KNEE], 10.0, **ABOUT)] == [1]
+    again = publisher.update([now], 20.0, **ABOUT)
     assert [(mark.revision, mark.state, mark.t_s) for mark in again] == ([(2, "updated", 20.0)] if reported else [])
 
 
 def test_small_changes_add_up_until_the_mark_is_updated() -> None:
     publisher = MarkPublisher()
-    reported = [
-        len(publisher.update([knee_with(users=47.0 + 0.2 * step)], float(step), complete_for=ABOUT)) for step in range(12)
-    ]
+    reported = [len(publisher.update([knee_with(users=47.0 + 0.2 * step)], float(step), **ABOUT)) for step in range(12)]
     assert sum(reported) == 3
     assert reported[0] == 1
 
 
-def test_final_marks_are_exact_and_not_published_twice() -> None:
-    publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, complete_for=ABOUT)
-    last = knee_with(users=47.1)
-    assert [mark.users for mark in publisher.update([last], 20.0, complete_for=ABOUT, all_changes=True)] == [47.1]
-    assert publisher.update([last], 30.0, complete_for=ABOUT, all_changes=True) == ()
+OVER = msgspec.structs.replace(KNEE, state="closed")
+EXACTLY = {"all_changes": True}
 
 
-def test_a_mark_without_evidence_is_retracted_and_can_reopen() -> None:
-    publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, complete_for=ABOUT)
-    assert [(mark.state, mark.revision) for mark in publisher.update([], 20.0, complete_for=ABOUT)] == [("retracted", 2)]
-    assert publisher.update([], 21.0, complete_for=ABOUT) == ()
-    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, complete_for=ABOUT)] == [("open", 3)]
-
-
-def test_a_mark_that_closes_is_published_once_and_can_reopen() -> None:
-    publisher, over = MarkPublisher(), msgspec.structs.replace(KNEE, state="closed")
-    publisher.update([KNEE], 10.0, complete_for=ABOUT)
-    assert [(mark.state, mark.revision) for mark in publisher.update([over], 20.0, complete_for=ABOUT)] == [("closed", 2)]
-    assert publisher.update([over], 21.0, complete_for=ABOUT, all_changes=True) == ()
-    assert [(mark.state, mark.revision) for mark in publisher.update([KNEE], 30.0, complete_for=ABOUT)] == [("open", 3)]
-
-
-def test_marks_of_another_epoch_are_left_unchanged() -> None:
-    publisher = MarkPublisher()
-    publisher.update([KNEE], 10.0, complete_for=ABOUT)
-    assert publisher.update([], 20.0, complete_for=("knee:epoch1", "knee:epoch00")) == ()
+@pytest.mark.parametrize(
+    ("why", "steps"),
+    [
+        ("the last marks are exact, and not published twice",
+         [([knee_with(users=47.1)], EXACTLY, ["updated"]), ([knee_with(users=47.1)], EXACTLY, [])]),
+        ("it no longer holds, and can reopen", [([], {}, ["retracted"]), ([], {}, []), ([KNEE], {}, ["open"])]),
+        ("it closes once, and can reopen", [([OVER], {}, ["closed"]), ([OVER], EXACTLY, []), ([KNEE], {}, ["open"])]),
+        ("another epoch was judged", [([], {"epoch": 1}, [])]),
+        ("another kind was judged", [([], {"complete": ("bottleneck",)}, [])]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_mark_is_published_once_as_it_changes_closes_goes_and_returns(
+    why: str, steps: list[tuple[list[Mark], dict[str, Any], list[str]]]
+) -> None:
+    publisher, revision = MarkPublisher(), 1
+    publisher.update([KNEE], 10.0, **ABOUT)
+    for now, more, states in steps:
+        found = publisher.update(now, 20.0, **(ABOUT | more))
+        assert [mark.state for mark in found] == states
+        assert [mark.revision for mark in found] == [revision := revision + 1 for _ in found]
 
 
 def test_a_verdict_is_published_only_when_it_changes() -> None:

@@ -147,7 +147,7 @@ def _found(timeline: Timeline, publisher: MarkPublisher, t_s: float) -> list[Eve
     marks = [*capacity_marks.of_verdict(verdict), *capacity_marks.recoveries(epoch)]
     return [
         *([published] if published is not None else []),
-        *publisher.update(marks, t_s, complete_for=("knee", "latency_knee", "recovery")),
+        *publisher.update(marks, t_s, epoch=0, complete=()),
     ]
 
 

@@ -94,17 +94,6 @@ IDS = (
 """All ids that may be found, in the order of their marks."""
 
 
-def keys(epoch: Epoch) -> frozenset[str]:
-    """Keys of all marks that `marks` may make for an epoch."""
-    found = ((id_, part) for id_ in IDS for part in (None, *epoch.timeline.parts))
-    return frozenset(_mark_key(key, epoch.index, is_rate) for key in found for is_rate in (False, True))
-
-
-def _mark_key(key: FindingKey, epoch: int, is_rate: bool) -> str:
-    id_, part = key
-    return f"bottleneck:{id_}:epoch{epoch}{':rates' * is_rate}" + (f":{part}" if part is not None else "")
-
-
 def marks(epoch: Epoch) -> Iterator[Mark]:
     """What limited the service in an epoch, at levels of users and at levels of offered rates.
 
@@ -182,7 +171,7 @@ def _is_open(id_: str, last: LevelJudgement, levels: Sequence[LevelJudgement]) -
 
 
 def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, load_kind: JudgedLoadKind) -> Mark:
-    id_, timeline, epoch = key[0], load_kind.ladder.timeline, load_kind.ladder.index
+    (id_, part), timeline, epoch = key, load_kind.ladder.timeline, load_kind.ladder.index
     chosen = (max if id_ in SHOWN_AT_MOST_USERS else min)(showing, key=lambda each: _load(id_, each.level))
     last = showing[-1] if id_ not in SHOWN_AT_MOST_USERS else chosen
     found = last.finding(key)
@@ -190,7 +179,7 @@ def _mark(key: FindingKey, showing: Sequence[LevelJudgement], *, is_open: bool, 
     ended_s = showing[0].level.level.ended_s
     return Mark(
         t_s=timeline.last_s if ended_s is None else ended_s,
-        key=_mark_key(key, epoch, load_kind.is_rate),
+        key=f"bottleneck:{id_}:epoch{epoch}{':rates' * load_kind.is_rate}" + (f":{part}" if part is not None else ""),
         state="open" if is_open else "closed",
         finding=_finding(found, last, len(showing), pid_of(timeline, epoch), load_kind),
         epoch=epoch,
