@@ -340,11 +340,6 @@ def measured_column(timeline: Timeline, kind: LeakKind) -> Sequence[float] | Non
 
 # -- The marks.
 
-GENERATOR_HOURS = 8.0
-"""Growth of the generator's own memory is marked where it is near its limit, or reaches it within so many hours: a day's columns
-take 30 MB, which is no leak."""
-
-
 KnownGrowth = dict[tuple[object, ...], LoadGrowth | None]
 """Cached results by (kind, first level of the stretch, its seconds, limit): a long session has hundreds of stretches, and only
 the last one still changes."""
@@ -367,11 +362,13 @@ def marks(timeline: Timeline, epoch: int, cache: KnownGrowth | None = None) -> I
 
 
 def _is_marked(timeline: Timeline, kind: LeakKind, last: LoadGrowth) -> bool:
-    """Whether to mark the growth: in the target always, in the generator only if its limit is near in time or in bytes."""
+    """Whether to mark the growth: in the target always, in the generator only if its limit is near in bytes, or at most eight
+    hours away: a day's columns take 30 MB, which is no leak.
+    """
     if kind.id != "generator_memory":
         return True
     limit, left = limit_of(timeline, kind, last.load, last.now)
-    soon = left is not None and left <= GENERATOR_HOURS * 3_600 * last.trend.per_s
+    soon = left is not None and left <= 8 * 3_600 * last.trend.per_s
     return soon or (limit is not None and last.now >= FULL * limit)
 
 

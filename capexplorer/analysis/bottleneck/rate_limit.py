@@ -20,7 +20,7 @@ from ...model.intervals import ONE_SIDED_95
 from ...model.timeline import Timeline
 from ...model.verdicts import KneeVerdict
 from ..knee.verdict_kinds import BASELINE_SHARE
-from ..statistics import BEYOND, COUNT_LEAST, LOST_LEAST, chi_square
+from ..statistics import BEYOND, COUNT_LEAST, LOST_LEAST, MOSTLY, RELEVANT, chi_square
 from . import queue_rules
 from .gate import Gate
 from .measured_level import REQUESTS_LEAST, Found, MeasuredLevel
@@ -80,14 +80,6 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     )
 
 
-NARROW_MOST = 1.5
-"""Greatest p95 / p50 of delayed requests: they all wait in one queue that a clock empties. A pool of four had more."""
-
-FASTER_MOST = 0.8
-"""A median response at low load below this share of 1 / capacity excludes a constant service time. Service times grow a little
-under load (a lock of 10 ms took 10.4)."""
-
-
 def refuses(
     level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
 ) -> Found | None:
@@ -117,8 +109,8 @@ def delays_or_waits(
     if waits is None or output is None or not output.is_constant or not _same_at_all_levels(level, levels, knee):
         return waits
     fastest_ms, latency = _fastest_ms(levels, knee), level.figures.latency_ms
-    if latency.p50 is None or latency.p95 is None or latency.p95 > NARROW_MOST * latency.p50:
-        return waits
+    if latency.p50 is None or latency.p95 is None or latency.p95 > (1 + MOSTLY) * latency.p50:
+        return waits  # delayed requests all wait in one queue that a clock empties; a pool of four had a wider range
     if fastest_ms is None or not _is_faster(fastest_ms, output):
         return replace(waits, readings={**waits.readings, **_constancy(output)}, competing=("rate_limit",))
     found: Readings = {
@@ -151,8 +143,10 @@ def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> fl
 
 
 def _is_faster(fastest_ms: float | None, output: ReplyRate) -> bool:
-    """Whether requests at low load took clearly less than the time between two replies at the limit."""
-    return fastest_ms is not None and fastest_ms <= FASTER_MOST * 1000 / output.rate_rps
+    """Whether requests at low load took clearly less than the time between two replies at the limit, so that no constant service
+    time explains it: these grow a little under load (a lock of 10 ms took 10.4).
+    """
+    return fastest_ms is not None and (1 + RELEVANT) * fastest_ms <= 1000 / output.rate_rps
 
 
 def _constancy(output: ReplyRate) -> Readings:

@@ -88,9 +88,6 @@ EXPECTED_OF_DEAD_TARGET = BROKEN | TIMEOUTS
 """Failures that are ignored while the target is down on request, and counted for its death once it has died."""
 
 
-SIGNATURES_MOST = 10_000
-"""Greatest number of signatures of which an example is kept; sessions have far fewer."""
-
 OF_PROXIES = ("bad_gateway", "load_shedding", "gateway_timeout")
 """Replies of a proxy that did not reach the service behind it; its log may say why."""
 
@@ -193,7 +190,7 @@ class CauseDetector:
         just started.
         """
         signature = failure.signature
-        if failure.example and len(self._examples) < SIGNATURES_MOST:
+        if failure.example and len(self._examples) < 10_000:  # sessions have far fewer signatures
             self._examples.setdefault(signature, failure.example)
         found = classify(signature, self._host.system)
         symptom = Symptom(found, tick, failure, hidden, self._lasted_s(tick, failure) if found in TIMEOUTS else 0.0)
@@ -230,7 +227,8 @@ class CauseDetector:
         for symptom in waiting:
             if self._belongs_to_death(symptom):
                 continue
-            key = symptom.id, symptom.tick.t_s, symptom.signature.reused, symptom.hidden, symptom.lasted_s
+            signature = symptom.signature
+            key = symptom.id, symptom.tick.t_s, signature.reused, signature.after_status, symptom.hidden, symptom.lasted_s
             found = resolved.get(key)
             if found is None:
                 found = resolved[key] = resolve(symptom, self._recent, self._host)
