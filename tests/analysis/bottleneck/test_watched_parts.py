@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -83,8 +84,69 @@ def test_a_bottleneck_is_that_of_the_part_whose_readings_show_it(readings: Readi
     assert mark.key == f"bottleneck:{found}:epoch0:db"
 
 
-def test_a_busy_part_is_not_a_bottleneck_while_more_users_increase_goodput() -> None:
-    assert blamed(session({"db": SATURATED}, grows=True)) == set()
+DISTURBED = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
+
+CROWDED = {"target.listen_queue": 25.5, "target.cpu_ratio": 0.44, "target.busiest_thread_ratio": 0.02,
+           "target.run_delay_ratio": 0.26, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}  # fmt: skip
+"""Measured: a Python service on two cores that other processes use."""
+
+PROXY = {"server.writing": 28.0, "server.connections": 33.0}
+"""nginx, which has most of the requests of 32 users open."""
+
+POOL = {"server.connections": 40.0, "server.connections_limit": 40.0}
+DISK = {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}
+PYTHON = (part("web", program="python3.11"), part("db"))
+FULL = {"server.connections_limit": 13.0}
+
+Blamed = Sequence[tuple[str, str | None]]
+
+CASES: list[tuple[str, Mapping[str, Readings], dict[str, Any], Blamed]] = [
+    ("busy, while more users increase goodput", {"db": SATURATED}, {"grows": True}, []),
+    ("a pool with open but idle connections", {"db": {**POOL, "server.active": 6.0}}, {}, [("lock_or_pool_limit", None)]),
+    ("peers that are all at their limit", {"web1": SATURATED, "web2": SATURATED}, {},
+     [("target_cpu_saturated", "web1"), ("target_cpu_saturated", "web2")]),
+    ("two limits of one part", {"db": {**POOL, "server.lock_waits": 34.0, "server.active": 40.0}}, {},
+     [("connection_limit", "db"), ("lock_waits", "db")]),
+    ("a disk that two parts share", {"db": DISK, "queue": DISK}, {"known": (part("db", "db"), part("queue", "db"))},
+     [("disk_saturated", "db")]),
+    ("two thirds of its cores: neither limited nor idle", {"db": {"target.cpu_ratio": 2.7, "host.cpu_ratio": 2.8}}, {}, []),
+    ("nearly all of the core that it is pinned to, on a full machine",
+     {"db": {"target.cpu_ratio": 0.88, "target.cpus_allowed": 1.0, "target.run_delay_ratio": 14.0, "host.cpu_ratio": 4.0}},
+     {}, []),
+    ("a remote service that is watched as a part", {"web": SATURATED}, {"unread": UNWATCHED}, [("target_cpu_saturated", "web")]),
+    ("the database works on the requests", {"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY}, {}, []),
+    ("two parts may hold the requests", {"web1": {}, "web2": {}, "db": {"server.active": 1.0}, "proxy": PROXY},
+     {"unread": UNWATCHED}, [("unwatched_party", None)]),
+    ("the database does not count its requests", {"web": {}, "db": {}, "proxy": PROXY}, {"unread": UNWATCHED},
+     [("unwatched_party", None)]),
+    ("the proxy has few of the requests", {"web": {}, "db": {"server.active": 1.0}, "proxy": {"server.writing": 1.0}},
+     {"unread": UNWATCHED}, [("unwatched_party", None)]),
+    ("few connections in an accept queue", {"proxy": {"target.listen_queue": 0.5}}, {"unread": UNWATCHED}, []),
+    ("few connections, of 11 requests inside", {"proxy": {"target.listen_queue": 1.2}}, {"unread": UNWATCHED}, []),
+    ("close to its descriptor limit whenever it was read, and no lack of workers",
+     {"proxy": {"target.listen_queue": 25.0, "target.fds_fullest": 920.0}}, {"unread": UNWATCHED}, []),
+    ("other processes on a machine of two parts", {"web": DISTURBED, "db": DISTURBED},
+     {"known": (part("web", "one"), part("db", "one"))}, [("noisy_neighbours", "web")]),
+    ("other processes, while more users increase goodput", {"web": DISTURBED}, {"grows": True}, []),
+    ("other processes keep a service of many users from its core, and no lack of workers", {"web": CROWDED, "db": {}},
+     {"known": PYTHON}, []),
+    ("other processes keep a service of few users from its core",
+     {"web": {**CROWDED, "target.cpu_ratio": 0.31, "target.run_delay_ratio": 0.17}, "db": {}}, {"known": PYTHON}, []),
+    ("no free connection, while sessions come and go", {"web": {}, "proxy": PROXY, "db": {**FULL, "server.connections": 12.0,
+     "server.connections_full_ratio": 0.5, "server.active": 10.5}}, {"unread": UNWATCHED}, [("connection_limit", "db")]),
+    ("no free connection, while sessions log in", {"web": {}, "proxy": PROXY, "db": {**FULL, "server.connections": 13.0,
+     "server.active": 6.0, "server.idle": 0.5}}, {"unread": UNWATCHED}, [("connection_limit", "db")]),
+    ("no free connection for the reader", {"web": {}, "proxy": PROXY, "db": {**FULL, "server.refused_readings": 0.3}},
+     {"unread": UNWATCHED}, [("connection_limit", "db")]),
+    ("a reader that was refused once", {"db": {"server.refused_readings": 0.05}}, {}, [("lock_or_pool_limit", None)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "parts", "more", "expected"), CASES, ids=[each[0] for each in CASES])
+def test_parts_are_blamed_for_what_their_own_readings_show(
+    why: str, parts: Mapping[str, Readings], more: dict[str, Any], expected: Blamed
+) -> None:
+    assert blamed(session(parts, **more)) == set(expected)
 
 
 def test_a_part_that_was_read_in_few_seconds_of_a_level_is_listed_as_unavailable_and_not_blamed() -> None:
@@ -103,31 +165,10 @@ def test_a_part_whose_link_is_cut_is_not_blamed_for_the_rest_of_the_level() -> N
     assert (now.names, now.unread) == ((), ("db",))
 
 
-def test_a_pool_with_open_but_idle_connections_is_not_a_limit() -> None:
-    pool = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.active": 6.0}
-    assert blamed(session({"db": pool})) == {("lock_or_pool_limit", None)}
-
-
 def test_of_several_equal_parts_the_one_at_its_limit_is_named() -> None:
     (mark,) = marks(session({"web1": {}, "web2": SATURATED, "web3": {}, "db": {}}))
     assert isinstance(mark.finding, Bottleneck)
     assert (mark.finding.part, mark.finding.readings["peers_at_ease"]) == ("web2", "web1, web3")
-
-
-def test_peers_that_are_all_at_their_limit_are_blamed_together() -> None:
-    timeline = session({"web1": SATURATED, "web2": SATURATED})
-    assert blamed(timeline) == {("target_cpu_saturated", "web1"), ("target_cpu_saturated", "web2")}
-
-
-def test_two_limits_of_one_part_compete() -> None:
-    both = {"server.connections": 40.0, "server.connections_limit": 40.0, "server.lock_waits": 34.0, "server.active": 40.0}
-    assert blamed(session({"db": both})) == {("connection_limit", "db"), ("lock_waits", "db")}
-
-
-def test_a_disk_that_two_parts_share_is_blamed_once() -> None:
-    disk = {"host.disk_busy_ratio": 0.97, "host.io_pressure_ratio": 0.4, "target.written_bytes_per_s": 5e6}
-    timeline = session({"db": disk, "queue": disk}, known=(part("db", "db"), part("queue", "db")))
-    assert blamed(timeline) == {("disk_saturated", "db")}
 
 
 NO_SPACE = FailureSignature(types=("CatchResponseError",), text="could not extend file: No space left on device")
@@ -154,10 +195,6 @@ def test_a_lock_in_the_service_lists_the_idle_parts_with_an_unwatched_party_as_t
     assert mark.finding.competing == ("unwatched_party",)  # type: ignore[union-attr]
 
 
-def test_a_part_at_two_thirds_of_its_cores_is_neither_blamed_nor_called_idle() -> None:
-    assert blamed(session({"db": {"target.cpu_ratio": 2.7, "host.cpu_ratio": 2.8}})) == set()
-
-
 QUERIES = {"server.connections": 12.0, "server.connections_limit": 60.0}
 
 
@@ -181,51 +218,12 @@ def test_if_no_part_is_busy_requests_wait_in_a_part_whose_sessions_are_unknown_o
     assert mark.finding.figures().get("may_wait_in") == named
 
 
-def test_a_remote_service_that_is_watched_as_a_part_is_judged_like_a_local_one() -> None:
-    assert blamed(session({"web": SATURATED}, unread=UNWATCHED)) == {("target_cpu_saturated", "web")}
-
-
-PROXY = {"server.writing": 28.0, "server.connections": 33.0}
-"""nginx, which has most of the requests of 32 users open."""
-
-
 @pytest.mark.parametrize("unread", [UNWATCHED, ()], ids=["remote target", "target here"])
 def test_a_lock_is_that_of_the_part_between_a_waiting_proxy_and_an_idle_database(unread: tuple[str, ...]) -> None:
     timeline = session({"web": {}, "db": {"server.active": 1.0}, "proxy": PROXY}, unread=unread)
     assert blamed(timeline) == {("lock_or_pool_limit", "web")}
     (mark,) = marks(timeline)
     assert mark.finding.competing == ("unwatched_party",)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"web1": {}, "web2": {}, "db": {"server.active": 1.0}, "proxy": PROXY},
-        {"web": {}, "db": {}, "proxy": PROXY},
-        {"web": {}, "db": {"server.active": 1.0}, "proxy": {"server.writing": 1.0}},
-    ],
-    ids=["two parts may hold them", "the database does not count its requests", "the proxy has few of them"],
-)
-def test_no_part_is_blamed_for_requests_that_another_part_may_hold(parts: Mapping[str, Readings]) -> None:
-    assert blamed(session(parts, unread=UNWATCHED)) == {("unwatched_party", None)}
-
-
-def test_no_lock_is_marked_while_the_database_works_on_the_requests() -> None:
-    assert blamed(session({"web": {}, "db": {"server.active": 30.0}, "proxy": PROXY})) == set()
-
-
-CROWDED = {"target.listen_queue": 25.5, "target.cpu_ratio": 0.44, "target.busiest_thread_ratio": 0.02,
-           "target.run_delay_ratio": 0.26, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}  # fmt: skip
-"""Measured: a Python service on two cores that other processes use."""
-
-
-@pytest.mark.parametrize("cores_and_run_delay", [(0.44, 0.26), (0.31, 0.17)], ids=["many users", "few users"])
-def test_an_accept_queue_is_no_lack_of_workers_if_other_processes_keep_the_service_from_its_core(
-    cores_and_run_delay: tuple[float, float],
-) -> None:
-    used = dict(zip(("target.cpu_ratio", "target.run_delay_ratio"), cores_and_run_delay, strict=True))
-    timeline = session({"web": {**CROWDED, **used}, "db": {}}, known=(part("web", program="python3.11"), part("db")))
-    assert blamed(timeline) == set()
 
 
 def test_no_party_is_blamed_if_few_requests_are_in_the_service() -> None:
@@ -236,9 +234,6 @@ def test_no_party_is_blamed_if_few_requests_are_in_the_service() -> None:
     assert blamed(timeline) == set(), "3.4 requests are in the service"
 
 
-DISTURBED = {"target.cpu_ratio": 0.4, "target.run_delay_ratio": 2.9, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 3.5}
-
-
 def test_other_processes_are_marked_if_they_use_the_cpu_that_a_part_needs() -> None:
     (mark,) = marks(session({"web": DISTURBED}))
     assert isinstance(mark.finding, Bottleneck)
@@ -247,52 +242,10 @@ def test_other_processes_are_marked_if_they_use_the_cpu_that_a_part_needs() -> N
     assert "processes" not in mark.finding.readings, "the names of processes are only known on the generator's machine"
 
 
-def test_other_processes_of_a_machine_with_two_parts_are_marked_once() -> None:
-    timeline = session({"web": DISTURBED, "db": DISTURBED}, known=(part("web", "one"), part("db", "one")))
-    assert blamed(timeline) == {("noisy_neighbours", "web")}
-
-
-def test_other_processes_beside_a_part_are_not_marked_while_more_users_increase_goodput() -> None:
-    assert blamed(session({"web": DISTURBED}, grows=True)) == set()
-
-
 def test_cpu_used_by_another_part_of_the_machine_is_not_that_of_other_processes() -> None:
     db = {"target.cpu_ratio": 3.4, "host.cpu_ratio": 4.0, "neighbours.cpu_ratio": 0.5}
     timeline = session({"web": DISTURBED, "db": db}, known=(part("web", "one"), part("db", "one")))
     assert ("host_cpu_saturated", "web") in blamed(timeline)
-
-
-def test_a_part_that_uses_nearly_all_of_the_core_it_is_pinned_to_does_not_wait_for_the_machine() -> None:
-    pinned = {"target.cpu_ratio": 0.88, "target.cpus_allowed": 1.0, "target.run_delay_ratio": 14.0, "host.cpu_ratio": 4.0}
-    assert blamed(session({"db": pinned})) == set()
-
-
-def test_a_few_connections_in_the_accept_queue_of_a_proxy_blame_neither_its_workers_nor_a_party_outside() -> None:
-    assert blamed(session({"proxy": {"target.listen_queue": 0.5}}, unread=UNWATCHED)) == set()
-    assert blamed(session({"proxy": {"target.listen_queue": 1.2}}, unread=UNWATCHED)) == set(), "of 11 requests inside"
-
-
-def test_a_part_that_was_close_to_its_descriptor_limit_whenever_it_was_read_is_not_blamed_for_a_lack_of_workers() -> None:
-    close = {"target.listen_queue": 25.0, "target.fds_fullest": 920.0}
-    assert blamed(session({"proxy": close}, unread=UNWATCHED)) == set()
-
-
-@pytest.mark.parametrize(
-    "own",
-    [
-        {"server.connections": 12.0, "server.connections_full_ratio": 0.5, "server.active": 10.5},
-        {"server.connections": 13.0, "server.active": 6.0, "server.idle": 0.5},
-        {"server.refused_readings": 0.3},
-    ],
-    ids=["sessions come and go", "sessions log in", "the reader is refused"],
-)
-def test_a_database_without_a_free_connection_is_recognised_while_sessions_connect(own: Readings) -> None:
-    timeline = session({"web": {}, "db": {"server.connections_limit": 13.0, **own}, "proxy": PROXY}, unread=UNWATCHED)
-    assert blamed(timeline) == {("connection_limit", "db")}
-
-
-def test_a_reader_that_was_refused_once_in_a_level_proves_no_limit() -> None:
-    assert ("connection_limit", "db") not in blamed(session({"db": {"server.refused_readings": 0.05}}))
 
 
 def test_a_lock_with_replies_at_constant_intervals_is_that_of_the_part_whose_open_connections_grow() -> None:
