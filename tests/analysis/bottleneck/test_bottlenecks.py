@@ -58,8 +58,6 @@ RESOURCES: list[tuple[str, dict[str, float], str, HostFacts, str]] = [
     ("one thread at half of its speed, whose core the hypervisor takes for the rest", {"target.cpu_ratio": 0.48,
      "target.busiest_thread_ratio": 0.47, "host.cpu_ratio": 1.1, "host.steal_ratio": 1.1}, "memcached", FACTS,
      "single_thread_cpu_saturated"),
-    ("the hypervisor", {"target.cpu_ratio": 1.5, "host.cpu_ratio": 2.6, "host.steal_ratio": 1.2, "target.run_delay_ratio": 14.0},
-     "server", FACTS, "cpu_steal"),
     ("a pool in the service, on a saturated machine",
      {"target.cpu_ratio": 0.014, "host.cpu_ratio": 3.99, "target.run_delay_ratio": 0.15}, "python3.11", FACTS,
      "lock_or_pool_limit"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -114,67 +115,53 @@ def test_a_constant_output_that_workers_could_not_give_is_a_rate_limit() -> None
     assert finding(mark).reading("low_load_p50_ms") == pytest.approx(5.0, rel=0.01)
 
 
-@pytest.mark.parametrize("low_load_ms", [10.0, 9.0, 50.0], ids=["one worker", "one that slows down a little", "five workers"])
-def test_a_constant_output_that_workers_could_give_is_marked_as_a_lock_with_a_rate_limit_as_the_alternative(
-    low_load_ms: float,
+def disturbed(rate: float, seed: int) -> Sequence[int]:
+    """At the last level other processes disturb the first seconds."""
+    steady = clocked(rate, seed)
+    return [40, 100, 160, 100, *steady[4:]] if seed > 100 * (len(USERS) - 1) else steady
+
+
+def slow_at_the_knee(rate: float, seed: int) -> Sequence[int]:
+    return clocked(0.985 * rate if 300 < seed < 400 else rate, seed)
+
+
+DELAYS, REFUSES = ("rate_limit", ("lock_or_pool_limit",), "medium"), ("rate_limit", (), "high")
+POOL, POOL_OR_LIMIT = ("lock_or_pool_limit", (), "high"), ("lock_or_pool_limit", ("rate_limit",), "medium")
+
+Replies = Callable[[float, int], Sequence[int]]
+
+CASES: list[tuple[str, tuple[float, float, Replies], dict[str, Any], tuple[str, tuple[str, ...], str] | None]] = [
+    ("constant, as of no worker", (100, 5.0, clocked), {}, DELAYS),
+    ("constant, as of one worker", (100, 10.0, clocked), {}, POOL_OR_LIMIT),
+    ("constant, as of one worker that slows down a little", (100, 9.0, clocked), {}, POOL_OR_LIMIT),
+    ("constant, as of five workers", (100, 50.0, clocked), {}, POOL_OR_LIMIT),
+    ("as uneven as arrivals", (100, 5.0, poisson), {}, POOL),
+    ("constant but for a level that other processes disturb", (100, 5.0, disturbed),
+     {}, ("rate_limit", ("lock_or_pool_limit",), "low")),
+    ("constant, a little lower just beyond the knee", (130, 5.0, slow_at_the_knee), {}, DELAYS),
+    ("constant, and falls with more users", (100, 5.0, clocked), {"slowdown": 0.04}, POOL),
+    ("constant, of a busy service", (100, 5.0, clocked), {"cpu_ratio": 3.9}, ("target_cpu_saturated", (), "high")),
+    ("429", (100, 5.0, clocked), {"refused": 429}, REFUSES),
+    ("429, and uneven", (100, 5.0, poisson), {"refused": 429}, REFUSES),
+    ("429, of a busy service", (100, 5.0, clocked), {"cpu_ratio": 3.9, "refused": 429}, None),
+    ("429, and it seldom waits for a core", (100, 0.7, clocked), {"refused": 429, "run_delay_ratio": 0.03}, REFUSES),
+    ("429, and it often waits for a core", (100, 0.7, clocked), {"refused": 429, "run_delay_ratio": 0.5}, None),
+    ("503, and constant", (100, 5.0, clocked), {"refused": 503}, ("rate_limit", ("load_shedding",), "medium")),
+    ("503, and uneven", (100, 5.0, poisson), {"refused": 503}, None),
+    ("503, as of one worker", (100, 10.0, clocked), {"refused": 503}, None),
+    ("500", (100, 5.0, clocked), {"refused": 500}, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "service", "more", "expected"), CASES, ids=[each[0] for each in CASES])
+def test_a_rate_limit_is_told_from_workers_by_its_output_and_its_refusals(
+    why: str,
+    service: tuple[float, float, Replies],
+    more: dict[str, Any],
+    expected: tuple[str, tuple[str, ...], str] | None,
 ) -> None:
-    marked = limits(explored(100, low_load_ms, clocked))
-    assert list(marked) == ["lock_or_pool_limit"]
-    assert finding(marked["lock_or_pool_limit"]).competing == ("rate_limit",)
-    assert marked["lock_or_pool_limit"].confidence == "medium"
-
-
-def test_an_output_as_uneven_as_arrivals_is_not_a_rate_limit() -> None:
-    marked = limits(explored(100, 5.0, poisson))
-    assert list(marked) == ["lock_or_pool_limit"]
-    assert finding(marked["lock_or_pool_limit"]).competing == ()
-
-
-def test_a_level_that_other_processes_disturb_adds_no_lock_to_a_rate_limit() -> None:
-    def disturbed(rate: float, seed: int) -> Sequence[int]:
-        steady = clocked(rate, seed)
-        return [40, 100, 160, 100, *steady[4:]] if seed > 100 * (len(USERS) - 1) else steady
-
-    assert list(limits(explored(100, 5.0, disturbed))) == ["rate_limit"]
-
-
-def test_a_rate_that_falls_with_more_users_is_not_a_rate_limit() -> None:
-    assert "rate_limit" not in limits(explored(100, 5.0, clocked, slowdown=0.04))
-
-
-def test_a_constant_output_of_a_busy_service_is_not_a_rate_limit() -> None:
-    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu_ratio=3.9))
-    assert "rate_limit" not in limits(explored(100, 5.0, clocked, cpu_ratio=3.9, refused=429))
-
-
-def test_refusals_with_429_are_a_rate_limit_however_uneven_the_output_is() -> None:
-    for count_replies in (clocked, poisson):
-        marked = limits(explored(100, 5.0, count_replies, refused=429))
-        assert list(marked) == ["rate_limit"]
-        assert (finding(marked["rate_limit"]).readings["how"], marked["rate_limit"].confidence) == ("refuses", "high")
-
-
-def test_refusals_are_a_rate_limit_with_a_small_run_delay_but_not_with_a_large_one() -> None:
-    assert "rate_limit" in limits(explored(100, 0.7, clocked, refused=429, run_delay_ratio=0.03))
-    assert "rate_limit" not in limits(explored(100, 0.7, clocked, refused=429, run_delay_ratio=0.5))
-
-
-def test_a_rate_limit_is_found_if_the_level_just_beyond_the_knee_stays_a_little_below_it() -> None:
-    def slow_at_the_knee(rate: float, seed: int) -> Sequence[int]:
-        return clocked(0.985 * rate if 300 < seed < 400 else rate, seed)
-
-    assert list(limits(explored(130, 5.0, slow_at_the_knee))) == ["rate_limit"]
-
-
-def test_refusals_with_503_are_a_rate_limit_only_at_a_constant_output_with_load_shedding_as_the_alternative() -> None:
-    mark = limits(explored(100, 5.0, clocked, refused=503))["rate_limit"]
-    assert (mark.confidence, finding(mark).competing) == ("medium", ("load_shedding",))
-    assert limits(explored(100, 5.0, poisson, refused=503)) == {}
-    assert limits(explored(100, 10.0, clocked, refused=503)) == {}
-
-
-def test_refusals_with_another_status_are_no_rate_limit() -> None:
-    assert limits(explored(100, 5.0, clocked, refused=500)) == {}
+    marked = [(id_, finding(mark).competing, mark.confidence) for id_, mark in limits(explored(*service, **more)).items()]
+    assert marked == ([] if expected is None else [expected])
 
 
 def test_the_bound_of_the_dispersion_of_poisson_replies_is_well_above_that_of_constant_ones() -> None:

@@ -9,28 +9,15 @@ from analysis.loads import Load
 from .levels import LINEAR, TWO_CORES, UNREAD_TARGET, bottleneck_marks, overloaded, states_by_id
 
 SHARED = [
-    (
-        "a third of a nearly full machine",
-        {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 2.2, "host.cpu_ratio": 3.6},
-        0.36,
-    ),
-    (
-        "a small share of a nearly full machine",
-        {"generator.process_cpu_ratio": 0.2, "target.cpu_ratio": 3.4, "host.cpu_ratio": 3.7},
-        None,
-    ),
-    (
-        "a third of a machine that has cores left",
-        {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 1.2, "host.cpu_ratio": 2.6},
-        None,
-    ),
-    (
-        "a machine that other processes fill",
-        {"generator.process_cpu_ratio": 0.5, "target.cpu_ratio": 1.0, "host.cpu_ratio": 3.9},
-        None,
-    ),
+    ("a third of a nearly full machine",
+     {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 2.2, "host.cpu_ratio": 3.6}, 0.36),
+    ("a small share of it", {"generator.process_cpu_ratio": 0.2, "target.cpu_ratio": 3.4, "host.cpu_ratio": 3.7}, None),
+    ("a third of a machine that has cores left",
+     {"generator.process_cpu_ratio": 1.3, "target.cpu_ratio": 1.2, "host.cpu_ratio": 2.6}, None),
+    ("a machine that other processes fill",
+     {"generator.process_cpu_ratio": 0.5, "target.cpu_ratio": 1.0, "host.cpu_ratio": 3.9}, None),
     ("its CPU was not measured", {"target.cpu_ratio": 2.2, "host.cpu_ratio": 3.6}, None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("why", "readings", "share"), SHARED, ids=[each[0] for each in SHARED])
