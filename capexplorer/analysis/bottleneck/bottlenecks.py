@@ -19,9 +19,10 @@ from ...model.verdicts import CONFIDENCES, Confidence, KneeVerdict, RateCapacity
 from ..epoch.epoch import Epoch
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..ladder import pooled
-from . import queue_rules, rate_limit
 from .level_judgement import LevelJudgement, judge_level, judge_unexplained
 from .measured_level import FindingKey, Found, MeasuredLevel, measured_levels
+from .queue_rules import backlog_of
+from .rate_limit import reply_rate_of
 from .watched_parts import NEIGHBOURS, watched_parts
 
 # -- The two kinds of load on which an epoch is judged: users and offered rates. Their levels are never compared with each other.
@@ -135,8 +136,8 @@ def _judged(load_kind: JudgedLoadKind) -> Iterator[LevelJudgement]:
     levels = [each for each in measured_levels(load_kind.ladder) if each.level.opened.index not in load_kind.limited_by_generator]
     fit = pooled(load_kind.ladder.fit)
     for level in levels:
-        known_backlog, known_output = queue_rules.backlog_of(timeline, level), rate_limit.reply_rate_of(timeline, level)
-        found = judge_level(level, levels, fit, load_kind.knee, known_backlog, known_output, watched_parts(level, timeline))
+        backlog, output = backlog_of(timeline, level), reply_rate_of(timeline, level, levels, load_kind.knee)
+        found = judge_level(level, levels, fit, load_kind.knee, backlog, output, watched_parts(level, timeline))
         if found.findings is not None:
             yield found
 

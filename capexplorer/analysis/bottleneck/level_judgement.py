@@ -371,7 +371,7 @@ def _queues(
     parts: WatchedParts,
 ) -> list[Found]:
     """Findings where requests wait or are refused although no resource is busy."""
-    refused = rate_limit.refuses(level, gate, levels, knee, reply_rate)
+    refused = rate_limit.refuses(level, gate, reply_rate)
     if refused is not None:
         return [refused]
     full = watched_parts.worker_pools(parts, gate)
@@ -379,7 +379,7 @@ def _queues(
         return full
     found = queue_rules.worker_pool(level, gate)
     if knee is None or knee.evidence.return_agrees is not False:  # else the service may have become slower without more load
-        found = found or rate_limit.delays_or_waits(level, gate, levels, knee, reply_rate) or unwatched_party(level, gate, parts)
+        found = found or rate_limit.delays_or_waits(level, gate, reply_rate) or unwatched_party(level, gate, parts)
     found = with_idle_parts(found, parts) if found is not None else None
     found = located(found, level, levels, parts)
     return [found] if found is not None else []

@@ -44,19 +44,35 @@ class ReplyRate(msgspec.Struct, frozen=True):
     """Successful replies over the settled seconds of a level."""
 
     rate_rps: float
-    error_rps: float
-    """Standard error of the rate, from the bins."""
     dispersion_high: float
     """Upper 95% bound of the index of dispersion."""
+    repeats: bool
+    """Whether goodput is the same at all levels well beyond the knee: that of a service that slows down under load is not."""
+    fastest_ms: float | None
+    """The least median response of levels at low load; None: there is no knee, or no such level."""
 
     @property
     def is_constant(self) -> bool:
-        """Whether replies vary far less than random arrivals and most service times do."""
-        return self.dispersion_high <= CONSTANT_MOST
+        """Whether replies vary far less than random arrivals and most service times do, and repeat."""
+        return self.dispersion_high <= CONSTANT_MOST and self.repeats
+
+    @property
+    def is_clocked(self) -> bool:
+        """Whether requests at low load took clearly less than the time between two replies at the limit: no constant service
+        time explains that, for these grow only a little under load (a lock of 10 ms took 10.4).
+        """
+        return self.fastest_ms is not None and (1 + RELEVANT) * self.fastest_ms <= 1000 / self.rate_rps
+
+    @property
+    def readings(self) -> Readings:
+        """What shows how constant it is."""
+        return {"output_rps": round(self.rate_rps, 3), "output_dispersion_high": round(self.dispersion_high, 4)}
 
 
-def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
-    """The reply rate of a level; None for a bin of a ramp, or with too few seconds or replies."""
+def reply_rate_of(
+    timeline: Timeline, level: MeasuredLevel, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None
+) -> ReplyRate | None:
+    """The reply rate of a level, compared with all `levels`; None for a bin of a ramp, or with too few seconds or replies."""
     if level.level.opened.ramp:
         return None
     ticks = level.seconds(timeline)
@@ -75,14 +91,13 @@ def reply_rate_of(timeline: Timeline, level: MeasuredLevel) -> ReplyRate | None:
     mean = sum(replies) / len(ticks) * seconds_per_bin
     return ReplyRate(
         rate_rps=rate_rps,
-        error_rps=math.sqrt(variance * len(misses)) / sum(seconds),
         dispersion_high=variance / mean * freedom / chi_square(freedom, -ONE_SIDED_95),
+        repeats=_repeats(level, levels, knee),
+        fastest_ms=_fastest_ms(levels, knee),
     )
 
 
-def refuses(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
-) -> Found | None:
+def refuses(level: MeasuredLevel, gate: Gate, output: ReplyRate | None) -> Found | None:
     """A limiter that refuses: an idle service refuses requests beyond a rate. A status of 429 is enough; with 503, which has
     other reasons too, the rate of replies must be constant.
     """
@@ -93,35 +108,31 @@ def refuses(
     found |= level.named(*queue_rules.IDLENESS)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return Found("rate_limit", found)
-    clocked = output is not None and output.is_constant and _same_at_all_levels(level, levels, knee)
-    if output is None or not clocked or not _is_faster(_fastest_ms(levels, knee), output):
+    if output is None or not output.is_constant or not output.is_clocked:
         return None
-    return Found("rate_limit", {**found, **_constancy(output)}, competing=("load_shedding",))
+    return Found("rate_limit", found | output.readings, competing=("load_shedding",))
 
 
-def delays_or_waits(
-    level: MeasuredLevel, gate: Gate, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None, output: ReplyRate | None
-) -> Found | None:
+def delays_or_waits(level: MeasuredLevel, gate: Gate, output: ReplyRate | None) -> Found | None:
     """A limiter that delays, or a lock or pool. Where the output is as constant as a limiter's, a lock or pool has the limiter
     as a competing finding.
     """
     waits = queue_rules.lock_or_pool(level, gate)
-    if waits is None or output is None or not output.is_constant or not _same_at_all_levels(level, levels, knee):
+    latency = level.figures.latency_ms
+    if waits is None or output is None or not output.is_constant:
         return waits
-    fastest_ms, latency = _fastest_ms(levels, knee), level.figures.latency_ms
     if latency.p50 is None or latency.p95 is None or latency.p95 > (1 + MOSTLY) * latency.p50:
         return waits  # delayed requests all wait in one queue that a clock empties; a pool of four had a wider range
-    if fastest_ms is None or not _is_faster(fastest_ms, output):
-        return replace(waits, readings={**waits.readings, **_constancy(output)}, competing=("rate_limit",))
+    if output.fastest_ms is None or not output.is_clocked:
+        return replace(waits, readings=waits.readings | output.readings, competing=("rate_limit",))
     found: Readings = {
-        "how": "delays", **_constancy(output), "low_load_p50_ms": fastest_ms, "p50_ms": latency.p50, "p95_ms": latency.p95,
+        "how": "delays", **output.readings, "low_load_p50_ms": output.fastest_ms, "p50_ms": latency.p50, "p95_ms": latency.p95,
         **level.named(*queue_rules.IDLENESS),
     }  # fmt: skip
     return Found("rate_limit", found, waits.unavailable, ("lock_or_pool_limit",))
 
 
-def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> bool:
-    """Whether all levels well beyond the knee have this level's goodput: those of a service that slows down under load do not."""
+def _repeats(level: MeasuredLevel, levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> bool:
     if knee is None or knee.users is None:
         return True
     own_rps, own_error_rps = level.rates.goodput_rps, level.rates.goodput_se_rps or 0.0
@@ -134,20 +145,8 @@ def _same_at_all_levels(level: MeasuredLevel, levels: Sequence[MeasuredLevel], k
 
 
 def _fastest_ms(levels: Sequence[MeasuredLevel], knee: KneeVerdict | None) -> float | None:
-    """The least median response of levels at low load, in ms; None without a knee or such levels."""
     if knee is None or knee.kind != "knee" or knee.users is None:
         return None
     most = BASELINE_SHARE * knee.users
     low = (each.figures for each in levels if each.users <= most and each.figures.requests >= REQUESTS_LEAST)
     return min((figures.latency_ms.p50 for figures in low if figures.latency_ms.p50 is not None), default=None)
-
-
-def _is_faster(fastest_ms: float | None, output: ReplyRate) -> bool:
-    """Whether requests at low load took clearly less than the time between two replies at the limit, so that no constant service
-    time explains it: these grow a little under load (a lock of 10 ms took 10.4).
-    """
-    return fastest_ms is not None and (1 + RELEVANT) * fastest_ms <= 1000 / output.rate_rps
-
-
-def _constancy(output: ReplyRate) -> Readings:
-    return {"output_rps": round(output.rate_rps, 3), "output_dispersion_high": round(output.dispersion_high, 4)}

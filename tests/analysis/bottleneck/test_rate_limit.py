@@ -184,12 +184,12 @@ def test_the_reply_rate_of_a_part_of_a_level_is_that_of_its_own_seconds() -> Non
     ladder = epoch_of(timeline, 0)
     *_, first_part = measured_levels(ladder)
     (second_part,) = measured_levels(ladder, unexplained=True)
-    rates = [reply_rate_of(timeline, part) for part in (first_part, second_part)]
+    rates = [reply_rate_of(timeline, part, (), None) for part in (first_part, second_part)]
     assert [rate is not None and (round(rate.rate_rps), rate.is_constant) for rate in rates] == [(100, True), (50, True)]
 
 
 def dispersion_high(timeline: Timeline) -> float:
     *_, top = measured_levels(epoch_of(timeline, 0))
-    output = reply_rate_of(timeline, top)
+    output = reply_rate_of(timeline, top, (), None)
     assert output is not None
     return output.dispersion_high
