@@ -119,9 +119,6 @@ ESTABLISHED = "ephemeral_port_exhaustion_established"
 LOSS_LEAST = 0.01
 """Least share of retransmitted segments, and of dropped SYNs among accepted connections."""
 
-ABORTS_EXPLAIN = 2.0
-"""(p) Greatest number of broken connections per connection that the kernel aborted; more have another cause."""
-
 RETRANSMITTED_SYN_MS = ((990.0, 1300.0), (2990.0, 3500.0), (6990.0, 7800.0))
 """Latency ranges of requests whose SYN was sent two, three or four times (after 1 s, 2 s and 4 s more)."""
 
@@ -273,7 +270,7 @@ def tcp_memory(ticks: Ticks, host: HostFacts) -> Proof:
     pages = [tick.tcp.memory_pages for tick in ticks if tick.tcp is not None and tick.tcp.memory_pages is not None]
     if pages:
         readings["tcp_memory_pages"] = max(pages)
-    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= ABORTS_EXPLAIN * aborts, readings)
+    return Proof("tcp_memory_pressure", 0 < broken(ticks) <= 2 * aborts, readings)  # (p) more have another cause, too
 
 
 def listen_drops(ticks: Ticks) -> int | None:

@@ -20,7 +20,7 @@ from ...model.events import Log, Mark
 from ...model.findings import Cause, Readings
 from ...model.load import NO_LOAD, Load
 from ...model.verdicts import SEVERITIES, Confidence, Severity
-from ..statistics import RELEVANT
+from ..statistics import NONE_EXPECTED_MOST, RELEVANT
 from .resolve import AROUND_S, Resolved, Symptom
 
 # -- Lines of the target's own log that report an error while requests fail. The reason of a traceback is preferred to other
@@ -196,14 +196,11 @@ ENDED_AFTER_S = 10.0
 """A cause has ended after so many seconds without an occurrence, unless the gaps between its occurrences are longer. Updates of a
 mark whose count grew by a quarter are as far apart."""
 
-ENDED_AFTER_GAPS, ENDED_AFTER_MOST_S = 3.0, 60.0
-"""A cause with rare occurrences has ended after this many of its mean gaps, but at the latest after so many seconds; after as
-many any growth is published."""
+ENDED_AFTER_MOST_S = 60.0
+"""A cause with rare occurrences has ended when several would have been expected by its mean gap, but at the latest after so many
+seconds; after as many any growth is published."""
 STEPPED_DOWN_S = 5.0
 """As ENDED_AFTER_S, if there is less load than when the cause last occurred."""
-
-ENDPOINTS_MOST = 8
-"""Greatest number of endpoints in a mark: those with the most failures."""
 
 # -- an episode ----------------------------------------------------------------------------------------------------------------
 
@@ -223,7 +220,7 @@ class Episode:
         self._load: Load = NO_LOAD
         self._last_load: Load = NO_LOAD
         self._first_s = self._since_s = 0.0
-        self._count = self._since_count = self._ticks = self._opened = 0
+        self._since_count = self._ticks = self._opened = 0
         self._kinds: Counter[Counted] = Counter()
         self._endpoints: Counter[str] = Counter()
         self._example, self._logged = "", Logged()
@@ -241,7 +238,6 @@ class Episode:
             self._open(occurrence)
         self._ticks += occurrence.t_s > self.last_s or self._ticks == 0
         self.last_s, self._last_load = max(self.last_s, occurrence.t_s), occurrence.load
-        self._count += occurrence.count
         self._since_count += occurrence.count
         self._kinds[occurrence.counted] += occurrence.count
         if occurrence.endpoint and (occurrence.endpoint in self._endpoints or len(self._endpoints) < LINES_MOST):
@@ -290,7 +286,7 @@ class Episode:
     def _ended_after_s(self, load: Load) -> float:
         gap_s = (self.last_s - self._since_s) / (self._ticks - 1) if self._ticks > 1 else 0.0
         quiet_s = STEPPED_DOWN_S if load.is_less_than(self._last_load) else ENDED_AFTER_S
-        return min(ENDED_AFTER_MOST_S, max(quiet_s, ENDED_AFTER_GAPS * gap_s))
+        return min(ENDED_AFTER_MOST_S, max(quiet_s, NONE_EXPECTED_MOST * gap_s))
 
     def revision_to_publish(self, t_s: float, *, all_changes: bool = False) -> Mark | None:
         """The revision of its mark to publish now; None if no change is large enough. `all_changes`: publish every change."""
@@ -344,14 +340,14 @@ class Episode:
         lasted_s = max(1.0, self.last_s - self._since_s + 1.0)
         return Cause(
             name=self.id,
-            count=self._count,
+            count=self._kinds.total(),
             counted=dict(self._kinds) if set(self._kinds) - {"failures"} else {},
             first_s=self._first_s,
             last_s=self.last_s,
             since_s=self._since_s if self._opened > 1 else None,
             episodes=max(1, self._opened),
             rate_per_s=round(self._since_count / lasted_s, 3),
-            endpoints=dict(self._endpoints.most_common(ENDPOINTS_MOST)),
+            endpoints=dict(self._endpoints.most_common(8)),
             example=self._example,
             logged=self._logged.text,
             check=self._check,
