@@ -14,7 +14,7 @@ import click
 from .. import paths, profile
 from ..errors import InputError
 from ..steer.plan import parse
-from ..wording.numbers import span_in_full
+from ..wording.numbers import span
 
 WIDTH = 80
 
@@ -72,7 +72,7 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     width = max(map(len, row["plans"]), default=0)
     for name, text in row["plans"].items():
         length = row["plan_lengths_s"][name]
-        line = _one_line(text) + ("" if length is None else f" ({span_in_full(length)})")
+        line = _one_line(text) + ("" if length is None else f" ({span(length, in_full=True)})")
         yield _wrapped(line, f"{INDENT}--plan {name:{width}}  ", " " * (len(INDENT) + len("--plan ") + width + 2))
 
 

@@ -77,15 +77,15 @@ def percent(ratio: float) -> str:
     return f"{ratio * 100:.0f}%" if ratio >= 0.0995 else f"{ratio * 100:.2g}%"
 
 
-def span(seconds: float) -> str:
-    """A duration: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 days`."""
+def span(seconds: float, *, in_full: bool = False) -> str:
+    """A duration: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 days`. `in_full`: to the second below an hour, else to the minute."""
     whole = round(seconds)
     if whole < 100:
         return f"{whole} s"
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole < 600 else f"{whole // 60} min"
-    if whole < 172_800:
-        return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 36_000 else f"{whole // 3600} h"
+        return f"{whole // 60} min {whole % 60} s" if whole < 600 or in_full else f"{whole // 60} min"
+    if whole < 172_800 or in_full:
+        return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 36_000 or in_full else f"{whole // 3600} h"
     return f"{whole // 86_400} days"
 
 
@@ -128,16 +128,6 @@ def percent_in_full(ratio: float | None) -> str:
 def users_of_level(value: float) -> str:
     """A level's user count, or the mean of a ramp's bin, which may have a fraction: `1,200`, `37.5`."""
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
-
-
-def span_in_full(seconds: float) -> str:
-    """A duration to the second below an hour, else to the minute: `12 s`, `3 min 20 s`, `2 h 5 min`."""
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def four_digits(value: float, decimals_most: int = 3) -> str:

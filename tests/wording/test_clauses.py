@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import get_args
 
+import msgspec
 import pytest
 
 from capexplorer.model import conclusions
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.load import Users
+from capexplorer.model.load import Rate, Users
 from capexplorer.wording.verdict import clause, warm
 
 
@@ -23,8 +24,11 @@ def test_clauses_about_stalls_and_disks_have_their_figures() -> None:
         clause(disk)
         == "other processes keep the service's disk busy (399 MiB/s) at 24 and 48 users: results there may be too low"
     )
+    at_rates = msgspec.structs.replace(disk, users=(), per_s=(20.0, 40.0, 60.0))
+    assert clause(at_rates).endswith("at 20/s to 60/s offered: results there may be too low")
     stall = conclusions.ShortStall(at_s=10.0, seconds=2, times=1, load=Users(20))
     assert clause(stall) == "at 00:10 and 20 users no reply came for at least 2 s, which the level's figures contain"
+    assert clause(msgspec.structs.replace(stall, load=Rate(40.0))).startswith("at 00:10 and 40/s offered no reply came")
 
 
 def test_users_who_poll_have_the_requests_of_a_task_and_the_rate_of_results() -> None:

@@ -252,7 +252,7 @@ def _title(timeline: Timeline) -> dict[str, object] | None:
         "target": header.target.name,
         "profile": str(header.profile.get("title") or header.profile.get("name") or header.target.name),
         "began": wording.wall_time(header.started_at),  # empty where the session was imported without a date
-        "span": numbers.span_in_full(timeline.last_s),
+        "span": numbers.span(timeline.last_s, in_full=True),
         "label": header.label,
         "ended": timeline.ended is not None,
         "kept_requests": wording.kept_requests(timeline),

@@ -76,7 +76,7 @@ def _title(timeline: Timeline) -> str:
         return "# Capacity"
     profile = str(header.profile.get("name") or header.target.name)
     state = "" if timeline.ended is not None else ", snapshot of a running session"
-    length = numbers.span_in_full(timeline.last_s)
+    length = numbers.span(timeline.last_s, in_full=True)
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
     kept = wording.kept_requests(timeline)
     requests = f"\n\n{markdown(kept)}" if kept else ""
