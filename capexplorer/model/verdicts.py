@@ -465,8 +465,10 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     contradicted: bool = False
     """Whether a level was served in full although one at a lower rate was not: the service was not always the same."""
     rises: bool = False
-    """Whether goodput rises from the lowest overloaded rate to the greatest by much of the rise of the rate: then a part of the
-    requests is limited, such as those to one endpoint."""
+    """Whether goodput probably still rises with the rate beyond `per_s`: then a part of the requests is limited, such as those to
+    one endpoint."""
+    may_rise: bool = False
+    """For a capacity: whether the rates so far leave that open."""
 
 
 class RateObjective(Reading, frozen=True, kw_only=True):

@@ -1,9 +1,10 @@
 """The autopilot's decisions at offered rates: from the judged levels so far to the next rate. Pure: no clock, no load.
 
 It doubles the rate until a level is surely not served in full. Then it halves, on a logarithmic scale, the interval between the
-highest rate that was served in full and the lowest that was not. After each overload it goes to a low rate first and waits until
-the service has finished its backlog, which would otherwise disturb the next level. Each of these waits shows whether the service
-recovers. The caller judges the levels.
+highest rate that was served in full and the lowest that was not, until they are close or the capacity is known with high
+confidence; while goodput may still rise with the rate it offers higher ones. After each overload it goes to a low rate first and
+waits until the service has finished its backlog, which would otherwise disturb the next level. Each of these waits shows whether
+the service recovers. The caller judges the levels.
 """
 
 from __future__ import annotations
@@ -196,8 +197,9 @@ class RateSearch:
         most = max(each.offered_per_s for each in known.levels)
         if self._offers < LEVELS_MOST and found is not None and _may_be_higher(found, most):
             return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
+        is_sure = found is not None and found.kind == "capacity" and found.confidence == "high"
         is_close = kept is None or above is None or above <= CLOSE * kept
-        if kept is None or above is None or is_close or self._between >= BETWEEN_MOST:
+        if kept is None or above is None or is_sure or is_close or self._between >= BETWEEN_MOST:
             return self._return(known) or End(per_s, "capacity", found=True)
         return self._offer(math.sqrt(kept * above), "between", known)
 
@@ -250,11 +252,13 @@ class RateSearch:
 
 
 def _may_be_higher(found: RateCapacity, most_per_s: float) -> bool:
-    """Whether the maximum of goodput was not reached, and higher rates may show it: not if goodput rises up to GROWTH times the
-    lowest overloaded rate, since then only a part of the requests is limited.
+    """Whether higher rates may show more: the maximum of goodput was not reached, or a part of the requests may have no limit. A
+    rate GROWTH times that from which on not all is served shows which.
     """
-    is_part = found.rises and most_per_s >= GROWTH * found.per_s
-    return found.kind == "departs" and found.overload is None and not is_part
+    is_seen = most_per_s >= GROWTH * found.per_s
+    if found.kind == "capacity":
+        return found.may_rise and not is_seen
+    return found.kind == "departs" and found.overload is None and not (found.rises and is_seen)
 
 
 def _round(per_s: float) -> float:

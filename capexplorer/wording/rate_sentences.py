@@ -123,9 +123,10 @@ def _near_capacity(found: RateCapacity) -> str:
 def _without_maximum(found: RateCapacity, return_per_s: float | None) -> str:
     """Why goodput that is less than the offered rate gives no capacity."""
     if found.rises:
-        served = f"all is served up to a rate between {rate(found.kept_per_s)} and {rate(found.high_per_s)}"
+        served, most = rate(found.kept_per_s), rate(found.high_per_s)
+        served = served if served == most else f"a rate between {served} and {most}"
         short = "a short queue refuses requests, or " * (found.limit == "errors")
-        return f", but still rises with it, since {short}only a part of the requests is limited: {served}"
+        return f", but still rises with it, since {short}only a part of the requests is limited: all is served up to {served}"
     if found.overload is None or found.overload.fall_ratio is None:
         return ", but its maximum was not reached"
     falls = f"falls by {found.overload.fall_ratio:.0%} at {rate(found.overload.offered_per_s)}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.model.verdicts import LevelState, RateCapacity, RateLevelVerdict
 from capexplorer.steer.rate_search import LEAST_S, MOST_S, End, Offer, RateInput, RateSearch, Stay
@@ -73,20 +73,35 @@ def test_the_rate_search_ends_when_served_and_overloaded_rates_are_close() -> No
     assert pilot.due(search_input(58, *levels)) == End(58, "capacity", found=True)
 
 
-def test_a_maximum_of_goodput_that_was_not_reached_is_searched_at_higher_rates() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(90, "kept"), judged(100, "fails"))
-    pilot.due(search_input(100, *levels))
-    capacity = RateCapacity(kind="departs", per_s=100)
-    assert pilot.due(search_input(54, *levels, capacity=capacity)) == Offer(150, "beyond")
+DEPARTS = RateCapacity(kind="departs", per_s=100)
+AT_100 = RateCapacity(kind="capacity", per_s=100, confidence="medium", may_rise=True)
 
 
-def test_goodput_that_rises_up_to_twice_the_lowest_overloaded_rate_is_not_searched_for_a_maximum() -> None:
+@pytest.mark.parametrize(
+    ("capacity", "most", "decision"),
+    [
+        (DEPARTS, 100, Offer(150, "beyond")),
+        (replace(DEPARTS, rises=True), 150, Offer(220, "beyond")),
+        (replace(DEPARTS, rises=True), 200, End(32, "capacity", found=True)),
+        (AT_100, 150, Offer(220, "beyond")),
+        (AT_100, 200, End(32, "capacity", found=True)),
+        (replace(AT_100, may_rise=False), 150, End(32, "capacity", found=True)),
+    ],
+    ids=["its maximum was not reached", "it rises", "it rises up to twice the rate", "it may rise", "it may not", "it does not"],
+)
+def test_higher_rates_are_offered_while_goodput_may_rise_with_them(capacity: RateCapacity, most: float, decision: object) -> None:
     pilot = search_at_10_per_s()
-    levels = (judged(90, "kept"), judged(100, "queue_grows"), judged(200, "queue_grows"))
+    levels = (judged(90, "kept"), judged(100, "fails"), judged(most, "fails"))
+    pilot.due(search_input(most, *levels))
+    assert pilot.due(search_input(32, *levels, capacity=capacity)) == decision
+
+
+def test_the_rate_search_ends_once_the_capacity_is_known_with_high_confidence() -> None:
+    pilot = search_at_10_per_s()
+    levels = (judged(50, "kept"), judged(100, "queue_grows"))
     pilot.due(search_input(100, *levels))
-    capacity = RateCapacity(kind="departs", per_s=100, rises=True)
-    assert pilot.due(search_input(54, *levels, capacity=capacity)) == End(54, "capacity", found=True)
+    known = RateCapacity(kind="capacity", per_s=95, confidence="high")
+    assert pilot.due(search_input(32, *levels, capacity=known)) == End(32, "capacity", found=True)
 
 
 def test_a_service_that_does_not_recover_ends_the_rate_search() -> None:
@@ -123,8 +138,8 @@ def test_a_backlog_is_worked_off_at_a_lower_rate_before_a_return() -> None:
 
 def test_a_rate_that_was_not_served_is_forgotten_once_a_higher_one_is() -> None:
     pilot = search_at_10_per_s()
-    lost = msgspec.structs.replace(judged(80, "queue_grows"), level=1)
-    kept = msgspec.structs.replace(judged(91, "kept"), level=2)
+    lost = replace(judged(80, "queue_grows"), level=1)
+    kept = replace(judged(91, "kept"), level=2)
     assert pilot.due(search_input(91, lost, kept)) == Offer(180, "double")
 
 

@@ -56,6 +56,11 @@ def capacity(kind: Any = "capacity", **changes: Any) -> RateCapacity:
             "limited: all is served up to a rate between 170/s and 190/s.",
         ),
         (
+            capacity("departs", kept_per_s=190.0, high_per_s=190.0, rises=True),
+            "Goodput is less than the offered rate from 198/s on, but still rises with it, since only a part of the requests is "
+            "limited: all is served up to 190/s.",
+        ),
+        (
             capacity("departs", kept_per_s=170.0, high_per_s=190.0, rises=True, limit="errors"),
             "Goodput is less than the offered rate from 198/s on, but still rises with it, since a short queue refuses requests, "
             "or only a part of the requests is limited: all is served up to a rate between 170/s and 190/s.",

@@ -19,7 +19,8 @@ import numpy as np
 
 from ...model.verdicts import LevelState, Overload, RateCapacity, RateLimit
 from ..statistics import MOSTLY, SURE_ERRORS
-from .curve import FALLS, FREEDOM, LOST_ERROR, SHAPE_ERROR, Floats, LoadChances, batch_variance, likely, served, shapes
+from . import curve
+from .curve import FALLS, Floats, LoadChances
 from .knee_lines import HALF_WIDTH_MOST, REACHED_LEAST
 from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, state_of
 from .verdict_kinds import confidence_of
@@ -42,6 +43,44 @@ _PRIOR = np.array(
 )
 
 
+class _Levels(msgspec.Struct, frozen=True):
+    log_per_s: Floats
+    """Log of the rate that would succeed without a limit."""
+    goodput: Floats
+    weight: Floats
+    """1 / variance."""
+    refuses: bool
+
+    @classmethod
+    def of(cls, levels: Sequence[RateLevel], usual: float, *, refuses: bool) -> _Levels:
+        offered = np.array([max(level.received_per_s * (1 - usual), level.goodput_per_s) for level in levels])
+        goodput, seconds = np.array([(level.goodput_per_s, level.seconds) for level in levels]).T
+        errors = np.array([math.nan if level.goodput_se_per_s is None else level.goodput_se_per_s for level in levels])
+        counted = curve.batch_variance(goodput, errors, seconds)
+        counted = np.where(np.isfinite(counted), counted, [level.goodput_error_per_s**2 for level in levels])
+        best = int(goodput.argmax())
+        lost = np.where(np.arange(len(goodput)) > best, goodput[best] - goodput, 0.0) * refuses
+        variance = counted + (curve.SHAPE_ERROR * goodput) ** 2 + (curve.LOST_ERROR * lost) ** 2
+        return cls(np.log(offered), goodput, 1.0 / variance, refuses)
+
+    def chances(self, log_capacities: Floats) -> Floats:
+        """The probability of each curve, of shape (capacities, tails, shapes)."""
+        flat, falls = curve.served(self.log_per_s, log_capacities)
+        flat = flat[..., 1:] if self.refuses else flat[..., -1:]
+        rises = np.array(RISES)[:, np.newaxis]
+        # goodput is `share` of that of the limited part, and `beside`; of shape (capacities, tails, levels), (tails, levels)
+        share = np.concatenate([falls, np.broadcast_to(1 - rises, (len(falls), len(rises), falls.shape[-1]))], axis=1)
+        beside = np.concatenate([np.zeros(falls.shape[1:]), rises * np.exp(self.log_per_s)])
+        limited = self.goodput - beside
+        missed = (limited**2 @ self.weight)[:, np.newaxis]
+        missed = missed - 2 * (share * limited * self.weight) @ flat + (share**2 * self.weight) @ flat**2
+        missed = np.maximum(missed, 0.0)
+        log_likely = np.log(_PRIOR)[:, np.newaxis] - (curve.FREEDOM + len(self.goodput)) / 2 * np.log1p(missed / curve.FREEDOM)
+        chances: Floats = np.exp(log_likely - log_likely.max())
+        chances /= chances.sum()
+        return chances
+
+
 class Capacities(msgspec.Struct, frozen=True):
     """How likely each rate is to be the capacity."""
 
@@ -56,53 +95,15 @@ class Capacities(msgspec.Struct, frozen=True):
     """The probability that goodput falls, or rises, beyond it."""
 
 
-class _Levels(msgspec.Struct, frozen=True):
-    log_per_s: Floats
-    """Log of the rate that would succeed without a limit."""
-    goodput: Floats
-    weight: Floats
-    """1 / variance."""
-    refuses: bool
-
-    @classmethod
-    def of(cls, levels: Sequence[RateLevel], usual: float, *, refuses: bool) -> _Levels:
-        offered = np.array([max(level.received_per_s * (1 - usual), level.goodput_per_s) for level in levels])
-        goodput, seconds = np.array([(level.goodput_per_s, level.seconds) for level in levels]).T
-        errors = np.array([math.nan if level.goodput_se_per_s is None else level.goodput_se_per_s for level in levels])
-        counted = batch_variance(goodput, errors, seconds)
-        counted = np.where(np.isfinite(counted), counted, [level.goodput_error_per_s**2 for level in levels])
-        best = int(goodput.argmax())
-        lost = np.where(np.arange(len(goodput)) > best, goodput[best] - goodput, 0.0) * refuses
-        variance = counted + (SHAPE_ERROR * goodput) ** 2 + (LOST_ERROR * lost) ** 2
-        return cls(np.log(offered), goodput, 1.0 / variance, refuses)
-
-    def chances(self, log_capacities: Floats) -> Floats:
-        """The probability of each curve, of shape (capacities, tails, shapes)."""
-        flat, falls = served(self.log_per_s, log_capacities)
-        flat = flat[..., 1:] if self.refuses else flat[..., -1:]
-        rises = np.array(RISES)[:, np.newaxis]
-        # goodput is `share` of that of the limited part, and `beside`; of shape (capacities, tails, levels), (tails, levels)
-        share = np.concatenate([falls, np.broadcast_to(1 - rises, (len(falls), len(rises), falls.shape[-1]))], axis=1)
-        beside = np.concatenate([np.zeros(falls.shape[1:]), rises * np.exp(self.log_per_s)])
-        limited = self.goodput - beside
-        missed = (limited**2 @ self.weight)[:, np.newaxis]
-        missed = missed - 2 * (share * limited * self.weight) @ flat + (share**2 * self.weight) @ flat**2
-        missed = np.maximum(missed, 0.0)
-        log_likely = np.log(_PRIOR)[:, np.newaxis] - (FREEDOM + len(self.goodput)) / 2 * np.log1p(missed / FREEDOM)
-        chances: Floats = np.exp(log_likely - log_likely.max())
-        chances /= chances.sum()
-        return chances
-
-
 def capacities(levels: Sequence[RateLevel], usual: float, *, refuses: bool) -> Capacities:
     """The posterior over the capacity. `levels`: pooled, ascending, one at least with arrivals. `usual`: share of iterations that
     fail at any rate. `refuses`: whether iterations fail beyond the capacity.
     """
     known = _Levels.of(levels, usual, refuses=refuses)
     lowest = math.log(known.goodput.min(where=known.goodput > 0, initial=math.exp(known.log_per_s[0])))
-    fine = likely(known.chances, lowest, known.log_per_s[-1])
+    fine = curve.likely(known.chances, lowest, known.log_per_s[-1])
     chances, step = known.chances(fine), float(fine[1] - fine[0])
-    peaks = fine[:, np.newaxis, np.newaxis] + (shapes().log_peak[:, 1:] if refuses else shapes().log_peak[:, -1:])
+    peaks = fine[:, np.newaxis, np.newaxis] + (curve.shapes().log_peak[:, 1:] if refuses else curve.shapes().log_peak[:, -1:])
     held, rising = chances[:, : len(FALLS)], chances[:, len(FALLS) :]
     return Capacities(
         per_s=LoadChances.of(peaks, held, step),
@@ -241,7 +242,8 @@ def _beyond(
             contradicted=contradicted,
         )
     low_per_s, high_per_s = found.per_s.interval
-    sure = confidence_of(found.per_s.half_width, falls=overload.fall_ratio is not None)
+    may_rise = found.chance_rises > 1.0 - REACHED_LEAST
+    sure = confidence_of(found.per_s.half_width, falls=may_rise or overload.fall_ratio is not None)
     return RateCapacity(
         kind="capacity",
         per_s=found.per_s.median,
@@ -252,6 +254,7 @@ def _beyond(
         overload=overload,
         confidence="low" if contradicted else sure,
         contradicted=contradicted,
+        may_rise=may_rise,
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
 from capexplorer.analysis.knee.rate_capacity import judge_rates
 from capexplorer.analysis.knee.rate_level import RateLevel
-from capexplorer.model.verdicts import RateCapacity, RateLevelVerdict, RateVerdict
+from capexplorer.model.verdicts import RateLevelVerdict, RateVerdict
 from lab.simulation import exact
 
 from .levels import SERVED, judged, level
@@ -23,6 +22,20 @@ QUEUES = [level(125, 100, service_ms=900), level(150, 101, service_ms=2000)]
 REFUSES = [level(125, 100, failed=25, failed_ms=1), level(150, 100, failed=50, failed_ms=1)]
 ONCE_FAILING = level(25, 15, failed=10)
 SLOWED = level(125, 54, service_ms=2000)
+
+
+LOST = level(100, 40)
+"""An overload with less goodput than a lower rate had."""
+
+
+def in_time(*levels: RateLevel) -> list[RateLevel]:
+    return [replace(each, started_s=20.0 * at) for at, each in enumerate(levels)]
+
+
+def two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
+    """Half of the requests go to an endpoint that serves 60/s, the others are all served."""
+    good = min(rate, 60 + rate / 2)
+    return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
 
 
 def near(value: float, **tolerance: Any) -> Any:
@@ -120,6 +133,20 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
             ("a lower rate that is unclear", [level(81, 76, seconds=8), SLOWED]),
         )
     },
+    **{
+        f"goodput falls once, {when}, which a change of the service may explain": (in_time(*levels), {"kind": "departs"})
+        for when, levels in (
+            ("at the end", (*SERVED, LOST)), ("at the beginning", (LOST, *SERVED)),
+            ("and then a rate is served that the slower service serves, too", (*SERVED, LOST, level(30))),
+        )
+    },
+    **{
+        f"goodput falls and rises again with the rate, {when}": (
+            in_time(*levels),
+            {"kind": "capacity", "per_s": near(77, rel=0.1), "overload.fall_ratio": near(0.47, abs=0.06)},
+        )
+        for when, levels in (("after it", (*SERVED, LOST, level(75))), ("before it", (LOST, *SERVED, level(110, 40))))
+    },
     # -- the shape beyond
     "a short queue refuses": (
         [level(rate, good := exact.limited_goodput(rate, exact.servers(1, 0.01), 4), failed=rate - good, failed_ms=1)
@@ -133,6 +160,32 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
         )
         for ramp in (False, True)
     },
+    "a ramp beyond which every request fails": (
+        [*(level(rate, ramp=True) for rate in (25, 50)), *(level(rate, 0, failed=rate, ramp=True) for rate in (60, 80))],
+        {"kind": "departs", "kept_per_s": 50, "per_s": 60},
+    ),
+    **{
+        f"one of two endpoints is saturated{', and refuses' * refuses}": (
+            [two_endpoints(rate, refuses) for rate in (60, 100, 150, 206, 276)],
+            {"kind": "departs", "rises": True, "kept_per_s": 100, "high_per_s": near(131, rel=0.08)},
+        )
+        for refuses in (False, True)
+    },
+    "one of two endpoints is saturated under a ramp": (
+        [two_endpoints(10 + 10 * step, refuses=False, seconds=8, ramp=True) for step in range(30)],
+        {"kind": "departs", "rises": True},
+    ),
+    "goodput likely rises: 46.5/s and 51.7/s of two endpoints differ by 2.2 standard errors (recorded)": (
+        [level(30), level(43), level(52.1, 46.5, seconds=23, goodput_se_per_s=1.53),
+         level(60.7, 51.7, seconds=16, goodput_se_per_s=1.79)],
+        {"kind": "departs", "rises": True},
+    ),
+    "one level beyond cannot show whether goodput rises": (
+        [*SERVED, level(90), level(125, 100, service_ms=900)], {"kind": "capacity", "may_rise": True, "confidence": "medium"},
+    ),
+    "a level far beyond shows that it does not": (
+        [*SERVED, level(90), level(200, 100, service_ms=900)], {"kind": "capacity", "may_rise": False},
+    ),
 }  # fmt: skip
 
 
@@ -158,39 +211,6 @@ def test_levels_that_do_not_show_that_load_is_the_cause_give_no_capacity(levels:
     assert judge_rates(levels) is None
 
 
-@pytest.mark.parametrize("refuses", [False, True])
-def test_where_one_of_two_endpoints_is_saturated_all_is_served_up_to_the_goodput_at_the_lowest_overloaded_rate(
-    refuses: bool,
-) -> None:
-    """Half of the requests go to an endpoint that serves 60/s, the others are all served."""
-    found = judged([_two_endpoints(rate, refuses) for rate in (60, 100, 150, 206, 276)])
-    assert (found.kind, found.rises, found.kept_per_s) == ("departs", True, 100)
-    assert 120 <= (found.high_per_s or 0.0) <= 142
-
-
-def in_time(*levels: RateLevel) -> RateCapacity:
-    return judged([msgspec.structs.replace(each, started_s=20.0 * at) for at, each in enumerate(levels)])
-
-
-LOST = level(100, 40)
-"""An overload with less goodput than a lower rate had."""
-
-
-@pytest.mark.parametrize("levels", [(*SERVED, LOST), (LOST, *SERVED), (*SERVED, LOST, level(30))])
-def test_goodput_that_falls_once_may_show_a_change_of_the_service(levels: tuple[RateLevel, ...]) -> None:
-    """One that has become slower serves 40/s, and so it serves 30/s after the overload."""
-    assert in_time(*levels).kind == "departs"
-
-
-@pytest.mark.parametrize("levels", [(*SERVED, LOST, level(75)), (LOST, *SERVED, level(110, 40))])
-def test_load_makes_goodput_fall_if_it_fell_and_rose_again_with_the_rate(levels: tuple[RateLevel, ...]) -> None:
-    found = in_time(*levels)
-    assert found.kind == "capacity"
-    assert 70 <= found.per_s <= 85
-    assert found.overload is not None
-    assert found.overload.fall_ratio == pytest.approx(0.47, abs=0.06)
-
-
 @pytest.mark.parametrize(("served_at", "lost_at", "return_per_s"), [(1, 2, 75.0), (2, 1, 100.0)])
 def test_the_rate_that_was_measured_first_is_the_one_to_return_to(served_at: int, lost_at: int, return_per_s: float) -> None:
     levels = [
@@ -200,35 +220,11 @@ def test_the_rate_that_was_measured_first_is_the_one_to_return_to(served_at: int
         )
         for at, per_s in ((served_at, 75.0), (lost_at, 100.0))
     ]  # fmt: skip
-    found = in_time(*SERVED, LOST)
-    assert RateVerdict(capacity=found, levels=tuple(levels)).return_per_s == return_per_s
-
-
-def test_goodput_that_likely_rises_is_no_capacity() -> None:
-    """Recorded: 46.5/s and 51.7/s of two endpoints, of which one is limited, differ by 2.2 standard errors."""
-    recorded = [level(52.1, 46.5, seconds=23, goodput_se_per_s=1.53), level(60.7, 51.7, seconds=16, goodput_se_per_s=1.79)]
-    found = judged([level(30), level(43), *recorded])
-    assert (found.kind, found.rises) == ("departs", True)
-
-
-def test_a_ramp_beyond_the_capacity_of_one_of_two_endpoints_shows_no_capacity() -> None:
-    found = judged([_two_endpoints(10 + 10 * step, refuses=False, seconds=8, ramp=True) for step in range(30)])
-    assert (found.kind, found.rises) == ("departs", True)
-
-
-def _two_endpoints(rate: float, refuses: bool, **known: Any) -> RateLevel:
-    good = min(rate, 60 + rate / 2)
-    return level(rate, good, failed=(rate - good) * refuses, failed_ms=1.0, service_ms=20.0 if good == rate else 900.0, **known)
+    assert RateVerdict(capacity=judged([*SERVED, LOST]), levels=tuple(levels)).return_per_s == return_per_s
 
 
 @pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.02), (1.5, 0.03)], ids=["equal times", "usual", "slow ends"])
 def test_the_interval_is_that_of_the_batches(error: float, most: float) -> None:
-    found = judge_rates([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
-    assert found is not None and found.low_per_s is not None and found.high_per_s is not None
+    found = judged([*SERVED, *(replace(each, goodput_se_per_s=error) for each in QUEUES)])
+    assert found.low_per_s is not None and found.high_per_s is not None
     assert most / 2 < (found.high_per_s - found.low_per_s) / 2 / found.per_s < most
-
-
-def test_a_ramp_beyond_which_every_request_fails_has_a_capacity() -> None:
-    bins = [level(rate, ramp=True) for rate in (25, 50)] + [level(rate, 0, failed=rate, ramp=True) for rate in (60, 80)]
-    found = judged(bins)
-    assert 50 <= found.per_s <= 60
