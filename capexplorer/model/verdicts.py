@@ -396,26 +396,10 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     growth_per_s: float
     """Growth per second of the iterations in flight, those that wait for a user included. If it is significantly above zero, the
     level is not stationary, and its latency depends on its length."""
-    recovery: bool = False
-    """Whether it follows overload with a lower rate, so that the curve does not use it."""
-    left_out: bool = False
-    """Whether the curve does not use it because other processes, or a failure of generator, host or network, disturbed it,
-    because its goodput varied too much, or because it belongs to another regime than the verdict."""
+    why: Why | None = None
+    """Why the curve does not use it; None: it does."""
     is_part: bool = False
     """Whether its figures are those of a part of the level, since the service changed in it."""
-    other_service: bool = False
-    """Whether it is left out because it belongs to another regime (`RateVerdict.regimes`)."""
-    unsteady: bool = False
-    """Whether it is left out because its goodput varied too much for a mean, as while a backlog is worked off."""
-
-    @property
-    def why(self) -> Why | None:
-        """Why the curve does not use it; None: it does."""
-        if self.other_service:
-            return "other_service"
-        if self.unsteady:
-            return "unsteady"
-        return "disturbed" if self.left_out else "recovery" if self.recovery else None
 
 
 class Overload(Reading, frozen=True, kw_only=True):

@@ -242,7 +242,7 @@ class RateSearch:
 
     def _used(self, known: RateInput) -> list[RateLevelVerdict]:
         """The levels that describe the service as it is."""
-        return [each for each in known.levels if not each.recovery and not each.other_service]
+        return [each for each in known.levels if each.why not in ("recovery", "other_service")]
 
     def _offer(self, per_s: float, why: Why, known: RateInput) -> RateDecision:
         self._stage = why

@@ -7,7 +7,7 @@ from capexplorer.model.events import LevelClosed, LevelOpened, Verdict
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.level_use import LevelUse, level_uses
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import RateLevelVerdict, RateVerdict, RegimeVerdict
+from capexplorer.model.verdicts import RateLevelVerdict, RateVerdict, RegimeVerdict, Why
 
 
 def timeline(verdict: Verdict | None, *users: int) -> Timeline:
@@ -36,10 +36,10 @@ def regime(*levels: int, judged: bool = False, return_users: float | None = None
     )
 
 
-def rate(level: int, *, regimes: tuple[RegimeVerdict, ...] = (), **why: bool) -> RateVerdict:
+def rate(level: int, *, why: Why, regimes: tuple[RegimeVerdict, ...] = ()) -> RateVerdict:
     found = RateLevelVerdict(
         level=level, offered_per_s=9.0, goodput_per_s=9.0, goodput_se_per_s=0.1, state="kept", failure_ratio=0.0,
-        dropped_ratio=0.0, growth_per_s=0.0, **why,
+        dropped_ratio=0.0, growth_per_s=0.0, why=why,
     )  # fmt: skip
     return RateVerdict(levels=(found,), regimes=regimes)
 
@@ -50,9 +50,9 @@ def rate(level: int, *, regimes: tuple[RegimeVerdict, ...] = (), **why: bool) ->
         (None, LevelUse(1)),
         (Verdict(t_s=3.0), LevelUse(1)),
         (Verdict(t_s=3.0, recovery_levels=(1,)), LevelUse(1, ("recovery",))),
-        (Verdict(t_s=3.0, rates=rate(1, recovery=True)), LevelUse(1, ("recovery",))),
-        (Verdict(t_s=3.0, rates=rate(1, left_out=True, unsteady=True)), LevelUse(1, ("unsteady",))),
-        (Verdict(t_s=3.0, rates=rate(1, regimes=(regime(0, judged=True), regime(1, return_users=10.0)), other_service=True)),
+        (Verdict(t_s=3.0, rates=rate(1, why="recovery")), LevelUse(1, ("recovery",))),
+        (Verdict(t_s=3.0, rates=rate(1, why="unsteady")), LevelUse(1, ("unsteady",))),
+        (Verdict(t_s=3.0, rates=rate(1, regimes=(regime(0, judged=True), regime(1, return_users=10.0)), why="other_service")),
          LevelUse(1, ("other_service",))),  # as its curve leaves it out, although load may explain it
         (Verdict(t_s=3.0, disturbed_levels=(1,)), LevelUse(1, is_disturbed=True)),
         (Verdict(t_s=3.0, disturbed_levels=(1,), left_out_levels=(1,)), LevelUse(1, ("disturbed",), is_disturbed=True)),

@@ -54,6 +54,7 @@ from capexplorer.model.verdicts import (
     SloVerdict,
     UslFit,
     Verification,
+    Why,
 )
 
 from .compared import USERS, LevelSpec
@@ -181,7 +182,7 @@ def dropping(*, is_closed: bool = True, ramp: bool = False) -> list[Event]:
     return (made.close() if is_closed else made).events
 
 
-def recovering(**why: bool) -> list[Event]:
+def recovering(why: Why = "recovery") -> list[Event]:
     """Two levels of 40/s with two endpoints, of which one degrades first; the second level is recovery from overload, or not
     part of the curve for another reason.
     """
@@ -197,7 +198,7 @@ def recovering(**why: bool) -> list[Event]:
         made.measured(figures=figures, lasts_s=20.0, settled_s=10.0, offered_per_s=40.0, endpoints=endpoints)
     level = RateLevelVerdict(
         level=1, offered_per_s=40.0, goodput_per_s=50.0, goodput_se_per_s=1.0, state="kept", failure_ratio=0.0, dropped_ratio=0.0,
-        growth_per_s=0.0, **(why or {"recovery": True}),
+        growth_per_s=0.0, why=why,
     )  # fmt: skip
     first = EndpointDegradation(method="GET", name="/a", users=40.0, column="latency", before=1.0, after=9.0, at_rates=True)
     return made.add(Verdict(t_s=40.0, rates=RateVerdict(levels=(level,), first_endpoint=first))).events

@@ -144,7 +144,7 @@ def test_each_state_of_a_level_has_its_words(state: Any, expected: str) -> None:
 def test_an_unsteady_level_whose_queue_shrinks_works_off_a_backlog() -> None:
     found = RateLevelVerdict(
         level=0, offered_per_s=40, goodput_per_s=60, goodput_se_per_s=3, state="kept", failure_ratio=0.0, dropped_ratio=0.0,
-        growth_per_s=-20.0, unsteady=True,
+        growth_per_s=-20.0, why="unsteady",
     )  # fmt: skip
     assert wording.rate_level(found) == "a backlog was worked off"
 

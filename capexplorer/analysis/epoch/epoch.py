@@ -20,7 +20,7 @@ from ...model.events import Verdict
 from ...model.level import Level
 from ...model.load import Users
 from ...model.timeline import Timeline
-from ...model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateObjective, RateVerdict, SloVerdict
+from ...model.verdicts import CapacityVerdict, EndpointDegradation, RateLevelVerdict, RateObjective, RateVerdict, SloVerdict, Why
 from ..causes.generator_saturation import is_saturated, time_outside_requests_ms
 from ..knee.degradation import Name, capacity_at, first_endpoint, first_endpoint_at_rates
 from ..knee.detector import verdict_on
@@ -74,14 +74,19 @@ def _one_a_level(measured: Sequence[RateLevel], usable: Sequence[RateLevel]) -> 
 def _level_verdicts(
     ladder: RateLadder, measured: Sequence[RateLevel], fit: Sequence[RateLevel], down: Sequence[RateLevel]
 ) -> Sequence[RateLevelVerdict]:
-    usable, lowered = (
-        ladder.usable,
-        {each.ladder_level.started_s for each in ladder.measured if each.ladder_level.goodput_disturbed},
-    )
+    usable = ladder.usable
+    lowered = {each.ladder_level.started_s for each in ladder.measured if each.ladder_level.goodput_disturbed}
+    judged = {each.ladder_level.started_s for each in ladder.judged.measured}
     low = low_load(pooled(fit or measured))
     parts = Counter(level.index for level in ladder.rates)
-    judged = {each.ladder_level.started_s for each in ladder.judged.measured}
-    unused = {level.started_s for level in measured if level.due and not level.left_out and level not in usable} - lowered
+
+    def why(level: RateLevel) -> Why | None:
+        if level in usable or not level.due:
+            return "recovery" if level in down else None
+        if level.left_out or level.started_s in lowered:
+            return "disturbed"
+        return "unsteady" if level.started_s in judged else "other_service"
+
     return [
         RateLevelVerdict(
             level=level.index,
@@ -92,11 +97,8 @@ def _level_verdicts(
             failure_ratio=level.failure_ratio,
             dropped_ratio=level.dropped_ratio,
             growth_per_s=level.growth / level.seconds,
-            recovery=level in down,
+            why=why(level),
             is_part=parts[level.index] > 1 and not level.ramp,
-            left_out=level not in usable and level not in down and level.due > 0,
-            other_service=level.started_s in unused - judged and level not in down,
-            unsteady=level.started_s in unused & judged,
         )
         for level in measured
     ]

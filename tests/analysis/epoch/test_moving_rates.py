@@ -69,7 +69,7 @@ def test_levels_before_and_after_a_fault_that_passes_are_of_one_service() -> Non
     assert found.capacity is not None
     assert found.capacity.kind == "keeps_up"
     assert found.capacity.per_s == pytest.approx(70, rel=0.06)
-    (cut,) = [each for each in found.levels if each.other_service]
+    (cut,) = [each for each in found.levels if each.why == "other_service"]
     assert (cut.level, cut.is_part) == (2, True)
 
 
@@ -121,7 +121,7 @@ def test_a_service_that_is_slower_at_a_rate_offered_before_has_changed_even_if_a
     assert now.after_ms > 2 * now.before_ms
     assert now.return_users is None
     assert now.unchanged_until_s == pytest.approx(now.began_s if rates[1] == rates[-1] else 20.0, abs=3.0)
-    (last,) = [each for each in verdict(slower).levels if each.other_service]
+    (last,) = [each for each in verdict(slower).levels if each.why == "other_service"]
     assert last.level == 2
 
 
@@ -169,7 +169,7 @@ def test_a_backlog_after_overload_is_no_other_service_and_in_no_figure(
     found = verdict(timeline)
     assert [level.settled_s for level in timeline.levels[-len(settled_s) :]] == settled_s
     assert found.regimes == ()
-    assert [each.level for each in found.levels if each.other_service] == []
+    assert [each.level for each in found.levels if each.why == "other_service"] == []
     assert next((each.after_s for each in found.recoveries if each.recovered), None) == recovered
 
 

@@ -64,7 +64,7 @@ def test_a_service_that_refuses_requests_is_reported_with_its_recovery() -> None
     assert found.capacity is not None
     assert found.capacity.overload is not None
     assert found.capacity.overload.kind == "refuses"
-    assert found.levels[-1].recovery
+    assert found.levels[-1].why == "recovery"
     (back,) = found.recoveries
     assert (back.recovered, back.to_per_s) == (True, 50)
     assert back.from_per_s > 140
@@ -172,6 +172,6 @@ def test_a_level_whose_iterations_are_miscounted_is_not_judged() -> None:
     session.climb([150], 16)
     session.end()
     found = verdict(session)
-    assert [each.left_out for each in found.levels] == [False, False, True]
+    assert [each.why for each in found.levels] == [None, None, "disturbed"]
     assert found.capacity is not None
     assert found.capacity.kind == "keeps_up"
