@@ -203,7 +203,8 @@ class LoadThread(HubThread):
         self._on_report = on_report
         self.recorder = Recorder(UserActivity(self._greenlets_of_users), errors=self.errors, guard=guard, sampling=sampling)
         self.offering = Offering(self.recorder.iterations, self.errors)
-        self.engine = engine(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report))
+        self._engine_context = EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report)
+        self.engine = engine(self._engine_context)
         self.next_engine: LoadEngine | None = None
         """An engine that was prepared to replace `engine`."""
         self._make_environment: Callable[[], Any] = lambda: None
@@ -337,7 +338,7 @@ class LoadThread(HubThread):
         """Make another engine, while the present one goes on running the users. `adopt` replaces it. Raises InputError if workers
         cannot join.
         """
-        engine = make(EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, self._on_report))
+        engine = make(self._engine_context)
         self._next_environment = self._make_environment()
         engine.create_runner(self._next_environment)
         self.next_engine = engine

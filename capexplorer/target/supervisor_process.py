@@ -150,22 +150,23 @@ def _text(line: bytes) -> str:
 class SupervisedRun:
     """The target."""
 
-    def __init__(self, number: int, argv: list[str], env: dict[str, str], cwd: str, limits: dict[str, Any]) -> None:
-        self.number = number
+    def __init__(self, command: Mapping[str, Any]) -> None:
+        """`command`: `start` or `start_auxiliary`."""
+        self.number: int = command["run"]
         self.lines = OutputLines()
         self.stopped = False
         """Whether the supervisor asked it to end."""
-        self.least_grace_s = 0.0
+        self._least_grace_s: float = command.get("least_grace_s", 0.0)
         """Lower bound of each grace period."""
         self._process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env={**os.environ, **env},
+            command["argv"],
+            cwd=command["cwd"],
+            env={**os.environ, **command["env"]},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=prepare(limits),  # safe: this process has one thread
+            preexec_fn=prepare(command["limits"]),  # safe: this process has one thread
         )
         assert self._process.stdout is not None
         self.pid = self._process.pid
@@ -182,7 +183,7 @@ class SupervisedRun:
 
     def stop(self, grace_s: float) -> None:
         """Send SIGTERM, once; SIGKILL follows after the grace period. A later call can only shorten that period."""
-        self._kill_at_s = min(self._kill_at_s, monotonic() + max(grace_s, self.least_grace_s))
+        self._kill_at_s = min(self._kill_at_s, monotonic() + max(grace_s, self._least_grace_s))
         if not self.ending:
             self.stopped = True
             signal_group(self.pid, signal.SIGTERM)
@@ -460,16 +461,14 @@ class _Supervision:
             self._run = self._started(command, SupervisedRun)
 
     def _started(self, command: dict[str, Any], kind: type[R]) -> R | None:
-        number = command["run"]
         try:
-            run = kind(number, command["argv"], command["env"], command["cwd"], command["limits"])
-            run.least_grace_s = command.get("least_grace_s", 0.0)
+            run = kind(command)
         except (OSError, subprocess.SubprocessError) as error:
             reason = f"cannot run {command['argv'][0]}: {why_not_started(error, command['limits'])}"
-            self._report({"type": "exited", "run": number, "reason": reason})
+            self._report({"type": "exited", "run": command["run"], "reason": reason})
             return None
         self._selector.register(run.output, selectors.EVENT_READ, lambda: self._read_output(run))
-        self._report({"type": "started", "run": number, "pid": run.pid})
+        self._report({"type": "started", "run": run.number, "pid": run.pid})
         return run
 
     def _read_output(self, run: SupervisedRun) -> None:

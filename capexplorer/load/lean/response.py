@@ -275,12 +275,15 @@ class CaughtResponse(LeanResponse):
 
     request_meta: dict[str, Any]
     """What is reported to listeners of Locust's request event, without the response. User code may change it."""
-    event: Any
-    """Locust's request event."""
     _is_entered = _is_decided = False
     """Whether its with-block has begun, and whether it has ended."""
     _manual_result: bool | Exception | None = None
     """User code's decision. The name is Locust's, whose `RestMixin.rest` reads it."""
+
+    def __init__(self, event: Any, *seen: Any) -> None:
+        """`event`: Locust's request event. `seen`: as of LeanResponse."""
+        super().__init__(*seen)
+        self._event = event
 
     def __enter__(self) -> CaughtResponse:
         self._is_entered = True
@@ -314,7 +317,7 @@ class CaughtResponse(LeanResponse):
     def _report(self, exception: BaseException | None) -> None:
         request_counts.reported += 1
         self.request_meta["exception"] = exception
-        self.event.fire(response=self, **self.request_meta)
+        self._event.fire(response=self, **self.request_meta)
 
     def raise_for_status(self) -> None:
         """Raises the request's error, unless user code has decided about the request already."""

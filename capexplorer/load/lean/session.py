@@ -314,8 +314,8 @@ class LeanSession:
             raise
         response_ms = (time.perf_counter() - started_s) * 1000
         if catch_response:
-            caught = CaughtResponse(request, reply, content, error, attempted, started_s)
-            caught.event, response, report = self.request_event, caught, caught.hold
+            response = caught = CaughtResponse(self.request_event, request, reply, content, error, attempted, started_s)
+            report = caught.hold
         else:
             response = LeanResponse(request, reply, content, error, attempted, started_s)
             report = self.request_event.fire

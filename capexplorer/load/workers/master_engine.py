@@ -25,7 +25,7 @@ from ..offering import BEGIN_PER_S, FIRST_MOST, SPARE_S
 from ..user_code import KEPT, UserError
 from .merging import Gathering, KnownWorker, Merging, busiest, workers_reading
 from .messages import KEY, Job, MergedRate, WorkerSecond, reported_second
-from .worker_registry import Master, WorkerRegistry
+from .worker_registry import WorkerRegistry
 
 POLL_S = 0.05
 
@@ -83,7 +83,7 @@ class MasterEngine:
         """Make a MasterRunner, which listens for workers. Raises InputError if it cannot listen at this address."""
         host, port = self._options.bind_host, self._options.port
         try:
-            self.runner = environment.runner = self.registry.master = Master(environment, host, port, self.registry)
+            self.runner = environment.runner = self.registry.listen(environment, host, port)
         except (RPCError, ZMQError) as error:
             failed = error.__context__ if isinstance(error, RPCError) else error
             why = zmq.strerror(failed.errno).lower() if isinstance(failed, ZMQError) and failed.errno is not None else str(error)

@@ -143,7 +143,12 @@ class WorkerRegistry:
         self._rate: WorkerRate | None = None
         self._rate_turn = 0
         self._looked_s = time.monotonic()
-        self.master: Master | None = None
+        self._master: Master | None = None
+
+    def listen(self, environment: Environment, host: str, port: int) -> Master:
+        """The runner that listens for workers at this address. Raises RPCError, ZMQError."""
+        self._master = Master(environment, host, port, self)
+        return self._master
 
     # -- messages
 
@@ -191,7 +196,7 @@ class WorkerRegistry:
             raise ValueError("a plain Locust worker has no such message")
         messages.check_locusts_own(message.type, message.data)
         match message.type:
-            case "client_ready" if self.master is not None and client_id in self.master.clients:
+            case "client_ready" if self._master is not None and client_id in self._master.clients:
                 self._send(client_id, "ack", {"index": 0})  # it repeated the message, since the first answer took long
                 return False
             case messages.CLOCK:
@@ -311,8 +316,8 @@ class WorkerRegistry:
 
     def _remove(self, client_id: str, change: Change, why: str = "") -> None:
         worker = self.workers.pop(client_id)
-        if self.master is not None:
-            self.master.forget(client_id)
+        if self._master is not None:
+            self._master.forget(client_id)
         self._changed(change, worker, why)
 
     def _changed(self, change: Change, worker: KnownWorker, why: str = "") -> None:
@@ -331,5 +336,5 @@ class WorkerRegistry:
             self._send(client_id, messages.GRID, {"boundary_s": self.boundary_s - worker.clock.offset_s})
 
     def _send(self, client_id: str, kind: str, data: Any = None) -> None:
-        assert self.master is not None  # no message arrives before there is a master
-        self.master.send_to(client_id, kind, data)
+        assert self._master is not None  # no message arrives before there is a master
+        self._master.send_to(client_id, kind, data)
