@@ -1,7 +1,7 @@
 """Each file of this folder is run by a pytest of its own, in a process that gevent has patched: pytest's own must stay as it is.
 
 Any pytest may be asked for such a file, and has one test for it, whose output names the tests that failed.
-`python -m tests.load.patched FILE -k NAME` runs it by hand.
+`PATCHED="-k NAME" pytest FILE` passes options on to the other pytest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PatchedProcess(pytest.Item):
     def runtest(self) -> None:
         with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as wire_url:
             urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": wire_url})
-            command = [sys.executable, "-m", "tests.load.patched", str(self.path)]
+            command = [sys.executable, "-m", "tests.load.patched", str(self.path), *os.environ.get("PATCHED", "").split()]
             environment = {**os.environ, _URLS: urls}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
