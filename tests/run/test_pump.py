@@ -1,21 +1,26 @@
-"""The pump: a thread that runs posted calls in order and ticks at even times. Real threads, no wall-clock assertions."""
+"""The pump: a thread that runs posted calls in order and ticks at even times, also if its process was stopped."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from _queue import SimpleQueue
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from time import monotonic, sleep
 
 import pytest
+from processes import is_stopped
 
 from capexplorer.load.engine import ShapeEnded
+from capexplorer.load.lag import Lag
 from capexplorer.run import pump as pump_module
-from capexplorer.run.pump import Pump, Report
-
-TIMEOUT_S = 20.0
+from capexplorer.run.pump import BEAT_S, Inbox, Pump, Report, SuspensionDetector
 
 
 class PumpInThread:
@@ -179,3 +184,120 @@ def test_a_monotonic_time_is_converted_to_seconds_of_the_session() -> None:
     pump = Pump()
     before_s, at_s, after_s = pump.now_s(), pump.at_s(time.monotonic()), pump.now_s()
     assert before_s <= at_s <= after_s
+
+
+TIMEOUT_S = 60.0
+
+WAITING_PROGRAM = """
+import signal, sys, threading
+from capexplorer.run.pump import Inbox
+
+inbox, wait_count = Inbox(), 0
+
+def wait():
+    global wait_count
+    while True:
+        inbox.take(0.1)
+        wait_count += 1
+        print(wait_count, flush=True)
+
+signal.signal(signal.SIGCONT, lambda *_: None)
+threading.Thread(target=wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})  # so that the kernel delivers it to the other thread, which waits
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def waiting_process() -> Iterator[subprocess.Popen[str]]:
+    """A process of WAITING_PROGRAM, which prints a line after each wait of 0.1 s."""
+    process = subprocess.Popen([sys.executable, "-c", WAITING_PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_thread_that_was_stopped_beyond_its_timeout_still_waits_with_a_timeout() -> None:
+    """With `SimpleQueue.get(timeout=...)` the thread never continued: CPython waits without a timeout then."""
+    with waiting_process() as process:
+        assert process.stdout is not None
+        assert process.stdout.readline(), "the first wait ends"
+        os.kill(process.pid, signal.SIGSTOP)
+        deadline_s = monotonic() + TIMEOUT_S
+        while not is_stopped(process.pid) and monotonic() < deadline_s:
+            sleep(0.01)
+        assert is_stopped(process.pid)
+        sleep(0.5)  # five times the timeout: it passes while the process is stopped, which is the case under test
+        os.kill(process.pid, signal.SIGCONT)
+        reported = [process.stdout.readline() for _ in range(10)]
+    assert all(reported), "ten more waits end"
+
+
+def test_calls_are_taken_in_the_order_in_which_they_were_put() -> None:
+    inbox, numbers = Inbox(), list[int]()
+    for number in range(3):
+        inbox.put(partial(numbers.append, number))
+    while callable(call := inbox.take(0.0)):
+        call()
+    assert numbers == [0, 1, 2]
+    assert inbox.take(0.01) is None
+
+
+NO_LAG, LAG_OF_3_S = Lag(0.1, 0.3, 0.4), Lag(0.1, 0.3, 3_000.0)
+
+
+class ProcessWithClocks:
+    """A suspension detector with clocks that the test advances."""
+
+    def __init__(self) -> None:
+        self.with_sleep_s = self.awake_s = self.cpu_s = 100.0
+        self.suspension = SuspensionDetector(lambda: self.with_sleep_s, lambda: self.awake_s, lambda: self.cpu_s)
+
+    def pass_time(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0) -> None:
+        """Let time pass, with this much CPU time, and then a heartbeat. `asleep_s`: time in which the machine sleeps."""
+        self.with_sleep_s += awake_s + asleep_s
+        self.awake_s += awake_s
+        self.cpu_s += cpu_s
+        self.suspension.beat()
+
+    def run_normally(self) -> None:
+        """Ten heartbeats in time."""
+        for _ in range(10):
+            self.pass_time(BEAT_S, cpu_s=BEAT_S)
+
+
+@pytest.fixture
+def process() -> ProcessWithClocks:
+    return ProcessWithClocks()
+
+
+def test_a_stop_is_detected_once_and_the_next_tick_is_void_too(process: ProcessWithClocks) -> None:
+    process.pass_time(3.0 + BEAT_S)
+    assert process.suspension.look(LAG_OF_3_S) == pytest.approx(3.0)
+    process.run_normally()
+    assert process.suspension.look(LAG_OF_3_S) == 0.0
+    process.run_normally()
+    assert process.suspension.look(NO_LAG) is None
+
+
+def test_a_stop_is_detected_without_a_later_heartbeat(process: ProcessWithClocks) -> None:
+    process.awake_s += 3.0
+    process.with_sleep_s += 3.0
+    assert process.suspension.look(LAG_OF_3_S) is not None
+
+
+def test_sleep_of_the_machine_is_detected_although_no_timer_was_late(process: ProcessWithClocks) -> None:
+    process.pass_time(BEAT_S, asleep_s=3600.0)
+    assert process.suspension.look(NO_LAG) == pytest.approx(3600.0)
+
+
+@pytest.mark.parametrize(
+    ("lag", "awake_s", "cpu_s"),
+    [(NO_LAG, 3.0, 0.0), (LAG_OF_3_S, 3.0, 2.9), (LAG_OF_3_S, BEAT_S, BEAT_S), (NO_LAG, BEAT_S, BEAT_S)],
+    ids=["the pump waits for the disk", "a thread computes", "user code blocks the load thread", "nothing is late"],
+)
+def test_a_delay_of_one_thread_is_not_a_suspension(process: ProcessWithClocks, lag: Lag, awake_s: float, cpu_s: float) -> None:
+    process.pass_time(awake_s, cpu_s=cpu_s)
+    assert process.suspension.look(lag) is None

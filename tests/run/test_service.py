@@ -1,4 +1,4 @@
-"""The service under load that was not started by this app: its process, its name and its port."""
+"""The service under load: its process, its name and its port, and the watched parts of its containers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import cast
 
 import pytest
 
+from capexplorer.model.watched import PartSpec
 from capexplorer.profile import Profile, Task, Users
 from capexplorer.run.options import RunOptions
-from capexplorer.run.service import Service
+from capexplorer.run.service import Service, composed_parts
+from capexplorer.target.containers import ReportedContainer
 from capexplorer.target.supervisor import Supervisor
 
 NO_SUPERVISOR = cast(Supervisor, None)
@@ -54,3 +56,45 @@ def test_a_service_without_a_name_has_its_address_as_name(url: str | None, name:
     under_load = service(url)
     assert (under_load.facts.name, under_load.port) == (name, port)
     assert under_load.facts.command == ()
+
+
+WEB = ReportedContainer("web", "p-web-1", is_here=True)
+STORE = ReportedContainer("store", "p-store-1", is_here=True)
+
+
+def test_a_local_container_is_read_from_this_machine() -> None:
+    (part,) = composed_parts([WEB], [])
+    assert part == PartSpec(name="web", container="p-web-1")
+    assert part.is_here
+
+
+def test_a_container_of_a_remote_daemon_is_read_inside_the_container() -> None:
+    (part,) = composed_parts([ReportedContainer("web", "p-web-1", is_here=False)], [])
+    assert part == PartSpec(name="web", at="docker exec -i p-web-1")
+    assert part.selected == ("pid", "1")
+
+
+def test_several_containers_of_a_service_are_numbered_parts() -> None:
+    parts = composed_parts([WEB, ReportedContainer("web", "p-web-2", is_here=True), STORE], [])
+    assert [part.name for part in parts] == ["web1", "web2", "store"]
+
+
+def test_a_part_of_the_profile_with_the_name_of_a_service_is_merged_with_its_container() -> None:
+    of_profile = [PartSpec(name="store", postgres="postgresql://x@127.0.0.1/shop"), PartSpec(name="host")]
+    parts = list(composed_parts([WEB, STORE], of_profile))
+    assert parts == [
+        PartSpec(name="web", container="p-web-1"),
+        PartSpec(name="store", container="p-store-1", postgres="postgresql://x@127.0.0.1/shop"),
+        PartSpec(name="host"),
+    ]
+
+
+def test_a_part_of_the_profile_keeps_its_own_transport() -> None:
+    of_profile = [PartSpec(name="store", at="ssh db1", port=5432)]
+    assert list(composed_parts([STORE], of_profile)) == of_profile
+
+
+def test_names_of_services_are_shortened_and_cleaned_to_valid_names_of_parts() -> None:
+    names = ["_shop.web", "a" * 40]
+    parts = composed_parts([ReportedContainer(name, "x", is_here=True) for name in names], [])
+    assert [part.name for part in parts] == ["shop-web", "a" * 32]

@@ -1,8 +1,9 @@
-"""Saved sessions: how they are listed, and how one is found by name."""
+"""Saved sessions: how they are listed and kept in a folder's `.catalog`, and how one is found by name."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from kit.scenario import HEADER, second
 from capexplorer import paths
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, TargetFacts
-from capexplorer.session import files
+from capexplorer.model.sources import SessionEntry
+from capexplorer.session import catalog, files
 from capexplorer.session.catalog import find, list_sessions
 from capexplorer.session.writer import SessionWriter
 
@@ -194,3 +196,69 @@ def test_the_levels_of_a_complete_session_are_those_that_its_end_states(tmp_path
     save(tmp_path, "a", events=(level(0), level(1), Ended(t_s=9.0, reason="SIGINT", levels=2, signal="SIGINT")))
     (entry,) = list_sessions(tmp_path)
     assert (entry.levels, entry.complete, entry.duration_s) == (2, True, 9.0)
+
+
+SAMPLES = sorted(paths.sample_sessions().values())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for index, sample in enumerate(SAMPLES[:3]):
+        shutil.copyfile(sample, tmp_path / f"s{index}.jsonl")
+    return tmp_path
+
+
+def reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the logs that are read to list the folder."""
+    read: list[str] = []
+    original = catalog.entry_of
+
+    def recording(path: Path) -> SessionEntry | None:
+        read.append(path.name)
+        return original(path)
+
+    monkeypatch.setattr(catalog, "entry_of", recording)
+    list_sessions(folder)
+    return sorted(read)
+
+
+def test_the_second_list_reads_no_log_and_is_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = list_sessions(folder)
+    assert reads(folder, monkeypatch) == []
+    assert list_sessions(folder) == first
+
+
+def test_a_changed_log_is_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    list_sessions(folder)
+    os.utime(folder / "s1.jsonl", (1, 1))
+    (folder / "s2.jsonl").write_bytes(b"not a session\n")
+    assert reads(folder, monkeypatch) == ["s1.jsonl", "s2.jsonl"]
+    assert [entry.id for entry in list_sessions(folder) if entry.problem] == ["s2"]
+
+
+def test_a_deleted_log_is_not_listed(folder: Path) -> None:
+    list_sessions(folder)
+    (folder / "s0.jsonl").unlink()
+    assert {entry.id for entry in list_sessions(folder)} == {"s1", "s2"}
+
+
+def test_a_log_without_an_end_is_read_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = folder / "s1.jsonl"
+    log.write_bytes(b"\n".join(log.read_bytes().splitlines()[:-1]) + b"\n")
+    list_sessions(folder)
+    assert reads(folder, monkeypatch) == ["s1.jsonl"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version":99,"sessions":{"s0.jsonl":[1]}}', b"\xff\xfe"])
+def test_a_damaged_catalog_is_ignored(folder: Path, content: bytes) -> None:
+    expected = list_sessions(folder)
+    (folder / catalog.NAME).write_bytes(content)
+    assert list_sessions(folder) == expected
+
+
+def test_a_folder_that_cannot_be_written_to_is_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(catalog, "write_whole", refuse)
+    assert len(list_sessions(folder)) == 3
