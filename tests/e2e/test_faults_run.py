@@ -70,7 +70,7 @@ def test_a_killed_target_ends_the_run_with_exit_code_4_and_a_complete_session(tm
 
 @pytest.mark.parametrize(("name", "named"), [(b"file/sessions", "file"), (b"caf\xe9", "caf\N{REPLACEMENT CHARACTER}")])
 def test_a_sessions_folder_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path, name: bytes, named: str) -> None:
-    """A folder that is not writable: `tests/session/test_writer_failures.py`."""
+    """A folder that is not writable: `tests/session/test_writer.py`."""
     (tmp_path / "file").write_text("a file, not a folder")
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
     with started_run(tmp_path, "actor", *SHORT_PLAN, sessions=folder) as run:

@@ -1,4 +1,4 @@
-"""Verification of a knee on a real service by the word `verify` of a plan. By a key: tests/run/test_verification_driver.py."""
+"""Verification of a knee on a real service by the word `verify` of a plan. By a key: tests/run/test_autopilot_driver.py."""
 
 from __future__ import annotations
 

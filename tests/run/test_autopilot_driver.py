@@ -1,4 +1,4 @@
-"""The autopilot as the driver of a run: its levels and commands, how it ends, and steps by hand during it."""
+"""The autopilot by users and by rate: its steps, levels, workers and end, and the verification of a knee."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Mark
-from capexplorer.model.load import Users
+from capexplorer.model.events import LevelOpened, Mark, Proposed, Target
+from capexplorer.model.load import Load, Rate, Users
+from capexplorer.model.proposals import Hold
 from capexplorer.model.readings import NeighboursReading
+from capexplorer.model.verdicts import KneeVerdict
+from capexplorer.run.autopilot import AutopilotDriver, Task
+from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
+from capexplorer.steer.requested_load import Autopilot
 
+from .bare_context import NoWorkers, bare_context, requested_load
 from .knee_search import TARGET_WAITING_FOR_CPU, KneeSearch, failing_above_capacity, slowed_by_other_processes
 
 
@@ -146,3 +152,124 @@ def test_the_autopilot_takes_no_step_while_there_is_no_service(search: KneeSearc
     search.requested_load.shut()
     search.run_autopilot(seconds=0)
     assert search.levels() == []
+
+
+class RunAtRate:
+    """A run whose open level offers 20 iterations a second, set by hand."""
+
+    def __init__(self) -> None:
+        self.context, self.load = bare_context(), requested_load(is_open=True)
+        self.context.emit(Target(t_s=0.0, state="ready"))
+        levels = LiveLevels(self.context, self.load)
+        levels.step(Rate(20.0), "user", self.load.step(Rate(20.0)))
+        self.autopilot = AutopilotDriver(self.context, self.load, levels, NoWorkers())
+        self.context.sink.take()
+
+    def begin(self, task: Task) -> None:
+        self.autopilot.begin(self.load.hand_to(Autopilot()), task, 3)
+
+    def tick(self, planned: Hold | None = None) -> list[str | Load]:
+        """Let a second pass: the reasons of the proposals that are published, and the loads of levels. `planned`: a plan's."""
+        self.autopilot.ticked(CurrentEpoch(self.context.timeline), planned)
+        found: list[str | Load] = []
+        for event in self.context.sink.take():
+            match event:
+                case Proposed():
+                    found.append(getattr(event.proposal, "why"))  # noqa: B009
+                case LevelOpened():
+                    found.append(event.load)
+        return found
+
+
+def test_while_a_rate_is_offered_by_hand_the_rate_search_proposes_the_next_step() -> None:
+    assert RunAtRate().tick() == ["rate"]
+
+
+def test_a_plan_that_offers_a_rate_makes_the_proposals_itself() -> None:
+    assert RunAtRate().tick(Hold("plan", 5.0, 5.0)) == ["plan"]
+
+
+def test_the_autopilot_of_users_begins_while_a_rate_is_offered() -> None:
+    """One that began while the target restarted once never stepped: it was not called while a rate was offered."""
+    run = RunAtRate()
+    run.begin("knee")
+    assert run.tick() == ["first", Users(3)]
+    assert run.load.load == Users(3)
+
+
+def test_the_autopilot_of_rates_publishes_that_it_searches() -> None:
+    run = RunAtRate()
+    run.begin("rate")
+    assert run.tick() == ["rate_search"]
+    assert run.autopilot.is_on
+
+
+def test_a_search_by_rate_that_another_driver_replaced_steps_no_more() -> None:
+    run = RunAtRate()
+    run.begin("rate")
+    run.load.step(Rate(5.0))
+    assert run.tick() == ["rate"]
+    assert run.load.load == Rate(5.0)
+
+
+def step_by_hand(search: KneeSearch, *steps: tuple[int, int]) -> None:
+    """Levels that a person makes, each (users, seconds)."""
+    for users, seconds in steps:
+        search.run.step(users)
+        for _ in range(seconds):
+            search.add_second()
+
+
+STEPS_BY_HAND = ((10, 12), (20, 12), (30, 12), (40, 12), (65, 12), (90, 12))
+
+
+def knee_of(search: KneeSearch) -> KneeVerdict:
+    """The knee that is known now."""
+    verdict = search.run.timeline.current_verdict
+    assert verdict is not None
+    assert verdict.capacity.knee is not None
+    return verdict.capacity.knee
+
+
+def verify_knee(search: KneeSearch, seconds: int = 120) -> None:
+    """Let the autopilot verify the knee until it has finished, or for this many seconds."""
+    search.begin("verify")
+    for _ in range(seconds):
+        if not search.driver.is_on:
+            break
+        search.add_second()
+
+
+def ended(search: KneeSearch) -> tuple[object, ...]:
+    """Task, end and verification of the last command."""
+    args = search.commands()[-1].args
+    return args["task"], args["end"], args["verification"]
+
+
+def test_a_knee_found_by_hand_is_verified_by_three_levels_without_a_search(search: KneeSearch) -> None:
+    step_by_hand(search, *STEPS_BY_HAND)
+    known = len(search.levels())
+    verify_knee(search)
+    assert search.levels()[known:] == [(35, "autopilot"), (60, "autopilot"), (10, "autopilot")]
+    assert not knee_of(search).provisional
+    assert ended(search) == ("verify", "done", "verified")
+
+
+def test_a_service_that_became_slower_contradicts_its_knee_and_users_return_to_the_first_level(search: KneeSearch) -> None:
+    step_by_hand(search, *STEPS_BY_HAND)
+    search.service = lambda users: (min(users, 25), users / min(users, 25) * 1000 - 400, 0)
+    verify_knee(search, seconds=200)
+    knee = knee_of(search)
+    assert knee.kind == "bend"
+    assert knee.evidence.return_agrees is False
+    assert ended(search) == ("verify", "done", "contradicted")
+    assert search.requested_load.load.users == 10
+
+
+def test_a_step_by_hand_ends_a_verification(search: KneeSearch) -> None:
+    step_by_hand(search, *STEPS_BY_HAND)
+    verify_knee(search, seconds=5)
+    search.requested_load.step(Users(20))
+    search.driver.taken_over("user")
+    assert search.commands()[-1].args == {"on": False, "task": "verify", "why": "taken_over", "who": "user"}
+    assert search.finished == []

@@ -1,8 +1,9 @@
-"""The writer of session logs: what is written when, and the names of new sessions."""
+"""The writer of session logs: what is written when; nothing recorded is lost if the disk is full or the log is removed."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -13,11 +14,13 @@ from capexplorer.errors import LogWriteError
 from capexplorer.model.events import Ended, Mark, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.session.canonical import canonical
+from capexplorer.session.codec import decode
 from capexplorer.session.files import new_path
-from capexplorer.session.reader import read
+from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
 from .samples import ONE_OF_EACH, note
+from .small_disks import file_size_limit, on_a_disk_of_512_kb
 
 MARK = Mark(t_s=3.0, key="cause:0", state="open", finding=Cause(name="refused"))
 
@@ -152,3 +155,212 @@ def test_the_name_of_a_profile_cannot_place_the_log_outside_of_the_folder(tmp_pa
     name, path = new_path(tmp_path, profile, datetime(2026, 1, 31, 9, 5, 7))
     assert part in name
     assert path.parent == tmp_path
+
+
+def test_the_file_appears_with_its_whole_header_or_never(tmp_path: Path, path: Path) -> None:
+    SessionWriter(path).close()
+    assert list(tmp_path.iterdir()) == []
+    writer = SessionWriter(path)
+    assert list(tmp_path.iterdir()) == []
+    with file_size_limit(10), pytest.raises(LogWriteError):
+        writer.write(HEADER)
+    assert list(tmp_path.iterdir()) == []
+    assert writer.retry()
+    assert lines_of(path) == log_lines([HEADER])
+    writer.close()
+
+
+def test_a_full_disk_is_reported_once_and_leaves_whole_lines_and_loses_nothing(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    with file_size_limit(path.stat().st_size + 1000):
+        for index in range(10):
+            writer.write(note(index))
+        with pytest.raises(LogWriteError, match=r"session\.jsonl: the session log cannot be written: File too large"):
+            writer.flush()
+        assert path.read_bytes().endswith(b"\n")
+        assert len(lines_of(path)) > 2
+        with open_session(path) as session:
+            assert len(list(session)) == len(lines_of(path))
+            assert session.notes == []
+        writer.write(MARK)  # reported once: neither of these raises again
+        writer.flush()
+        assert not writer.retry()
+        assert isinstance(writer.failure, LogWriteError)
+    assert writer.retry()
+    assert writer.failure is None
+    writer.write(note(11))
+    writer.close()
+    assert list(read(path)) == [HEADER, *map(note, range(10)), MARK, note(11)]
+
+
+def test_a_second_failure_after_a_recovery_is_reported_again(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    for round_ in range(2):
+        with file_size_limit(path.stat().st_size + 100):
+            writer.write(note(round_))
+            with pytest.raises(LogWriteError):
+                writer.flush()
+        assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(0), note(1)]
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def remove_its_folder(path: Path) -> None:
+    path.unlink()
+    path.parent.rmdir()
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("moved.jsonl"))
+
+
+def replace(path: Path) -> None:
+    (edited := path.with_name("edited")).write_text("edited")
+    edited.replace(path)
+
+
+@pytest.mark.parametrize("leave", [remove, remove_its_folder, move, replace])
+@pytest.mark.parametrize("end", [SessionWriter.flush, SessionWriter.close])
+def test_a_log_that_is_gone_is_made_again_with_everything_recorded(
+    tmp_path: Path, leave: Callable[[Path], None], end: Callable[[SessionWriter], None]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "session.jsonl"
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    writer.write(note(0))
+    writer.flush()
+    leave(path)
+    writer.write(note(1))
+    end(writer)
+    assert list(read(path)) == [HEADER, note(0), note(1)]
+    assert (writer.made_again, writer.failure, path.stat().st_mode & 0o777) == (1, None, 0o600)
+    writer.close()
+
+
+def test_what_took_the_place_of_a_log_is_kept(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    replace(path)
+    writer.close()
+    assert path.with_name("session.jsonl.replaced").read_text() == "edited"
+    assert list(read(path)) == [HEADER]
+
+
+def test_a_log_that_cannot_be_made_again_is_a_failure_until_it_can(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "session.jsonl"
+    path.parent.mkdir()
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    remove_its_folder(path)
+    path.parent.write_text("a file in place of the folder")
+    with pytest.raises(LogWriteError, match=r"session\.jsonl: the session log cannot be written: Not a directory"):
+        writer.flush()
+    writer.write(note(0))
+    assert not writer.retry()
+    path.parent.unlink()
+    assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(0)]
+
+
+def test_a_log_that_another_program_shortens_is_a_failure_at_once(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    os.truncate(path, 10)
+    with pytest.raises(LogWriteError, match="another program has shortened it"):
+        writer.flush()
+    writer.close()
+    assert writer.failure is not None
+
+
+def test_a_reader_of_a_growing_log_follows_it_when_it_is_made_again(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    writer.write(note(0))
+    writer.flush()
+    with open_session(path) as session:
+        assert [event for _, event in session.read_on(wait=True)] == [note(0)]
+        path.unlink()
+        writer.write(note(1))
+        assert session.read_on(wait=True) == []
+        writer.flush()
+        assert [event for _, event in session.read_on(wait=True)] == [note(1)]
+        assert session.notes == []
+    writer.close()
+
+
+def test_closing_tries_to_write_once_more(path: Path) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    with file_size_limit(path.stat().st_size + 100):
+        writer.write(note(0))
+        with pytest.raises(LogWriteError):
+            writer.flush()
+    writer.close()
+    assert writer.failure is None
+    assert list(read(path)) == [HEADER, note(0)]
+
+
+@pytest.mark.parametrize("room_bytes", range(0, 460, 7))
+def test_when_the_disk_fills_up_the_file_ends_with_a_whole_line(path: Path, room_bytes: int) -> None:
+    writer = SessionWriter(path)
+    writer.write(HEADER)
+    size_bytes = path.stat().st_size
+    writer.write(note(1))
+    writer.write(note(2))
+    with file_size_limit(size_bytes + room_bytes), pytest.raises(LogWriteError):
+        writer.flush()
+    assert [decode(line) for line in lines_of(path)] == [HEADER, note(1), note(2)][: len(lines_of(path))]
+    assert writer.retry()
+    writer.close()
+    assert list(read(path)) == [HEADER, note(1), note(2)]
+
+
+def test_a_sessions_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogWriteError, match=r"file/sessions: the sessions folder cannot be made: Not a directory$"):
+        new_path(tmp_path / "file" / "sessions", "mixed", datetime(2026, 1, 31))
+    with pytest.raises(LogWriteError, match=r"file: the sessions folder cannot be made: File exists$"):
+        new_path(tmp_path / "file", "mixed", datetime(2026, 1, 31))
+
+
+WRITE_INTO_A_READ_ONLY_FOLDER = """
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from capexplorer.errors import LogWriteError
+from capexplorer.session.files import new_path
+from capexplorer.session.writer import SessionWriter
+
+folder = Path(sys.argv[1])
+for attempt in (
+    lambda: new_path(folder, "mixed", datetime(2026, 1, 31)),
+    lambda: new_path(folder / "deeper", "mixed", datetime(2026, 1, 31)),
+    lambda: SessionWriter(folder / "x.jsonl"),
+):
+    try:
+        attempt()
+    except LogWriteError as error:
+        print(str(error).removeprefix(str(folder)))
+"""
+
+
+def test_a_sessions_folder_that_is_not_writable_is_reported_in_one_line(tmp_path: Path) -> None:
+    assert on_a_disk_of_512_kb(tmp_path, WRITE_INTO_A_READ_ONLY_FOLDER, "mount -o remount,ro .") == [
+        ": the sessions folder is not writable",
+        "/deeper: the sessions folder cannot be made: Read-only file system",
+        "/x.jsonl: the session log cannot be created: Read-only file system",
+    ]
+
+
+def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(LogWriteError, match=r"x\.jsonl: the session log cannot be created: No such file or directory$"):
+        SessionWriter(tmp_path / "gone" / "x.jsonl")
