@@ -100,15 +100,16 @@ def capacities(levels: Sequence[RateLevel], usual: float, *, refuses: bool) -> C
     fail at any rate. `refuses`: whether iterations fail beyond the capacity.
     """
     known = _Levels.of(levels, usual, refuses=refuses)
-    lowest = math.log(known.goodput.min(where=known.goodput > 0, initial=math.exp(known.log_per_s[0])))
-    fine = curve.likely(known.chances, lowest, known.log_per_s[-1])
+    least = known.goodput.min(where=known.goodput > 0, initial=math.exp(known.log_per_s.min()))
+    most = float(known.log_per_s.max())
+    fine = curve.likely(known.chances, math.log(least), most)
     chances, step = known.chances(fine), float(fine[1] - fine[0])
     peaks = fine[:, np.newaxis, np.newaxis] + (curve.shapes().log_peak[:, 1:] if refuses else curve.shapes().log_peak[:, -1:])
     held, rising = chances[:, : len(FALLS)], chances[:, len(FALLS) :]
     return Capacities(
         per_s=LoadChances.of(peaks, held, step),
         leaves_per_s=LoadChances.of(fine, rising.sum(axis=(1, 2)), step),
-        chance_reached=float(chances[fine <= known.log_per_s[-1]].sum()),
+        chance_reached=float(chances[fine <= most].sum()),
         chance_falls=float(held[:, 1:].sum() / held.sum()),
         chance_rises=float(rising.sum()),
     )
@@ -155,13 +156,14 @@ def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = (
     if not above:
         return _keeps_up(judged, kept, contradicted, left_out_per_s)
     used = [each.level for each in judged if each in above or not (each.is_overloaded or each.state == "generator")]
+    used = [level for level in used if level.received_per_s > 0]
     usual = ladder[0].failure_ratio if low.failure_high else 0.0
     found = capacities(used, usual, refuses=any(each.state == "fails" for each in above))
-    if used[0] is above[0].level:
+    below = [level.offered_per_s for level in kept or used if level.offered_per_s < above[0].level.offered_per_s]
+    if not below:
         return _at_or_below(found, above, low) if _load_is_the_cause(above) else None
-    below = kept or [level for level in used if level.offered_per_s < above[0].level.offered_per_s]
     single = [JudgedLevel(level, state_of(level, low)) for level in levels]
-    return _beyond(found, below[-1].offered_per_s, above, low, contradicted, single)
+    return _beyond(found, max(below), above, low, contradicted, single)
 
 
 def _keeps_up(

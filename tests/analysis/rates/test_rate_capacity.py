@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from capexplorer.analysis.knee.rate_capacity import judge_rates
@@ -221,6 +224,25 @@ def test_the_rate_that_was_measured_first_is_the_one_to_return_to(served_at: int
         for at, per_s in ((served_at, 75.0), (lost_at, 100.0))
     ]  # fmt: skip
     assert RateVerdict(capacity=judged([*SERVED, LOST]), levels=tuple(levels)).return_per_s == return_per_s
+
+
+COUNTS = st.tuples(st.integers(1, 10_000), *[st.floats(0, 1)] * 3, st.sampled_from([1.0, 6.0, 30.0]), st.booleans())
+
+
+@given(st.lists(COUNTS, min_size=1, max_size=6))
+def test_any_counts_give_a_finite_rate_within_its_interval(drawn: list[tuple[int, float, float, float, float, bool]]) -> None:
+    levels = []
+    for due, good, fail, drop, seconds, by_generator in drawn:
+        succeeded, failed = round(good * due), round(fail * (due - round(good * due)))
+        dropped = round(drop * (due - succeeded - failed))
+        levels.append(
+            RateLevel(rate_per_s=due / seconds, seconds=seconds, due=due, succeeded=succeeded, failed=failed, dropped=dropped,
+                      dropped_by_generator=by_generator * dropped)
+        )  # fmt: skip
+    found = judge_rates(levels)
+    if found is not None:
+        assert 0 <= (found.low_per_s or 0.0) <= found.per_s <= (found.high_per_s or math.inf) or found.kind != "capacity"
+        assert all(math.isfinite(each) for each in (found.per_s, found.kept_per_s, found.high_per_s) if each is not None)
 
 
 @pytest.mark.parametrize(("error", "most"), [(0.0, 0.02), (0.5, 0.02), (1.5, 0.03)], ids=["equal times", "usual", "slow ends"])
