@@ -17,7 +17,7 @@ import msgspec
 from ..model.verdicts import RateCapacity, RateLevelVerdict
 
 Why = Literal[
-    "first", "double", "between", "beyond", "lower", "rest", "return", "measuring",
+    "first", "double", "between", "beyond", "higher", "lower", "rest", "return", "measuring",
     "capacity", "at_or_below", "max_rate", "generator", "not_recovered", "nothing_done",
 ]  # fmt: skip
 """Reasons of decisions; `wording` has their sentences."""
@@ -196,7 +196,7 @@ class RateSearch:
         found = known.capacity
         most = max(each.offered_per_s for each in known.levels)
         if self._offers < LEVELS_MOST and found is not None and _may_be_higher(found, most):
-            return self._offer(BEYOND * most, "beyond", known)  # its maximum has not been seen
+            return self._offer(BEYOND * most, "higher", known)
         is_sure = found is not None and found.kind == "capacity" and found.confidence == "high"
         is_close = kept is None or above is None or above <= CLOSE * kept
         if kept is None or above is None or is_sure or is_close or self._between >= BETWEEN_MOST:

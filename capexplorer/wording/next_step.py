@@ -84,6 +84,7 @@ RATE_STEPS = {
     "double": "all was served: twice the rate",
     "between": "between the highest rate that was served and the lowest that was not",
     "beyond": "not clear after a long level: a higher rate",
+    "higher": "a higher rate, to see whether goodput still rises",
     "lower": "not all was served: a lower rate",
     "rest": "a low rate, until the backlog is worked off",
     "return": "a rate once more, to check whether load or a change of the service explains what was found",

@@ -80,10 +80,10 @@ AT_100 = RateCapacity(kind="capacity", per_s=100, confidence="medium", may_rise=
 @pytest.mark.parametrize(
     ("capacity", "most", "decision"),
     [
-        (DEPARTS, 100, Offer(150, "beyond")),
-        (replace(DEPARTS, rises=True), 150, Offer(220, "beyond")),
+        (DEPARTS, 100, Offer(150, "higher")),
+        (replace(DEPARTS, rises=True), 150, Offer(220, "higher")),
         (replace(DEPARTS, rises=True), 200, End(32, "capacity", found=True)),
-        (AT_100, 150, Offer(220, "beyond")),
+        (AT_100, 150, Offer(220, "higher")),
         (AT_100, 200, End(32, "capacity", found=True)),
         (replace(AT_100, may_rise=False), 150, End(32, "capacity", found=True)),
     ],
