@@ -44,9 +44,15 @@ _PROXY_PORTS = (
 )
 
 
-class Available(msgspec.Struct, frozen=True):
-    """What advice may name. None: not known, as on the page of all causes; then it says where each option exists."""
+class _Asked(msgspec.Struct, frozen=True):
+    """What the options of a text are chosen by. None: not known, as on the page of all causes; the text then says where each
+    option exists.
+    """
 
+    readings: Readings
+    system: str = "Linux"
+    limits: Collection[str] = ()
+    """Keys that the session's profile sets; changing a sysctl of the machine does not raise those."""
     params: tuple[str, ...] | None = None
     """Parameters of the target, for `--set`."""
     clients: tuple[str, ...] | None = None
@@ -55,69 +61,6 @@ class Available(msgspec.Struct, frozen=True):
     """Whether the users are those of a locustfile, else of a profile."""
     is_started: bool | None = None
     """Whether capexplorer started the target."""
-
-
-def available(header: Header) -> Available:
-    """What the target and the client of a session have."""
-    users = header.profile.get("users")
-    has_locustfile = isinstance(users, dict) and bool(users.get("locustfile"))
-    return Available(tuple(header.target.params), clients_of(header), has_locustfile, bool(header.target.command))
-
-
-def advice(finding: Finding, header: Header | None = None) -> str:
-    """What to do about a finding, in one line; empty without advice.
-
-    `header`: the session's header; the generator's operating system and the session's own limits select the commands.
-    """
-    if isinstance(finding, CurveFinding):
-        return "; ".join(map(missing, finding.missing))
-    if not isinstance(finding, Blame):
-        return ""
-    system = header.host.system if header is not None else None
-    limits = limits_in_profile(header.profile) if header is not None else {}
-    at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
-    readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
-    session = available(header) if header is not None else Available()
-    advised = advice_for(_named(finding), readings, system, limits, session)
-    logged = finding.logged.replace("`", "'").rstrip(".") if isinstance(finding, Cause) else ""  # backquotes enclose commands
-    return f"Its log: {logged}. {advised}" if logged else advised
-
-
-def _named(finding: Blame) -> str:
-    """The id whose advice is given: the finding's own, or for an unknown cause that of its most frequent symptom."""
-    symptoms = finding.symptoms if isinstance(finding, Cause) and finding.name == "unknown" else {}
-    return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
-
-
-def advice_for(
-    name: str,
-    readings: Readings,
-    system: str | None = None,
-    limits: Collection[str] = (),
-    session: Available = Available(),  # noqa: B008 - frozen
-) -> str:
-    """The advice for one id of the catalogue; empty for an id that this version does not know.
-
-    `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
-    (`model.limits.limits_in_profile`); changing a sysctl of the machine does not raise those.
-    """
-    if readings.get("proxy") == "no_local_port":
-        return _PROXY_PORTS
-    asked = _Asked(readings, system or "Linux", limits, session)
-    text = ENTRIES[name].advice if name in ENTRIES else ""
-    return _OPTION.sub(lambda option: _words(option[1], asked), text)
-
-
-_OPTION = re.compile(r"\{(\w+)\}")
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """What the options of a text are chosen by: the arguments of `advice_for`."""
-
-    readings: Readings
-    system: str
-    limits: Collection[str]
-    session: Available
 
     @property
     def place(self) -> str:
@@ -130,6 +73,60 @@ class _Asked(msgspec.Struct, frozen=True):
     def at_rate(self) -> bool:
         """Whether the finding was made at an offered rate."""
         return self.readings.get("offered_at_per_s") is not None
+
+
+def _asked(readings: Readings, header: Header) -> _Asked:
+    users = header.profile.get("users")
+    return _Asked(
+        readings,
+        header.host.system or "Linux",
+        limits_in_profile(header.profile),
+        tuple(header.target.params),
+        clients_of(header),
+        isinstance(users, dict) and bool(users.get("locustfile")),
+        bool(header.target.command),
+    )
+
+
+def advice(finding: Finding, header: Header | None = None) -> str:
+    """What to do about a finding, in one line; empty without advice.
+
+    `header`: the session's header; the generator's operating system and the session's own limits select the commands.
+    """
+    if isinstance(finding, CurveFinding):
+        return "; ".join(map(missing, finding.missing))
+    if not isinstance(finding, Blame):
+        return ""
+    at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
+    readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
+    advised = _filled(_named(finding), _Asked(readings) if header is None else _asked(readings, header))
+    logged = finding.logged.replace("`", "'").rstrip(".") if isinstance(finding, Cause) else ""  # backquotes enclose commands
+    return f"Its log: {logged}. {advised}" if logged else advised
+
+
+def _named(finding: Blame) -> str:
+    """The id whose advice is given: the finding's own, or for an unknown cause that of its most frequent symptom."""
+    symptoms = finding.symptoms if isinstance(finding, Cause) and finding.name == "unknown" else {}
+    return max(symptoms, key=lambda each: symptoms[each]) if symptoms else finding.name
+
+
+def advice_for(name: str, readings: Readings, system: str | None = None, limits: Collection[str] = ()) -> str:
+    """The advice for one id of the catalogue; empty for an id that this version does not know.
+
+    `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
+    (`model.limits.limits_in_profile`).
+    """
+    return _filled(name, _Asked(readings, system or "Linux", limits))
+
+
+def _filled(name: str, asked: _Asked) -> str:
+    if asked.readings.get("proxy") == "no_local_port":
+        return _PROXY_PORTS
+    text = ENTRIES[name].advice if name in ENTRIES else ""
+    return _OPTION.sub(lambda option: _words(option[1], asked), text)
+
+
+_OPTION = re.compile(r"\{(\w+)\}")
 
 
 # -- what the session's target and client have
@@ -161,34 +158,34 @@ _BY_TARGET: dict[str, tuple[str, str]] = {
 def _words(option: str, asked: _Asked) -> str:
     """The text of an option, such as ` (`--set threads=N`)` for `workers`; empty if the session has none."""
     if option in _PARAMETERS:
-        return _set(asked.session, *_PARAMETERS[option])
+        return _set(asked, *_PARAMETERS[option])
     if option in _BY_FILE:
-        return _BY_FILE[option][bool(asked.session.has_locustfile)]
+        return _BY_FILE[option][bool(asked.has_locustfile)]
     if option in _BY_TARGET:
-        return _BY_TARGET[option][asked.session.is_started is False]
+        return _BY_TARGET[option][asked.is_started is False]
     if option in _TWICE:
         return str(_power_of_two(asked.readings, *_TWICE[option]))
     return _MADE[option](asked)
 
 
-def _set(session: Available, pattern: str, usual: Sequence[str]) -> str:
+def _set(asked: _Asked, pattern: str, usual: Sequence[str]) -> str:
     """The parameters of the target whose names match, as options; where the target is not known, the usual ones."""
-    if session.params is None:
+    if asked.params is None:
         return f" ({' or '.join(f'`--set {name}=N`' for name in usual)} where the target has it)"
-    found = [name for name in session.params if re.search(pattern, name, re.IGNORECASE)]
+    found = [name for name in asked.params if re.search(pattern, name, re.IGNORECASE)]
     return f" ({' or '.join(f'`--set {name}=N`' for name in found[:3])})" if found else ""
 
 
-def _lean(session: Available) -> str:
-    if session.clients is not None and set(session.clients) <= {"LeanHttpUser"}:
+def _lean(asked: _Asked) -> str:
+    if asked.clients is not None and set(asked.clients) <= {"LeanHttpUser"}:
         return ""
-    if session.has_locustfile:
+    if asked.has_locustfile:
         return "`LeanHttpUser` as their class, or "
     return 'the lean client (`client = "lean"`), or '
 
 
-def _retries(session: Available) -> str:
-    if session.clients is None or "FastHttpUser" in session.clients:
+def _retries(asked: _Asked) -> str:
+    if asked.clients is None or "FastHttpUser" in asked.clients:
         return "FastHttpUser retries a request up to 12 times when its connection is closed"
     return "the adapter that the locustfile mounts retries requests"
 
@@ -225,8 +222,8 @@ def _pid(asked: _Asked) -> str:
 
 
 _MADE: dict[str, Callable[[_Asked], str]] = {
-    "lean": lambda asked: _lean(asked.session),
-    "retries": lambda asked: _retries(asked.session),
+    "lean": _lean,
+    "retries": _retries,
     "pid": _pid,
     "wider": lambda asked: _WIDER[asked.place],
     "or_addresses": lambda asked: "" if asked.place == "own" else ", or add addresses",
