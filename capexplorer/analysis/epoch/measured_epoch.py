@@ -20,7 +20,7 @@ from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
 from ..statistics import LOST_LEAST
 from .neighbours import usable_levels
 from .onset import without_burst_levels
-from .regime import FAILING, Regime, failure_ratio_of, latency_differs, return_users, was_served_better
+from .regime import FAILING, Regime, failure_ratio_of, return_users
 from .regimes import regimes_of
 
 # -- Selects the levels that describe the service: those in which the generator, its host and the network worked.
@@ -239,7 +239,8 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, 
     began_s = _began_s(epoch, regime)
     is_first = regime.began is None
     others = [each for each in epoch.regimes if each is not regime]
-    unlike = _unlike_before(epoch, first.ladder_level) if regime.began == "latency" else None
+    before = None if is_first else _same_before(epoch, regime)
+    unlike = before if regime.began == "latency" else None
     return RegimeVerdict(
         began_s=began_s,
         until_s=None if regime.measured[-1] is _latest(epoch) else regime.measured[-1].part.ended_s,
@@ -248,7 +249,7 @@ def _verdict(epoch: MeasuredEpoch, regime: Regime, knee: KneeVerdict | None, *, 
         after_step_s=None if is_first else began_s - _stepped_s(epoch.levels, began_s),
         at_rates=at_rates,
         users=first.level.load.amount,
-        before_rps=None if is_first else _before(epoch, regime),
+        before_rps=None if before is None else before.ladder_level.goodput_rps,
         after_rps=first.ladder_level.goodput_rps,
         before_ms=None if unlike is None else unlike.ladder_level.latency_ms,
         after_ms=None if unlike is None else first.ladder_level.latency_ms,
@@ -289,19 +290,12 @@ def _stepped_s(levels: Sequence[Level], at_s: float) -> float:
     return max((level.opened.t_s for level in levels if level.opened.since_s is None and level.opened.t_s <= at_s), default=at_s)
 
 
-def _before(epoch: MeasuredEpoch, regime: Regime) -> float | None:
-    """Goodput of the same load just before the regime, or the latest before if load does not explain it; else None."""
+def _same_before(epoch: MeasuredEpoch, regime: Regime) -> Measured | None:
+    """The latest level of the same load before the regime; None without one."""
     first = regime.measured[0].ladder_level
-    earlier = [each.ladder_level for each in epoch.measured if each.ladder_level.started_s < first.started_s]
-    considered = earlier if was_served_better(earlier, first) else earlier[-1:]
-    same = [level for level in considered if abs(level.users - first.users) <= USERS_SAME * first.users]
-    return same[-1].goodput_rps if same else None
-
-
-def _unlike_before(epoch: MeasuredEpoch, first: LadderLevel) -> Measured | None:
-    """The latest earlier level of the same offered rate whose latency differs."""
-    earlier = (each for each in reversed(epoch.measured) if each.ladder_level.started_s < first.started_s)
-    return next((each for each in earlier if latency_differs(first, each.ladder_level)), None)
+    earlier = [each for each in epoch.measured if each.ladder_level.started_s < first.started_s]
+    same = [each for each in earlier if abs(each.ladder_level.users - first.users) <= USERS_SAME * first.users]
+    return same[-1] if same else None
 
 
 def _until_s(epoch: MeasuredEpoch, regime: Regime) -> float | None:

@@ -1,259 +1,328 @@
-"""Regimes: parts of an epoch in which the service did not change. Levels of different regimes never share a curve.
+"""Regimes: the stretches of an epoch in which the service did not change. Levels of different regimes never share a curve.
 
-A limit of load takes effect with a step of load, within the response time of the service, and ends when load is reduced. A fault
-or a change of capacity begins at any time. So a regime ends
+They are the likeliest partition of the levels (Barry & Hartigan 1993), as the stretches of a level are (`segments`). Levels of
+one regime have one curve of the grid of `knee.curve`, one share of failures up to some load and any beyond it, and at an offered
+rate one latency for each rate. The evidence of a set of levels is how likely all of these make them, in the mean. So load
+explains what a curve can do: goodput that flattens and falls, failures that begin at some load. It does not explain more
+goodput per user than before, another goodput or latency at the same load, or failures at a load that was clean.
 
-- where a level changed in its middle (`onset`, `shifts`), and
-- at a step after which load does not explain what the service does: less goodput than at fewer users on the low-load line, more
-  goodput per user than before, or failures at a load that was clean.
-
-A level with the figures of an earlier regime belongs to that regime again. Failures that began with a step up and ended with a
-step down are explained by load after all, and belong to the regime around them. Pure: takes levels in the order they ran.
+Regimes whose evidence together exceeds that of each are the same service, to which it returned. Pure: takes levels in the order
+they ran.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from ...model.intervals import ONE_SIDED_95
+import numpy as np
+
 from ...model.load import Rate
-from ..knee.knee_lines import overloaded_from
-from ..knee.measured_curve import LINEAR_ERRORS, LINEAR_LIKELY
-from ..ladder import USERS_SAME, LadderLevel, Measured, expected_goodput, pooled
-from .regime import (
-    FAILING,
-    FALL,
-    RETURN_LEAST,
-    Began,
-    Regime,
-    began_inside,
-    continues,
-    differs,
-    efficiency,
-    error_of,
-    failure_ratio_of,
-    has_backlog,
-    latency_differs,
-    rises,
-    serves_as_many,
-    was_served_better,
-)
+from ..knee.curve import FALLS, Floats, served
+from ..knee.rate_level import SAME_RATE
+from ..ladder import LadderLevel, Measured
+from ..statistics import MOSTLY, RELEVANT
+from .regime import FAILING, RETURN_LEAST, Began, Regime, began_inside, failure_ratio_of
 
-# -- Whether the service changed between the latest regime and the next level, in a way that the load does not explain.
+CHANGE, CHANGE_INSIDE = -6.0, -1.0
+"""Log odds that the service changed with a step of load, and where the seconds of a level show a change. With -5 the scores
+of 295 moving sessions are the same."""
 
-DEEP_FALL = 0.7
-"""As FALL, if the level with fewer users was already below the low-load line: the curve between both levels is not known."""
+RETURN = 1.0
+"""Log odds that a service that changed twice is as it was before."""
+
+CURVE_ERROR = 0.03
+"""Relative error of a level because no curve is exact."""
+
+LATENCY_ERROR = 0.1
+"""Relative error of the latency of levels of one rate, by the speed of the machine."""
+
+FREEDOM = 20.0
+"""Degrees of freedom of the t distribution of all errors of goodput together."""
+
+RATES, SHARES, LATENCIES = math.log(1000.0), 0.3, math.log(100.0)
+"""Widths of the prior of the logarithms of goodput per user at low load, of the share of a rate that is served, and of the
+latency at a rate."""
+
+HISTORIES = 6
+"""Ways to divide the levels that are followed at a time."""
+
+KNOWN_MOST, NEW_MOST = 12, 6
+"""Results that are kept, and levels that may be new, or divided otherwise, since the latest one."""
+
+FALLS_LIKELY = 0.03
+"""Prior probability that goodput falls beyond the knee."""
+
+COUNT_MOST = 20.0
+"""Requests of a level that count as independent: most fail for one reason."""
+
+STEP, OCTAVE = 0.08, math.log(4.0)
+"""Step of log N* of the grid, whose ends are multiples of OCTAVE around the loads, so that it stays as levels are added."""
 
 
-def change(found: Sequence[Regime], each: Measured) -> Began | None:
-    """What changed between the latest regime and this level; None if nothing but the load did."""
-    return _change_of_goodput_or_failures(found, each) or (
-        "latency" if _latency_differs_at_same_rate(found, each.ladder_level) else None
+class _Level(NamedTuple):
+    users: float
+    goodput_rps: float
+    error_rps: float
+    failed: float
+    requests: float
+    """Failed requests, of so many that count as independent."""
+    at_rate: bool
+    latency_ms: float | None
+    """None: not searched."""
+    latency_error: float
+    """Relative."""
+    change: float
+    """Log odds that the service changed as it began."""
+
+    @property
+    def failure_ratio(self) -> float:
+        return self.failed / self.requests
+
+
+def _level(each: Measured, first: LadderLevel) -> _Level:
+    found, paced = each.ladder_level, _paced(each.ladder_level, first)
+    at_rate = isinstance(each.level.load, Rate)
+    count = min(float(found.requests or 1), COUNT_MOST)
+    latency_ms, error_ms = found.latency_ms or 1.0, found.steady_latency_error_ms or math.inf
+    is_searched = error_ms <= MOSTLY * latency_ms and not found.disturbed and at_rate
+    return _Level(
+        users=found.users,
+        goodput_rps=paced * found.goodput_rps,
+        error_rps=paced * found.goodput_error_rps,
+        failed=failure_ratio_of(found) * count,
+        requests=count,
+        at_rate=at_rate,
+        latency_ms=latency_ms if is_searched else None,
+        latency_error=math.hypot(error_ms / latency_ms, (found.loop_lag_ms or 0.0) / latency_ms, LATENCY_ERROR),
+        change=CHANGE_INSIDE if began_inside(each) else CHANGE,
     )
 
 
-def _latency_differs_at_same_rate(found: Sequence[Regime], now: LadderLevel) -> bool:
-    """Whether latency differs from that of the same offered rate before. The first level of all may be slow: cold caches."""
-    first, changed = found[0].levels[0], [before for before in found[-1].levels if latency_differs(now, before)]
-    return any(before is not first or (now.latency_ms or 0.0) > (before.latency_ms or 0.0) for before in changed)
-
-
-def _change_of_goodput_or_failures(found: Sequence[Regime], each: Measured) -> Began | None:
-    """What changed by goodput and failures alone; None if nothing but the load did."""
-    levels, now = found[-1].levels, each.ladder_level
-    last = levels[-1]
-    if now.ramp or last.ramp:
-        return None
-    if found[-1].fails and failure_ratio_of(now) >= FAILING:
-        return None  # failures go on
-    more = failure_ratio_of(now) - failure_ratio_of(last)
-    if abs(more) >= FAILING and began_inside(each):
-        if more < 0 and has_backlog(each, found):
-            return None  # a queue of which users time out fills and empties by chance, near the capacity
-        return "failures" if more > 0 else "goodput"
-    if abs(now.users - last.users) <= USERS_SAME * last.users:
-        return "goodput" if differs(now.goodput_rps, last.goodput_rps * now.users / last.users, error_of(now, last)) else None
-    if now.users < last.users:
-        may_be_above = isinstance(each.level.load, Rate)
-        return _at_step_down(found, levels, now, may_be_above=may_be_above)
-    if was_served_better(levels, now):
-        return "goodput"
-    if falls(levels, now):
-        return "failures" if more >= FAILING else "goodput"
-    is_first = len(found) == 1 and len(levels) == 1  # its few requests met cold caches
-    return "goodput" if not is_first and rises(last, now) else None
-
-
-def falls(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether goodput is lower than at a level with fewer users that was on the low-load line.
-
-    That level was on the line if it is less than LINEAR_ERRORS below it, where no more requests
-    fail, less than one error, since retrograde systems fall just beyond the line.
+def _paced(level: LadderLevel, first: LadderLevel) -> float:
+    """Factor of goodput with the pauses of the first level, (R + Z) / (R + Z first), by Little's law: who polls for a result
+    makes shorter ones the longer it waits for it. 1 where they are not known.
     """
-    if now.goodput_rps >= max(level.goodput_rps for level in levels):
-        return False
-    under = [level for level in pooled(levels) if level.users < now.users]
-    if not under:
-        return False
-    best = max(under, key=lambda level: level.goodput_rps)
-    fallen = best.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(best, now)
-    errors = LINEAR_ERRORS if failure_ratio_of(now) - failure_ratio_of(best) >= FAILING else 1.0
-    relative = best.goodput_error_rps / max(best.goodput_rps, 1e-12)
-    on_line = efficiency(under, best) * (1 + errors * relative) >= LINEAR_LIKELY
-    return fallen > (FALL if on_line else DEEP_FALL) * best.goodput_rps
+    if level.wait_s is None or first.wait_s is None or not level.wait_includes_sleeps or not level.response_s:
+        return 1.0
+    return (level.response_s + level.wait_s) / (level.response_s + first.wait_s)
 
 
-def _may_be_under(levels: tuple[LadderLevel, ...], now: LadderLevel) -> bool:
-    """Whether a level with fewer users than all of `levels` fits their curve: a concave curve lies on or above the chord from the
-    origin to the lowest of them.
+# -- the evidence of a set of levels
 
-    A service that lost half of its capacity keeps its low-load line, so that line is no evidence that it is as before.
+
+class _Grid(NamedTuple):
+    """Which curves there are."""
+
+    least: float
+    most: float
+    """Log N*."""
+
+    @classmethod
+    def of(cls, levels: Sequence[_Level]) -> _Grid:
+        """For these levels and all between them."""
+        logs = [math.log(level.users) for level in levels]
+        return cls(OCTAVE * math.floor(min(logs) / OCTAVE), OCTAVE * math.ceil(max(logs) / OCTAVE))
+
+    @property
+    def log_knees(self) -> Floats:
+        return np.arange(self.least - STEP, self.most + math.log(2.0), STEP)
+
+
+@lru_cache(maxsize=8)
+def _chances(grid: _Grid) -> Floats:
+    """Log of the prior probability of each curve, one dimension."""
+    shapes = served(np.zeros(1), grid.log_knees)[0].shape[-1]
+    falls = np.log([1.0 - FALLS_LIKELY, *[FALLS_LIKELY / (len(FALLS) - 1)] * (len(FALLS) - 1)])
+    by_knee = np.broadcast_to(falls[:, np.newaxis], (len(grid.log_knees), len(FALLS), shapes)).ravel()
+    found: Floats = by_knee - math.log(len(grid.log_knees) * shapes)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _row(level: _Level, grid: _Grid) -> Floats:
+    """Of a level, shape (2, curves): weight times goodput times the curve, and weight times the square of the curve."""
+    curve, falls = served(np.array([math.log(level.users)]), grid.log_knees)
+    goodput = (falls[..., np.newaxis] * curve[:, np.newaxis]).ravel()
+    weight = _weight(level)
+    return np.stack([weight * level.goodput_rps * goodput, weight * goodput**2])
+
+
+def _weight(level: _Level) -> float:
+    return 1.0 / (level.error_rps**2 + (CURVE_ERROR * level.goodput_rps) ** 2)
+
+
+class _State(NamedTuple):
+    """Levels between which the service did not change."""
+
+    at: tuple[int, ...]
+    """Their indices."""
+    levels: tuple[_Level, ...]
+    sums: Floats
+    """Of their rows."""
+    total: float
+    """Of weight times the square of goodput."""
+    evidence: float
+    """Log."""
+
+    @classmethod
+    def of(cls, before: _State | None, index: int, level: _Level, grid: _Grid) -> _State:
+        """The state before with one level more."""
+        row, square = _row(level, grid), _weight(level) * level.goodput_rps**2
+        sums, total = (row, square) if before is None else (before.sums + row, before.total + square)
+        levels = (*before.levels, level) if before else (level,)
+        evidence = _of_goodput(sums, total, len(levels), grid, level.at_rate) + _failures(levels) + _latency(levels)
+        return cls((*before.at, index) if before else (index,), levels, sums, total, evidence)
+
+
+def _of_goodput(sums: Floats, total: float, count: int, grid: _Grid, at_rate: bool) -> float:
+    products, squares = sums
+    rates = np.maximum(products / np.maximum(squares, 1e-300), 1e-9)
+    missed = np.maximum(total - 2 * products * rates + rates**2 * squares, 0.0)
+    widths = np.maximum(rates * np.sqrt(squares), 0.3)  # goodput over its error
+    freedom = (FREEDOM + count - 1) / 2
+    likely = -freedom * np.log1p(missed / FREEDOM) - np.log(widths) + _chances(grid)
+    most = float(likely.max())
+    norm = math.lgamma(freedom) - math.lgamma(FREEDOM / 2) - (count - 1) / 2 * math.log(FREEDOM / 2)
+    width = SHARES if at_rate else RATES
+    return most + math.log(float(np.exp(likely - most).sum())) + norm + 0.5 * math.log(2 * math.pi) - math.log(width)
+
+
+def _failures(levels: Sequence[_Level]) -> float:
+    """Failures have one ratio up to some load, at each load beyond it another."""
+    levels = sorted(levels)
+    own = [_binomial(level.failed, level.requests) for level in levels]
+    failed = count = 0.0
+    beyond = math.fsum(own)
+    likeliest = beyond
+    for level, alone in zip(levels, own, strict=True):
+        failed, count, beyond = failed + level.failed, count + level.requests, beyond - alone
+        likeliest = max(likeliest, _binomial(failed, count) + beyond)
+    return likeliest
+
+
+@lru_cache(maxsize=4096)
+def _binomial(failed: float, count: float) -> float:
+    """Log evidence of so many failures at one ratio, whose prior is Jeffreys'."""
+    return math.lgamma(failed + 0.5) + math.lgamma(count - failed + 0.5) - math.lgamma(count + 1.0) - math.log(math.pi)
+
+
+def _latency(levels: Sequence[_Level]) -> float:
+    by_rate: dict[int, list[tuple[float, float]]] = {}
+    for level in levels:
+        if level.latency_ms is not None:
+            at = round(math.log(level.users) / SAME_RATE)
+            by_rate.setdefault(at, []).append((math.log(level.latency_ms), level.latency_error**-2))
+    return math.fsum(map(_normal, by_rate.values()))
+
+
+def _normal(values: Sequence[tuple[float, float]]) -> float:
+    """Log evidence of values with weights around one mean."""
+    total = math.fsum(weight for _, weight in values)
+    mean = math.fsum(value * weight for value, weight in values) / total
+    missed = math.fsum(weight * (value - mean) ** 2 for value, weight in values)
+    size = math.fsum(math.log(weight / (2 * math.pi)) for _, weight in values) - math.log(total / (2 * math.pi))
+    return (size - missed) / 2 - math.log(LATENCIES)
+
+
+# -- the likeliest partition
+
+
+class _History(NamedTuple):
+    """One way to divide the levels so far."""
+
+    states: tuple[_State, ...]
+    """The latest one last."""
+    log_odds: float
+    """Of all changes."""
+
+    @property
+    def likelihood(self) -> float:
+        return self.log_odds + math.fsum(state.evidence for state in self.states)
+
+
+def _followed(history: _History, index: int, level: _Level, grid: _Grid) -> Iterator[_History]:
+    """The history, if the service did not change before this level, became another one, or an earlier one again."""
+    if not history.states:
+        yield _History((_State.of(None, index, level, grid),), 0.0)
+        return
+    *earlier, latest = history.states
+    yield _History((*earlier, _State.of(latest, index, level, grid)), history.log_odds)
+    yield _History((*history.states, _State.of(None, index, level, grid)), history.log_odds + level.change)
+    for state in earlier:
+        others = [each for each in history.states if each is not state]
+        yield _History((*others, _State.of(state, index, level, grid)), history.log_odds + level.change + RETURN)
+
+
+_known: dict[tuple[_Grid, tuple[_Level, ...]], list[_History]] = {}
+"""Results by levels: an epoch is judged many times as it grows."""
+
+
+def _histories(levels: tuple[_Level, ...], grid: _Grid) -> list[_History]:
+    """The likeliest ways to divide these levels, the likeliest first."""
+    sizes = range(len(levels), max(len(levels) - NEW_MOST, 0), -1)
+    size = next((size for size in sizes if (grid, levels[:size]) in _known), 0)
+    found = _known[grid, levels[:size]] if size else [_History((), 0.0)]
+    for index, level in enumerate(levels[size:], size):
+        following = [each for history in found for each in _followed(history, index, level, grid)]
+        found = sorted(following, key=lambda each: -each.likelihood)[:HISTORIES]
+        if len(_known) >= KNOWN_MOST:
+            _known.pop(next(iter(_known)))
+        _known[grid, levels[: index + 1]] = found
+    return found
+
+
+def _likeliest(levels: Sequence[_Level]) -> list[list[int]]:
+    """Indices of the levels of each regime."""
+    return sorted(list(state.at) for state in _histories(tuple(levels), _Grid.of(levels))[0].states)
+
+
+def _explained_by_load(measured: Sequence[Measured], groups: list[list[int]]) -> list[list[int]]:
+    """The groups, where one that began with a step up from another group, and ended with a step down to it, joins it.
+
+    A level with much less load (RETURN_LEAST) shows nothing: it would be clean with half of the capacity too.
     """
-    lowest, best = min(levels, key=lambda level: level.users), max(levels, key=lambda level: level.goodput_rps)
-    most_rps = best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
-    return now.users < lowest.users and lowest.goodput_rps * now.users / lowest.users <= now.goodput_rps <= most_rps
-
-
-def _at_step_down(
-    found: Sequence[Regime], levels: tuple[LadderLevel, ...], now: LadderLevel, *, may_be_above: bool
-) -> Began | None:
-    """After a step down: whether goodput or failures differ from those of earlier levels at this load.
-
-    After overload only a return to an earlier regime counts, since a service may need time to recover (`knee.detector.split`).
-    `may_be_above`: at offered rates goodput equals the rate up to the capacity, so between a rate below it and one far beyond it
-    goodput is above the line between both, and no change up to the greatest goodput so far.
-    """
-    expected = expected_goodput(levels, now.users)
-    if expected is None:
-        return None
-    rate_rps, error = expected
-    is_other = differs(now.goodput_rps, rate_rps, math.hypot(error, now.goodput_error_rps))
-    best = max(levels, key=lambda level: level.goodput_rps)
-    is_between = rate_rps < now.goodput_rps <= best.goodput_rps + ONE_SIDED_95 * error_of(best, now)
-    is_other = is_other and not (may_be_above and is_between)
-    current = found[-1]  # where requests fail, a clean level of less load shows that load made them fail
-    changed = (current.began_inside and not current.fails) or current.rose(found[:-1])
-    is_other = is_other and not (changed and _may_be_under(levels, now))
-    fails = failure_ratio_of(now) - min(map(failure_ratio_of, levels)) >= FAILING
-    if not (is_other or fails):
-        return None
-    bound = overloaded_from(levels)
-    if bound is not None and levels[-1].users > bound:
-        resumes = any(not earlier.fails and continues(earlier.levels, now) for earlier in found[:-1])
-        return "goodput" if is_other and resumes else None
-    return "failures" if fails else "goodput"
+    users = [each.ladder_level.users for each in measured]
+    for fell in groups:
+        for around in groups:
+            before, after = ([at for at in around if side(at)] for side in (fell[0].__gt__, fell[-1].__lt__))
+            if not before or not after or any(began_inside(measured[at]) for at in (fell[0], after[0])):
+                continue
+            at_rate = isinstance(measured[fell[0]].level.load, Rate)  # a backlog may outlast further steps down
+            is_beyond = max(users[at] for at in around) < min(users[at] for at in (fell[:1] if at_rate else fell))
+            if is_beyond and users[after[0]] >= round(RETURN_LEAST * max(users[at] for at in before)):
+                others = [group for group in groups if group is not fell and group is not around]
+                return _explained_by_load(measured, sorted([*others, sorted([*around, *fell])]))
+    return groups
 
 
 def regimes_of(measured: Sequence[Measured]) -> tuple[Regime, ...]:
     """The regimes of an epoch in the order they began. `measured`: its levels in the order they ran."""
-    found: list[Regime] = []
-    for each in measured:
-        if found:
-            _assign(found, each)
+    if not measured:
+        return ()
+    levels = [_level(each, measured[0].ladder_level) for each in measured]
+    groups = _explained_by_load(measured, _likeliest(levels))
+    least = min(levels[at].failure_ratio for at in groups[0])
+    found = [Regime([measured[at] for at in groups[0]])]
+    for group in groups[1:]:
+        now, began = [measured[at] for at in group], _began(levels, group, least)
+        if began == "failures" and found[-1].fails and found[-1].measured[-1] is measured[group[0] - 1]:
+            found[-1].measured += now  # failures go on
         else:
-            found.append(Regime([each]))
-    return tuple(sorted(found, key=lambda regime: regime.started_s))
+            found.append(Regime(now, began, began_inside(now[0])))
+    return tuple(found)
 
 
-def _assign(found: list[Regime], each: Measured) -> None:
-    """Add a level to the latest regime, which is the last of `found`, to an earlier one that it continues, or to a new one."""
-    began, current = change(found, each), found[-1]
-    if _keeps_falling(found, each):
-        found.pop()
-        found[-1].measured += [*current.measured, each]
-        return
-    if began is None:
-        found[-1].measured.append(each)
-    else:
-        _begin_or_resume(found, each, began)
-    _separate_faults(found, each)
-    if _load_explains_fall(found, each):
-        fell, now = found.pop(-2), found[-1]
-        now.measured = sorted([*now.measured, *fell.measured], key=lambda one: one.ladder_level.started_s)
-
-
-def _separate_faults(found: list[Regime], each: Measured) -> None:
-    """Move failing levels into a regime of their own if this level, with as much load, is clean: then they were a fault.
-
-    Regimes before the latest are corrected too, since after a fault the service may have begun a new one. The rest of a
-    level whose requests are still slow shows nothing: near the capacity of a service whose users time out, queues fill and empty
-    by chance.
+def _began(levels: Sequence[_Level], group: Sequence[int], least_ratio: float) -> Began:
+    """What changed: failures if most levels have more than the first regime, latency if it tells them from those before and
+    goodput at the same load does not.
     """
-    if began_inside(each) and has_backlog(each, found):
-        return
-    for regime in (*(earlier for earlier in found[:-1] if not earlier.fails), found[-1]):
-        faults = [one for one in regime.measured if serves_as_many(each, one)]
-        if not faults or len(faults) == len(regime.measured):
-            continue
-        regime.measured = [one for one in regime.measured if one not in faults]
-        found.insert(min(found.index(regime) + 1, len(found) - 1), Regime(faults, "failures"))
-
-
-def _succeeds_less(before: LadderLevel, now: LadderLevel) -> bool:
-    """Whether the share of successful requests fell significantly, and by at least FAILING of itself."""
-    (share_before, error_before), (share_now, error_now) = map(_succeeding, (before, now))
-    fell = share_before - share_now
-    return fell >= FAILING * share_before and fell > ONE_SIDED_95 * math.hypot(error_before, error_now)
-
-
-def _succeeding(level: LadderLevel) -> tuple[float, float]:
-    """(share of successful requests, its standard error for a Poisson count of successes)."""
-    share, successes = 1 - failure_ratio_of(level), level.goodput_rps * (level.seconds or 0.0)
-    return share, share / math.sqrt(max(successes, 1.0))
-
-
-def _keeps_falling(found: Sequence[Regime], each: Measured) -> bool:
-    """Whether goodput falls again with more users after it fell at a step up: then the curve is retrograde, and load explains
-    both.
-
-    Where it fell by failures, a smaller share of requests must succeed now: a dead dependency fails alike at any load.
-    """
-    current, now = found[-1], each.ladder_level
-    first, last = current.levels[0], current.levels[-1]
-    if len(found) < 2 or current.began is None or current.began_inside or now.users <= last.users:
-        return False
-    if current.fails and not _succeeds_less(first, now):
-        return False
-    fell = max(found[-2].levels, key=lambda level: level.users).goodput_rps > last.goodput_rps > now.goodput_rps
-    return fell and first.goodput_rps - now.goodput_rps - ONE_SIDED_95 * error_of(first, now) > FALL * first.goodput_rps
-
-
-def _load_explains_fall(found: Sequence[Regime], each: Measured) -> bool:
-    """Whether load explains the regime before the latest: it fell with a step up, and is over at this level, with less load.
-
-    A level with much less load (RETURN_LEAST) shows nothing: it would be clean with half of the capacity too.
-    """
-    if len(found) < 2 or began_inside(each):
-        return False
-    now, fell = found[-1], found[-2]
-    before = [one.ladder_level for one in now.measured if one.ladder_level.started_s < fell.started_s]
-    first = fell.levels[0]
-    if not before or before[-1].users >= first.users or not _has_less_load(each, fell):
-        return False
-    if not fell.fails and first.goodput_rps >= max(level.goodput_rps for level in before):
-        return False  # it rose: with more users, but by more than they explain
-    if fell.began is None or fell.began_without_load([regime for regime in found if regime is not fell]):
-        return False
-    clean_users = [level.users for level in before if level.users < first.users and failure_ratio_of(level) < FAILING]
-    return bool(clean_users) and each.ladder_level.users >= round(RETURN_LEAST * max(clean_users))
-
-
-def _begin_or_resume(found: list[Regime], each: Measured, began: Began) -> None:
-    """Add a level to the latest earlier regime that it continues, which becomes the last one, or to a new regime."""
-    for earlier in reversed(found[:-1]):
-        if not earlier.fails and continues(earlier.levels, each.ladder_level):
-            found.remove(earlier)
-            earlier.measured.append(each)
-            found.append(earlier)
-            return
-    found.append(Regime([each], began, began_inside(each)))
-
-
-def _has_less_load(each: Measured, current: Regime) -> bool:
-    """Whether a level has less load than all levels of a regime; at an offered rate, than the first of them, whose backlog may
-    outlast further steps down.
-    """
-    if isinstance(each.level.load, Rate):
-        return current.levels[0].users > each.ladder_level.users
-    return all(level.users > each.ladder_level.users for level in current.levels)
+    ratios = sorted(levels[at].failure_ratio for at in group)
+    if ratios[len(ratios) // 2] - least_ratio >= FAILING:
+        return "failures"
+    now = levels[group[0]]
+    same = [level for level in levels[: group[0]] if abs(level.users - now.users) <= SAME_RATE * now.users]
+    alike = [level for level in same if abs(level.goodput_rps - now.goodput_rps) <= RELEVANT * level.goodput_rps]
+    return "latency" if any(_latency([level, now]) < _latency([level]) + _latency([now]) for level in alike) else "goodput"

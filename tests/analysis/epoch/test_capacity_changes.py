@@ -37,11 +37,6 @@ def test_noise_between_levels_after_a_fall_does_not_make_the_service_retrograde(
     assert [levels for _, levels in regimes(epoch)] == [[20, 40], [60, 80, 100]]
 
 
-def test_a_level_far_beyond_an_earlier_regime_does_not_continue_it() -> None:
-    epoch = epoch_of(session((2, clean(10)), (4, clean(20)), (8, clean(80)), (16, clean(160)), (48, clean(90))), 0)
-    assert [levels for _, levels in regimes(epoch)] == [[2, 4], [8, 16], [48]]
-
-
 @pytest.mark.parametrize("good", range(3, 7))
 def test_a_capacity_that_halves_inside_a_level_gives_no_knee_between_both_capacities(good: int) -> None:
     levels = [*CLIMB, (32, clean(160, good) + clean(80, 9 - good)), (40, clean(80)), (48, clean(80))]
@@ -99,20 +94,6 @@ def test_a_curve_is_a_bend_and_no_knee_if_the_first_load_has_less_goodput_when_i
         assert verdict is not None
         assert verdict.capacity.knee is not None
         assert verdict.capacity.knee.kind == kind
-
-
-def test_a_return_with_less_goodput_after_a_collapse_contradicts_the_knee() -> None:
-    rising = [(2, clean(20)), (3, clean(26)), (5, clean(27)), (6, clean(31)), (8, clean(36))]
-    collapsed = (11, [(45, 40)] * 9)
-    known = epoch_of(session(*rising, collapsed, (2, clean(20))), 0).verdict
-    slower = epoch_of(session(*rising, collapsed, (2, [(14, 2)] * 9)), 0)
-    assert known is not None
-    assert known.capacity.knee is not None
-    assert known.capacity.knee.kind == "knee"
-    assert slower.verdict is not None
-    assert slower.verdict.capacity.knee is not None
-    assert slower.verdict.capacity.knee.kind == "bend"
-    assert slower.verdict.capacity.knee.evidence.return_agrees is False
 
 
 GREW = [

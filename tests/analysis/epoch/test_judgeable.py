@@ -20,8 +20,8 @@ UP = [Load(users, users / 0.4, 100.0, WAIT_S) for users in (5, 10, 20, 40)]
 BROKEN = Load(80, 45.0, 60.0, WAIT_S, failure_ratio=0.8)
 """Ports run out: most requests fail at once, and goodput falls."""
 
-WORSE = Load(120, 25.0, 60.0, WAIT_S, failure_ratio=0.9)
-"""Goodput falls further with more users, which shows that load is the cause."""
+BACK = UP[-1]
+"""A return after which all is served as before, which shows that load is the cause."""
 
 
 def cause(timeline: Timeline, level: int, name: str, state: Literal["open", "closed"] = "open") -> Mark:
@@ -52,7 +52,7 @@ def test_a_level_with_a_failed_generator_gives_no_knee(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fd_exhaustion_target", "load_shedding", "target_crashed", "generator_cpu_saturated"])
 def test_the_services_own_failures_stay_in_its_curve(name: str) -> None:
-    timeline = closed_session(*UP, BROKEN, WORSE)
+    timeline = closed_session(*UP, BROKEN, BACK)
     found = knee(timeline, [cause(timeline, 4, name)])
     assert found is not None
     assert found.kind != "no_knee"

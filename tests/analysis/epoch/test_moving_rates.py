@@ -126,7 +126,7 @@ def test_a_service_that_is_slower_at_a_rate_offered_before_has_changed_even_if_a
 
 
 def test_a_service_whose_latency_returns_to_its_old_value_is_the_service_before() -> None:
-    was, slow = verdict(session((20.0, 40.0, 20.0, 20.0), Trouble(40.5, 60.5, speed=0.4))).regimes
+    was, slow = verdict(session((20.0, 40.0, 20.0, 20.0), Trouble(40.5, 60.5, speed=0.3))).regimes
     assert (was.began, slow.began, slow.judged) == (None, "latency", False)
 
 
