@@ -47,6 +47,7 @@ def near(value: float, **tolerance: Any) -> Any:
 
 CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
     "it keeps up at all rates": (SERVED, {"kind": "keeps_up", "per_s": 75, "confidence": "high", "limit": None}),
+    "it keeps up at the only rate": ([level(75)], {"kind": "keeps_up", "confidence": "medium"}),
     "most iterations queued for long at the highest rate": (
         [level(25, from_plan_ms=20), level(50, from_plan_ms=22), level(75, seconds=10, from_plan_ms=25),
          level(75, seconds=60, from_plan_ms=400)],
@@ -78,7 +79,7 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
         {"kind": "capacity", "contradicted": True, "confidence": "low"},
     ),
     "few refusals: the maximum was not reached": (
-        [*SERVED, level(90, 85, failed=5, failed_ms=1)], {"kind": "departs", "per_s": 90, "kept_per_s": 75},
+        [*SERVED, level(90, 85, failed=5, failed_ms=1)], {"kind": "departs", "per_s": 90, "kept_per_s": 75, "confidence": "medium"},
     ),
     "no rate was served in full": (
         [level(125, 100, service_ms=900), level(150, 100, service_ms=2000)],
