@@ -30,9 +30,9 @@ def judged(per_s: float, state: LevelState, **search_input: Any) -> RateLevelVer
 
 
 def search_input(per_s: float | None, *levels: RateLevelVerdict, settled_s: float = LEAST_S, **more: Any) -> RateInput:
-    given: dict[str, Any] = {"capacity": None, "in_flight": 2.0, "open_s": settled_s + 2} | more
     level = levels[-1] if levels else None
-    return RateInput(per_s=per_s, settled_s=settled_s, level=level, levels=levels, most_per_s=1000.0, **given)
+    given: dict[str, Any] = {"capacity": None, "in_flight": 2.0, "open_s": settled_s + 2, "level": level} | more
+    return RateInput(per_s=per_s, settled_s=settled_s, levels=levels, most_per_s=1000.0, **given)
 
 
 def search_at_10_per_s() -> RateSearch:
@@ -57,20 +57,45 @@ def test_after_its_first_level_a_search_decides(per_s: float, state: LevelState,
     assert search_at_10_per_s().due(search_input(per_s, judged(per_s, state), settled_s=settled_s)) == decision
 
 
-def test_after_overload_the_rate_search_goes_down_waits_for_the_backlog_and_halves_the_interval() -> None:
-    pilot = search_at_10_per_s()
-    pilot.due(search_input(10, judged(10, "kept")))
-    levels = (judged(50, "kept"), judged(100, "queue_grows"))
-    assert pilot.due(search_input(100, *levels)) == Offer(32, "rest")
-    assert pilot.due(search_input(30, *levels, in_flight=400)) == Stay()
-    assert pilot.due(search_input(30, *levels)) == Offer(71, "between")
+ENDS = End(58, "capacity", found=True)
+TO_50, TO_90 = ((judged(most, "kept"), judged(100, "queue_grows")) for most in (50, 90))
+Step = tuple[float, dict[str, Any], object]
+"""The rate that is offered, what else is known, and the decision."""
+RESTS_AT_32: Step = (100.0, {}, Offer(32, "rest"))
+RESTS_AT_58: Step = (100.0, {}, Offer(58, "rest"))
+SURE = RateCapacity(kind="capacity", per_s=95, confidence="high")
+BEHIND = {"in_flight": 400, "open_s": 60}
 
 
-def test_the_rate_search_ends_when_served_and_overloaded_rates_are_close() -> None:
+@pytest.mark.parametrize(
+    ("levels", "steps"),
+    [
+        (TO_50, [RESTS_AT_32, (32.0, {"in_flight": 400}, Stay()), (32.0, {}, Offer(71, "between"))]),
+        (TO_90, [RESTS_AT_58, (58.0, {}, ENDS)]),
+        (TO_50, [RESTS_AT_32, (58.0, {"capacity": SURE}, ENDS)]),
+        (TO_50, [RESTS_AT_32, (32.0, BEHIND, End(32, "not_recovered", found=True))]),
+        (
+            TO_90,
+            [RESTS_AT_58, (58.0, {"return_per_s": 90.0}, Offer(90, "return")),
+             (90.0, {"level": judged(90, "kept")}, Offer(58, "rest")), (58.0, {}, ENDS)],
+        ),
+        (TO_90, [RESTS_AT_58, (58.0, {"return_per_s": 100.0}, Offer(110, "return"))]),
+        (
+            TO_50,
+            [RESTS_AT_32, (32.0, {**BEHIND, "return_per_s": 50.0}, Offer(8, "rest")),
+             (8.0, {"return_per_s": 50.0}, Offer(50, "return"))],
+        ),
+    ],
+    ids=[
+        "waits for the backlog and halves the interval", "ends when served and overloaded rates are close",
+        "ends once the capacity is known with high confidence", "ends if the service does not recover",
+        "makes the return that the verdict asks for", "returns to a tenth more than a rate that was not served",
+        "works off a backlog at a lower rate before a return",
+    ],
+)  # fmt: skip
+def test_after_overload_the_rate_search(levels: tuple[RateLevelVerdict, ...], steps: list[Step]) -> None:
     pilot = search_at_10_per_s()
-    levels = (judged(90, "kept"), judged(100, "queue_grows"))
-    assert pilot.due(search_input(100, *levels)) == Offer(58, "rest")
-    assert pilot.due(search_input(58, *levels)) == End(58, "capacity", found=True)
+    assert [pilot.due(search_input(per_s, *levels, **more)) for per_s, more, _ in steps] == [decision for *_, decision in steps]
 
 
 DEPARTS = RateCapacity(kind="departs", per_s=100)
@@ -94,46 +119,6 @@ def test_higher_rates_are_offered_while_goodput_may_rise_with_them(capacity: Rat
     levels = (judged(90, "kept"), judged(100, "fails"), judged(most, "fails"))
     pilot.due(search_input(most, *levels))
     assert pilot.due(search_input(32, *levels, capacity=capacity)) == decision
-
-
-def test_the_rate_search_ends_once_the_capacity_is_known_with_high_confidence() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(50, "kept"), judged(100, "queue_grows"))
-    pilot.due(search_input(100, *levels))
-    known = RateCapacity(kind="capacity", per_s=95, confidence="high")
-    assert pilot.due(search_input(32, *levels, capacity=known)) == End(32, "capacity", found=True)
-
-
-def test_a_service_that_does_not_recover_ends_the_rate_search() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(50, "kept"), judged(100, "queue_grows"))
-    pilot.due(search_input(100, *levels))
-    assert pilot.due(search_input(30, *levels, in_flight=400, open_s=60)) == End(30, "not_recovered", found=True)
-
-
-def test_a_rate_search_makes_the_return_that_its_verdict_asks_for() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(90, "kept"), judged(100, "queue_grows"))
-    assert pilot.due(search_input(100, *levels)) == Offer(58, "rest")
-    assert pilot.due(search_input(58, *levels, return_per_s=90.0)) == Offer(90, "return")
-    assert pilot.due(search_input(90, *levels, judged(90, "kept"))) == Offer(58, "rest")
-    assert pilot.due(search_input(58, *levels)) == End(58, "capacity", found=True)
-
-
-def test_a_rate_that_was_not_served_is_repeated_with_a_tenth_more() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(90, "kept"), judged(100, "queue_grows"))
-    pilot.due(search_input(100, *levels))
-    assert pilot.due(search_input(58, *levels, return_per_s=100.0)) == Offer(110, "return")
-
-
-def test_a_backlog_is_worked_off_at_a_lower_rate_before_a_return() -> None:
-    pilot = search_at_10_per_s()
-    levels = (judged(50, "kept"), judged(100, "queue_grows"))
-    pilot.due(search_input(100, *levels))
-    behind = {"in_flight": 400, "open_s": 60, "return_per_s": 50.0}
-    assert pilot.due(search_input(32, *levels, **behind)) == Offer(8, "rest")
-    assert pilot.due(search_input(8, *levels, return_per_s=50.0)) == Offer(50, "return")
 
 
 def test_a_rate_that_was_not_served_is_forgotten_once_a_higher_one_is() -> None:

@@ -79,7 +79,8 @@ CASES: dict[str, tuple[Sequence[RateLevel], dict[str, Any]]] = {
         {"kind": "capacity", "contradicted": True, "confidence": "low"},
     ),
     "few refusals: the maximum was not reached": (
-        [*SERVED, level(90, 85, failed=5, failed_ms=1)], {"kind": "departs", "per_s": 90, "kept_per_s": 75, "confidence": "medium"},
+        [*SERVED, level(90, 85, failed=5, failed_ms=1)],
+        {"kind": "departs", "per_s": 90, "kept_per_s": 75, "confidence": "medium"},
     ),
     "no rate was served in full": (
         [level(125, 100, service_ms=900), level(150, 100, service_ms=2000)],
