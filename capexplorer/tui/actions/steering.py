@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-import msgspec
-
 from ... import wording
 from ...model.controls import (
     SPAWN_RATE_LEAST,
@@ -93,125 +91,16 @@ def note_error(answer: str) -> str | None:
     return None if answer else "the note is empty"
 
 
-# -- load steps ----------------------------------------------------------------------------------------------------------------
-# Steps of the load in one of two units: users, or iterations a second. Each becomes one control.
+# -- a live run ----------------------------------------------------------------------------------------------------------------
 
 
 Unit = Literal["users", "rate"]
 
-UNASKED = {"users": 50, "rate": 50}
-"""Load up to which a step needs no confirmation; nor does one up to twice the highest load so far."""
-
-
-class StepAnswer(msgspec.Struct, frozen=True):
-    """The message that the screen shows after a step; empty: none. `alarm`: the step was refused."""
-
-    words: str = ""
-    alarm: bool = False
-
-
-class LoadSteps:
-    """The step's size and its unit."""
-
-    def __init__(self, controls: Controls) -> None:
-        self.controls = controls
-        self.size = STEPS[0]
-        self._chosen: tuple[Unit, Unit] | None = None
-        """The unit that was chosen, and the unit of the load at that time."""
-        self._last: Unit = "users"
-        """The unit of the latest load."""
-
-    @property
-    def unit(self) -> Unit:
-        """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
-        the load, or of the last load if there is none now."""
-        state = self.controls.state
-        match state.load:
-            case Rate():
-                self._last = "rate"
-            case Users(users) if users:
-                self._last = "users"
-        chosen, unit_of_load = self._chosen or (self._last, self._last)
-        return chosen if unit_of_load == self._last else self._last
-
-    def switch(self) -> StepAnswer:
-        """Change to the other unit from the next step on. The load itself stays."""
-        now: Unit = "rate" if self.unit == "users" else "users"
-        self._chosen = now, self._last
-        if now == "users":
-            return StepAnswer(f"steps are users: + goes to {self._wanted + self.size:,} users")
-        return StepAnswer(f"steps are an offered rate: + offers {iterations(self._wanted + self.size)}")
-
-    def follow(self) -> None:
-        """Forget the chosen unit, because a plan or the autopilot starts: from now on the unit is that of the load."""
-        self._chosen = None
-
-    def resize(self, direction: int) -> StepAnswer:
-        """Make the step smaller (-1) or larger (1)."""
-        sizes = [size for size in STEPS if (size > self.size if direction > 0 else size < self.size)]
-        if sizes:
-            self.size = sizes[0] if direction > 0 else sizes[-1]
-            if self.controls.state.holds:
-                self.controls.do(SetStep(self.size))
-        unit = "" if self.unit == "users" else "/s"
-        return StepAnswer(f"step {self.size}{unit}" + ("" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"))
-
-    def step(self, direction: int) -> StepAnswer:
-        """One step up (1) or down (-1) from the requested load, so that steps typed quickly add up."""
-        return self.go_to(max(0.0, self._wanted + direction * self.size))
-
-    @property
-    def _wanted(self) -> float:
-        load = self.controls.state.load
-        return load.users if self.unit == "users" else load.per_s or 0.0
-
-    def go_to(self, load: float) -> StepAnswer:
-        """Set this many users, or this rate."""
-        return self._users(int(load)) if self.unit == "users" else self._rate(load)
-
-    def question(self) -> Ask:
-        """The dialog's question for a load."""
-        most = self.controls.setup.max_users
-        if self.unit == "users":
-            return Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_error(answer, most))
-        return Ask(
-            "Offer which rate?", "iterations a second, on a schedule that waits for no reply; 0 ends it", offered_rate_error
-        )
-
-    def in_words(self, load: float) -> str:
-        """`50 users`, `200 iterations a second`."""
-        return counted(load) if self.unit == "users" else iterations(load)
-
-    def _users(self, users: int) -> StepAnswer:
-        state, most = self.controls.state, self.controls.setup.max_users
-        if state.autopilot and min(users, most) == state.load.users:
-            self.controls.do(SetAutopilot(on=False))  # a step that changes nothing ends the driver as well
-        if state.load == Users(users):
-            return StepAnswer("there are no users" if users == 0 else f"already at {users:,} users")
-        limit = StepAnswer(f"the limit is {most:,} users (guards.max_users)", alarm=True)
-        if state.load.users >= most and users > state.load.users:
-            return limit
-        answer = self._answer_to(StepTo(Users(min(users, most))))
-        return limit if users > most else answer
-
-    def _rate(self, per_s: float) -> StepAnswer:
-        state = self.controls.state
-        if state.autopilot and state.load == Rate(per_s):
-            self.controls.do(SetAutopilot(on=False))
-        if per_s == (state.load.per_s or 0.0):
-            return StepAnswer("no rate is offered" if per_s == 0 else f"{quantities.offered_rate(per_s)} is offered already")
-        return self._answer_to(StepTo(Rate(per_s)) if per_s else Zero())
-
-    def _answer_to(self, control: Control) -> StepAnswer:
-        why_not = self.controls.do(control)
-        return StepAnswer(why_not or "", alarm=why_not is not None)
-
+UNASKED = 50
+"""Users or iterations a second up to which a step needs no confirmation; nor does one up to twice the highest load so far."""
 
 PERFORMED = {"W": "add_worker", "a": "autopilot", "e": "export", "f": "failures", "t": "restart"}
 """The keys of proposals other than Enter, with their names: Enter performs these as well."""
-
-
-# -- a live run ----------------------------------------------------------------------------------------------------------------
 
 
 class LiveRunActions(Actions):
@@ -219,7 +108,12 @@ class LiveRunActions(Actions):
 
     def __init__(self, controls: Controls) -> None:
         self.controls = controls
-        self.steps = LoadSteps(controls)
+        self._step = STEPS[0]
+        """Users, or iterations a second, of one step."""
+        self._chosen: tuple[Unit, Unit] | None = None
+        """The unit that was chosen, and the unit of the load at that time."""
+        self._last: Unit = "users"
+        """The unit of the latest load."""
 
     @property
     def state(self) -> State:
@@ -260,8 +154,8 @@ class LiveRunActions(Actions):
         return View(
             load=state.load,
             max_users=setup.max_users,
-            step=self.steps.size,
-            unit=self.steps.unit,
+            step=self._step,
+            unit=self.unit,
             spawn_rate=state.spawn_rate,
             can_restart=setup.can_restart,
             autopilot=state.autopilot,
@@ -309,7 +203,7 @@ class LiveRunActions(Actions):
     def action_take_step(self) -> None:
         """Perform the step that the line NEXT proposes."""
         timeline = self._screen.timeline
-        step = wording.next_step(timeline, can_restart=self.controls.setup.can_restart, by_rate=self.steps.unit == "rate")
+        step = wording.next_step(timeline, can_restart=self.controls.setup.can_restart, by_rate=self.unit == "rate")
         proposed = timeline.proposed.proposal if timeline.proposed is not None else None
         if step is not None and step.key in PERFORMED:
             self._screen.act(PERFORMED[step.key])
@@ -328,50 +222,102 @@ class LiveRunActions(Actions):
 
     # -- users, or an offered rate
 
+    @property
+    def unit(self) -> Unit:
+        """The unit chosen by key, until a plan, the autopilot or another screen changes that of the load. Otherwise the unit of
+        the load, or of the last load if there is none now."""
+        match self.state.load:
+            case Rate():
+                self._last = "rate"
+            case Users(users) if users:
+                self._last = "users"
+        chosen, unit_of_load = self._chosen or (self._last, self._last)
+        return chosen if unit_of_load == self._last else self._last
+
+    @property
+    def _wanted(self) -> float:
+        """The requested load in this unit."""
+        load = self.state.load
+        return load.users if self.unit == "users" else load.per_s or 0.0
+
     def action_unit(self) -> None:
-        """Change the unit of steps: users, or iterations a second."""
-        if self._may_steer():
-            self._say(self.steps.switch())
+        """Change to the other unit from the next step on. The load itself stays."""
+        if not self._may_steer():
+            return
+        self._chosen = "rate" if self.unit == "users" else "users", self._last
+        after = self._wanted + self._step
+        if self.unit == "users":
+            return self._screen.show_message(f"steps are users: + goes to {after:,} users")
+        self._screen.show_message(f"steps are an offered rate: + offers {iterations(after)}")
 
     def action_step(self, direction: int) -> None:
-        """One step up (1) or down (-1)."""
+        """One step up (1) or down (-1) from the requested load, so that steps typed quickly add up."""
         if self._may_steer():
-            self._say(self.steps.step(direction))
+            self._set(max(0.0, self._wanted + direction * self._step))
 
     def action_resize_step(self, direction: int) -> None:
         """A smaller (-1) or larger (1) step."""
-        self._say(self.steps.resize(direction))
+        sizes = [size for size in STEPS if (size > self._step if direction > 0 else size < self._step)]
+        if sizes:
+            self._step = sizes[0] if direction > 0 else sizes[-1]
+            if self.state.holds:
+                self.controls.do(SetStep(self._step))
+        end = "" if sizes else f" (the {'largest' if direction > 0 else 'smallest'})"
+        self._screen.show_message(f"step {self._step}{'/s' if self.unit == 'rate' else ''}{end}")
 
     def action_go(self) -> None:
         """Ask for a number of users, or for a rate."""
-        self._ask(self.steps.question(), lambda answer: self._go(load_of(answer)))
+        most = self.controls.setup.max_users
+        if self.unit == "users":
+            question = Ask("Go to how many users?", f"a whole number, 0 to {most:,}", lambda answer: users_error(answer, most))
+        else:
+            hint = "iterations a second, on a schedule that waits for no reply; 0 ends it"
+            question = Ask("Offer which rate?", hint, offered_rate_error)
+        self._ask(question, lambda answer: self._go(load_of(answer)))
 
     def _go(self, load: float) -> None:
-        steps, levels = self.steps, self._screen.timeline.levels
+        """Set this load, after a confirmation if it is far beyond the highest so far."""
+        levels, in_words = self._screen.timeline.levels, counted(load)
         highest: float = max(self.state.load.users, *(level.users for level in levels), 0)
-        if steps.unit == "rate":
-            highest = max(self.state.load.per_s or 0, *(level.load.per_s or 0 for level in levels), 0)
-        if load <= max(UNASKED[steps.unit], 2 * highest):
-            return self._say(steps.go_to(load))
+        if self.unit == "rate":
+            highest, in_words = max(self._wanted, *(level.load.per_s or 0 for level in levels), 0), iterations(load)
+        if load <= max(UNASKED, 2 * highest):
+            return self._set(load)
         question = f"This is more than twice the highest so far ({highest:,g})."
-        confirm = Confirm(f"Go to {steps.in_words(load)}?", question, f"go to {load:,g}")
-        self._screen.ask(confirm, lambda sure: self._say(steps.go_to(load)) if sure and self._may_steer() else None)
+        confirm = Confirm(f"Go to {in_words}?", question, f"go to {load:,g}")
+        self._screen.ask(confirm, lambda sure: self._set(load) if sure and self._may_steer() else None)
+
+    def _set(self, load: float) -> None:
+        """Set this many users, or this rate."""
+        state, most = self.state, self.controls.setup.max_users
+        wanted: Users | Rate = Users(min(int(load), most)) if self.unit == "users" else Rate(load)
+        if state.autopilot and (wanted == state.load or (isinstance(wanted, Users) and wanted.users == state.load.users)):
+            self.controls.do(SetAutopilot(on=False))  # a step that changes nothing ends the driver as well
+        if isinstance(wanted, Rate):
+            if load != (state.load.per_s or 0.0):
+                return self._do(StepTo(wanted) if load else Zero())
+            return self._screen.show_message(
+                f"{quantities.offered_rate(load)} is offered already" if load else "no rate is offered"
+            )
+        if state.load == Users(int(load)):
+            return self._screen.show_message(f"already at {load:,.0f} users" if load else "there are no users")
+        if load <= state.load.users or state.load.users < most:
+            self._do(StepTo(wanted))
+        if load > most:
+            self._screen.show_message(f"the limit is {most:,} users (guards.max_users)", alarm=True)
 
     def action_zero(self) -> None:
         """Go to zero users."""
         if self._may_steer():
             self._do(Zero(), "to zero users")
 
-    def _say(self, answer: StepAnswer) -> None:
-        self._screen.show_message(answer.words, alarm=answer.alarm)
-
     # -- autopilot, plans, spawn rate
 
     def action_autopilot(self) -> None:
         """Start the autopilot's search for the knee, or for the capacity as a rate where that is the step's unit; or end it."""
         if self._may_steer():
-            finds_rate = self.steps.unit == "rate"
-            self.steps.follow()
+            finds_rate = self.unit == "rate"
+            self._chosen = None
             goal = "the capacity as a rate" if finds_rate else "the knee"
             words = f"autopilot on, to find {goal}; changing the load by hand ends it"
             on = not self.state.autopilot
@@ -400,7 +346,7 @@ class LiveRunActions(Actions):
             return None
         why_not = self.controls.do(StartPlan(plan))
         if why_not is None:
-            self.steps.follow()
+            self._chosen = None
         return why_not
 
     def _plan(self, plan: str) -> None:
