@@ -28,57 +28,24 @@ from ..render.text import styled
 from .kept_requests import Subset
 from .pane import ScrollingPane
 
-# -- blocks --------------------------------------------------------------------------------------------------------------------
-# The lines of a list belong to its entries, which have several lines each.
 
+class Line(msgspec.Struct, frozen=True):
+    """One line of the list."""
 
-class Block(msgspec.Struct, frozen=True):
-    """One entry, or a heading between entries."""
-
-    lines: tuple[Strip, ...]
+    strip: Strip
     key: Hashable = None
-    """Identifies the entry while its lines change; None: a heading, which cannot be chosen."""
-    named: int = 1
-    """Number of lines at the top that name the entry, and are highlighted when it is chosen."""
+    """Identifies the entry that it belongs to while lines change; None: a heading, which cannot be chosen."""
+    is_name: bool = False
+    """Whether it names the entry, and is highlighted when that is chosen."""
 
 
-def keys_of(blocks: Iterable[Block]) -> list[Hashable]:
-    """The keys of the entries, in order, without headings."""
-    return [block.key for block in blocks if block.key is not None]
-
-
-def lines_of(blocks: Iterable[Block], chosen: Hashable, palette: Palette, width: int) -> list[Strip]:
-    """All lines. Those that name the chosen entry are in reverse video, which is visible without colours."""
-    style = styled(color=palette.accent, reverse=True, bold=True)
-    drawn: list[Strip] = []
-    for block in blocks:
-        named = block.named if chosen is not None and block.key == chosen else 0
-        drawn += [text.line([(line.text, style)], width) for line in block.lines[:named]]
-        drawn += block.lines[named:]
-    return drawn
-
-
-def span_of(blocks: Iterable[Block], key: Hashable) -> tuple[int, int] | None:
-    """The range of an entry's lines as (first, end), the end excluded; None if there is no such entry."""
-    first = 0
-    for block in blocks:
-        if block.key == key:
-            return first, first + len(block.lines)
-        first += len(block.lines)
-    return None
-
-
-def key_at(blocks: Sequence[Block], line: int) -> Hashable:
-    """The key of the entry that has this line; None for a heading or beyond the end."""
-    for block in blocks:
-        if line < len(block.lines):
-            return block.key
-        line -= len(block.lines)
-    return None
+def _entry(key: Hashable, named: Sequence[Strip], below: Iterable[Strip]) -> Iterator[Line]:
+    yield from (Line(strip, key, True) for strip in named)
+    yield from (Line(strip, key) for strip in below)
 
 
 # -- causes --------------------------------------------------------------------------------------------------------------------
-# Failures by cause, as blocks of lines: location, count, times, an example, readings, advice. Open causes come first.
+# Failures by cause: location, count, times, an example, readings, advice. Open causes come first.
 
 
 VERDICT_LINES = 2
@@ -90,7 +57,7 @@ UNLISTED = ("not_saturated",)
 _SIGNS = {"critical": "✗", "error": "✗", "warning": "!"}
 
 
-def cause_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
+def cause_lines(timeline: Timeline, palette: Palette, width: int) -> Iterator[Line]:
     """The verdict, if the status area does not show all of it, then open causes, then closed ones, both by location."""
     marks, judged = listed_marks(timeline), wording.judgement(timeline)
     style = styled(color=color_of(judged.severity, palette) if judged.marked else palette.text, bold=True)
@@ -98,12 +65,13 @@ def cause_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block
     top = verdict if not judged.marked or len(verdict) > VERDICT_LINES else []
     if not marks:
         top += _wrapped(_without_marks(timeline), " ", styled(color=palette.muted), width)
-    found = [Block(tuple(top))] if top else []
-    for title, group in _grouped(marks):
-        heading = text.line([(f" {title}", styled(color=palette.muted, bold=True))], width)
-        found.append(Block((Strip.blank(width), heading) if found else (heading,)))
-        found += [_cause(mark, timeline, palette, width) for mark in group]
-    return found
+    yield from map(Line, top)
+    for index, (title, group) in enumerate(_grouped(marks)):
+        if top or index:
+            yield Line(Strip.blank(width))
+        yield Line(text.line([(f" {title}", styled(color=palette.muted, bold=True))], width))
+        for mark in group:
+            yield from _cause(mark, timeline, palette, width)
 
 
 def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
@@ -132,7 +100,7 @@ def _without_marks(timeline: Timeline) -> str:
     return f"No cause was marked. There are {kinds} kinds of failures: press d to show them."
 
 
-def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Block:
+def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Iterator[Line]:
     """The lines of one cause: sign, name and count; then time, location, an example and readings; then advice."""
     is_ended = mark.state == "closed"
     muted, plain = styled(color=palette.muted), styled(color=palette.muted if is_ended else palette.text)
@@ -147,7 +115,7 @@ def _cause(mark: Mark, timeline: Timeline, palette: Palette, width: int) -> Bloc
     below = [line for words in filter(None, described) for line in _wrapped(words, "     ", muted, width)]
     if advice:
         below += _wrapped(advice, "   → ", plain, width)
-    return Block((*named, *below), mark.key, len(named))
+    return _entry(mark.key, named, below)
 
 
 def _title_lines(mark: Mark, style: Style, plain: Style, width: int) -> list[Strip]:
@@ -185,30 +153,27 @@ def color_of(severity: str, palette: Palette) -> str:
 
 
 # -- raw errors ----------------------------------------------------------------------------------------------------------------
-# Raw errors by endpoint, as blocks of lines: count, endpoint, error and times.
+# Raw errors by endpoint: count, endpoint, error and times.
 
 
-def error_blocks(timeline: Timeline, palette: Palette, width: int) -> list[Block]:
-    """The blocks of wrapped lines, the most frequent error first."""
-    failures = sorted(timeline.failures.items(), key=lambda pair: -pair[1].count)
-    if not failures:
-        return [Block((text.line([("  no request failed", styled(color=palette.muted))], width),))]
-    return [_block(key, failure, timeline.examples.get(failure.signature), palette, width) for key, failure in failures]
+def error_lines(timeline: Timeline, palette: Palette, width: int) -> Iterator[Line]:
+    """The wrapped lines, the most frequent error first."""
+    if not timeline.failures:
+        yield Line(text.line([("  no request failed", styled(color=palette.muted))], width))
+    for key, failure in sorted(timeline.failures.items(), key=lambda pair: -pair[1].count):
+        yield from _error(key, failure, timeline.examples.get(failure.signature), palette, width)
 
 
-def _block(key: Hashable, failure: FailureCount, example: str | None, palette: Palette, width: int) -> Block:
+def _error(key: Hashable, failure: FailureCount, example: str | None, palette: Palette, width: int) -> Iterator[Line]:
     words = text.safe(f"{failure.method} {failure.name}: {wording.failure(failure.signature)}")
     count = text.pad(f"{numbers.count(failure.count)} ×", 9, right=True) + " "
     indent, muted = " " * len(count), styled(color=palette.muted)
-    named = [
-        text.line(
-            [(indent if index else count, styled(color=palette.error, bold=True)), (part, styled(color=palette.text))], width
-        )
-        for index, part in enumerate(text.wrap(words, width - len(count)))
-    ]
+    alarm, plain = styled(color=palette.error, bold=True), styled(color=palette.text)
+    parts = enumerate(text.wrap(words, width - len(count)))
+    named = [text.line([(indent if index else count, alarm), (part, plain)], width) for index, part in parts]
     shown = text.wrap(text.safe(f"e.g. {example}"), width - len(count) - 1) if example else []
     shown = [*shown, f"{wording.session_time(failure.first_s)} to {wording.session_time(failure.last_s)}"]
-    return Block((*named, *(text.line([(indent + line, muted)], width) for line in shown)), key, len(named))
+    return _entry(key, named, (text.line([(indent + line, muted)], width) for line in shown))
 
 
 def requests_of(failure: FailureCount) -> Subset:
@@ -236,7 +201,7 @@ class FailuresPane(ScrollingPane):
         self.raw = False
         self.chosen: Hashable = None
         """Key of the chosen entry; None: none is chosen."""
-        self._blocks: list[Block] = []
+        self._lines: list[Line] = []
         self._first = 0
         """Index of the line at the top of the pane."""
 
@@ -253,32 +218,35 @@ class FailuresPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Lines from the verdict down to where scrolling has reached."""
-        listed = error_blocks if self.raw else cause_blocks
-        self._blocks = listed(timeline, options.palette, size.width)
-        lines = lines_of(self._blocks, self.chosen, options.palette, size.width)
-        self._first, last = self.window(len(lines), size.height)
-        return lines[self._first : last]
+        palette, width = options.palette, size.width
+        self._lines = list((error_lines if self.raw else cause_lines)(timeline, palette, width))
+        self._first, last = self.window(len(self._lines), size.height)
+        chosen = styled(color=palette.accent, reverse=True, bold=True)  # reverse video is visible without colours
+        return [
+            text.line([(line.strip.text, chosen)], width) if line.is_name and line.key == self.chosen else line.strip
+            for line in self._lines[self._first : last]
+        ]
 
     # -- choosing one
 
     def action_choose(self, direction: int) -> None:
         """The entry below (1) or above (-1); above the first none is chosen."""
-        keys = keys_of(self._blocks)
+        keys = list(dict.fromkeys(line.key for line in self._lines if line.key is not None))
         place = keys.index(self.chosen) + direction if self.chosen in keys else min(0, direction)
         self.choose(keys[min(place, len(keys) - 1)] if keys and place >= 0 else None)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked entry. Only with the mouse enabled."""
         offset = event.get_content_offset(self)
-        key = None if offset is None else key_at(self._blocks, self._first + offset.y)
-        if key is not None:
-            self.choose(key)
+        line = None if offset is None else next(iter(self._lines[self._first + offset.y :]), None)
+        if line is not None and line.key is not None:
+            self.choose(line.key)
 
     def choose(self, key: Hashable) -> None:
         """Choose the entry with this key, and scroll to it; None: choose none, and scroll to the top."""
         self.chosen = key
-        first, last = span_of(self._blocks, key) or (0, 0)
-        self._set_scrolled(min(first, max(self.scrolled, last - self._height)))
+        rows = [row for row, line in enumerate(self._lines) if key is not None and line.key == key] or [0]
+        self._set_scrolled(min(rows[0], max(self.scrolled, rows[-1] + 1 - self._height)))
 
     def subset(self, timeline: Timeline) -> Subset | None:
         """The requests that failed from the chosen cause or with the chosen error; None: nothing is chosen."""
