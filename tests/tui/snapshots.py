@@ -6,14 +6,16 @@ The last line is a digest of the styles, so that a colour does not change unseen
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from analysis.recorded import analysed_again
 from marked import marked
 from msgspec.structs import replace
 from textual.geometry import Size
@@ -44,6 +46,8 @@ from capexplorer.model.readings import (
     PartReading,
     PortsReading,
     TargetReading,
+    TargetTcpReading,
+    TcpReading,
     WorkerReading,
     WorkersReading,
 )
@@ -58,7 +62,6 @@ from capexplorer.model.verdicts import (
     SloVerdict,
 )
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput
 from capexplorer.tui.panes.endpoints import EndpointsPane
@@ -75,8 +78,8 @@ from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.protocols import View, watched
 
 from . import gallery
+from .baselines import baseline_of, live_timeline
 from .drawn import LARGE, MAXIMISED, SMALL, with_last
-from .fake_source import FakeSource
 from .knee_verdicts import CURVE, KNEE, USL
 from .rates import rate_events
 from .session_events import SessionMaker, died, header, session
@@ -114,6 +117,17 @@ def pane(kind: Callable[[], Pane], events: Iterable[Event] | Timeline, size: Siz
         return kind().draw(timeline, len(timeline) - 1, shown, size)
 
     return draw
+
+
+def later(case: Callable[[], Case]) -> Case:
+    """A case whose session takes long to make."""
+    return lambda: case()()
+
+
+@cache
+def dying() -> Timeline:
+    """The upstream of a service dies in the middle of the third level, with 24 users."""
+    return analysed_again("upstream-dies-at-24-users")
 
 
 def judged(verdict: CapacityVerdict, size: Size = SMALL, objectives: tuple[SloVerdict, ...] = ()) -> Case:
@@ -169,6 +183,11 @@ def _curves() -> Iterator[tuple[str, Case]]:
     old = (Missing(kind="soak", users_above=30.0, users_below=36.0), Missing(kind="return_to_first", users_below=5.0))
     yield "curve-advice-without-durations", judged(CapacityVerdict(knee=KNEE, curve=CURVE, missing=old))
     slo = SloVerdict(name="p95_ms", limit=300, state="crossed", users=41, users_low=40, users_high=45, goodput_rps=118.0)
+    for at, size in (("", MAXIMISED), ("-narrow", Size(37, 8))):
+        yield f"curve-of-a-dying-service{at}", later(lambda size=size: pane(CurvePane, dying(), size))  # type: ignore[misc]
+    yield "curve-inspected", pane(CurvePane, session(), SMALL, inspected=20)
+    both = later(lambda: pane(CurvePane, session([(10, 12), (30, 12)]), MAXIMISED, baseline=baseline_of([(10, 10), (120, 10)])))
+    yield "curve-with-a-baseline", both
     yield "curve-objectives", judged(CapacityVerdict(knee=KNEE, curve=CURVE), MAXIMISED, (slo,))
 
 
@@ -190,9 +209,22 @@ def _over_time() -> Iterator[tuple[str, Case]]:
     yield "latency-explored-maximised", pane(LatencyPane, sessions["explored"], MAXIMISED)
     yield "latency-explored-logarithmic", pane(LatencyPane, sessions["explored"], LARGE, log_latency=True)
     for form in ("heatmap", "levels"):
-        live = LiveFeed(FakeSource(session([(10, 12), (80, 12)])))
-        live.take()
-        yield f"latency-{form}", pane(LatencyPane, live.timeline, LARGE, latency_form=form, inspected=15)
+        two = live_timeline([(10, 12), (80, 12)])
+        yield f"latency-{form}", pane(LatencyPane, two, LARGE, latency_form=form, inspected=15)
+        yield f"latency-{form}-narrow", pane(LatencyPane, two, Size(38, 6), latency_form=form, inspected=6)
+    ascii_only = Palette(markers="ascii")
+    yield "latency-heatmap-ascii", pane(LatencyPane, two, LARGE, latency_form="heatmap", palette=ascii_only)
+    behind = later(lambda: pane(LatencyPane, two, LARGE, latency_form="levels", baseline=baseline_of([(10, 10), (100, 10)])))
+    yield "latency-levels-with-a-baseline", behind
+    yield "latency-levels-of-a-dying-service", later(lambda: pane(LatencyPane, dying(), LARGE, latency_form="levels"))
+    for seconds in (300, 900):
+        long = live_timeline([(10, seconds)])
+        yield f"latency-heatmap-of-{seconds}-s", pane(LatencyPane, long, Size(118, 10), latency_form="heatmap")
+        yield f"endpoint-latency-of-{seconds}-s", pane(partial(EndpointLatency, ("GET", "/io")), long, Size(118, 10))
+    for name, kind in (("throughput", ThroughputPane), ("latency", LatencyPane)):
+        yield f"{name}-inspected", pane(kind, session(), SMALL, inspected=20)
+    for name, marks in marks_over_time().items():
+        yield f"throughput-{name}", pane(ThroughputPane, [*gallery.session(((20, 60),)), *marks], MAXIMISED)
     yield "latency-heatmap-not-kept", pane(LatencyPane, session([(10, 8)]), SMALL, latency_form="heatmap")
 
 
@@ -204,6 +236,30 @@ def revision(t_s: float, number: int, users: float, **changes: object) -> Mark:
         users=users, severity="warning", confidence="medium", evidence=evidence,
     )  # fmt: skip
     return replace(mark, **changes)
+
+
+def marks_over_time() -> dict[str, list[Event]]:
+    """Marks on the charts over time: at the time since which each has had its kind, of a shift at that of the change."""
+    kinds = ((10.0, "bend", 18), (20.0, "knee", 16), (50.0, "knee", 15))
+    revised: list[Event] = [
+        marked(t_s=t_s, key="knee:epoch0", revision=number, state="updated", kind=kind, id=kind, users=users)
+        for number, (t_s, kind, users) in enumerate(kinds, 1)
+    ]
+    bend = marked(t_s=10.0, key="knee:epoch0", state="open", kind="bend", id="bend", users=18)
+    shift = marked(
+        t_s=25.0, key="shift:level1", state="open", kind="shift", id="goodput_fell", users=20, severity="warning",
+        evidence={"at_s": 15.0, "level": 1, "column": "goodput", "before": 50.0, "after": 30.0},
+    )  # fmt: skip
+    limits: list[Event] = [
+        marked(t_s=t_s, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
+        for t_s, id_ in ((10.0, "think_time_limited"), (40.0, "gil_bound"))
+    ]
+    return {
+        "a-bend-that-becomes-a-knee": revised,
+        "a-retracted-mark": [bend, replace(bend, t_s=20.0, revision=2, state="retracted")],
+        "a-shift": [LevelOpened(t_s=25.0, index=1, users=20, spawn_rate=1, by="shift", since_s=15.0), shift],
+        "waits-and-a-bottleneck": limits,
+    }
 
 
 def _lists() -> Iterator[tuple[str, Case]]:
@@ -288,6 +344,19 @@ def _resources() -> Iterator[tuple[str, Case]]:
     workers = WorkersReading(count=12, fullest="2@box", late=1, plain=1, cpu_ratio=1.15, rows=rows)
     yield "resources-of-workers", pane(ResourcesPane, with_last(Timeline(session()), workers=workers), Size(118, 40))
     unread = with_last(Timeline(session()), generator=None, host=None, ports=None, tcp=None, targets=())
+    refused = FailureSignature(types=("ConnectionRefusedError",), errno=errno.ECONNREFUSED)
+    reset = FailureSignature(types=("ConnectionResetError",), errno=errno.ECONNRESET)
+    failures = tuple(FailureTick(name="/a", method="GET", signature=each, count=5) for each in (refused, reset))
+    for name, tcp, failed in (
+        ("of-others", TcpReading(attempt_fails=143, listen_overflows=0, target=TargetTcpReading(segments_sent=900)), ()),
+        (
+            "of-the-service",
+            TcpReading(listen_drops=9, target=TargetTcpReading(listen_drops=3, segments_retransmitted=2)),
+            failures,
+        ),
+        ("that-waits", TcpReading(unsent_bytes=1 << 19, queued_bytes=1 << 19), ()),
+    ):
+        yield f"resources-tcp-{name}", pane(ResourcesPane, with_last(Timeline(session()), tcp=tcp, failures=failed), LARGE)
     yield "resources-not-measured", pane(ResourcesPane, unread, LARGE)
     for name, waits in (("waited-for", 0.4), ("harmless", 0.01)):
         targets = (TargetReading(pid=7, cpu_ratio=0.3, run_delay_ratio=waits),)
@@ -301,7 +370,12 @@ def _resources() -> Iterator[tuple[str, Case]]:
     watched_part = with_last(Timeline([*session(), state]), parts=(part,))
     yield "resources-of-a-part", pane(ResourcesPane, watched_part, LARGE)
     yield "parts", pane(PartsPane, watched_part, Size(120, 20))
-    for width in (38, 118):
+    programs = {"postgres": {}, "redis-server": {}, "nginx": {}, "mysqld": {}, "mariadbd": {}, "shop": {}, "read": server}
+    states = [replace(state, name=name, program="postgres" if own else name) for name, own in programs.items()]
+    readings = tuple(replace(part, name=name, server=own) for name, own in programs.items())
+    known = with_last(Timeline([*session(), *states]), parts=readings)
+    yield "parts-of-known-servers", pane(PartsPane, known, Size(120, 60))
+    for width in (38, 78, 118):
         yield f"parts-none-{width}", pane(PartsPane, [], Size(width, 12))
 
 
@@ -314,6 +388,17 @@ def _levels() -> Iterator[tuple[str, Case]]:
     maker = SessionMaker()
     unsettled = [header(), *maker.open(10), maker.tick(), maker.tick(), Note(t_s=3.0, text="so far")]
     yield "level-unsettled", pane(LevelPage, unsettled, Size(78, 60), inspected=1)
+    for t_s in (20, 40, 58):
+        at = later(lambda t_s=t_s: pane(LevelPage, dying(), Size(78, 40), inspected=dying().index_at(t_s)))  # type: ignore[misc]
+        yield f"level-of-a-dying-service-at-{t_s}-s", at
+    recovered = Mark(
+        t_s=6.0, key="recovery:level0", state="open", users=10,
+        finding=Recovered(recovery=Recovery(from_users=80, to_users=10, recovered=True, after_s=1.0)),
+    )  # fmt: skip
+    newer = replace(recovered, t_s=9.0, state="updated", revision=2)
+    failing = Timeline([*session([(10, 8), (80, 8)]), recovered, newer])
+    for tick in (3, 8, 12, 14):
+        yield f"inspected-second-{tick}", partial(inspected, failing, 15, DisplayOptions(inspected=tick), 198)
     for name, events in (("users", session()), ("rates", rate_events())):
         timeline = Timeline(events)
         tick = len(timeline) - 1
@@ -397,6 +482,24 @@ def _status() -> Iterator[tuple[str, Case]]:
     yield "status-rate-requested", shown(rate_events(), View(load=Rate(200.0), max_users=500, unit="rate"), 119)
     exhausted = with_last(Timeline([*session(), ports_exhausted()]), ports=PortsReading(capacity=2_000, used=1_990))
     yield "status-ports-exhausted", shown(exhausted, width=118)
+    for name, ports in PORTS.items():
+        past = [ports_exhausted(state="closed")] if name == "after" else []
+        yield f"status-ports-{name}", with_resources(with_last(Timeline([*session(), *past]), ports=ports))
+
+
+PORTS = {
+    "slow": PortsReading(capacity=2_000, used=600, burn_rate_per_s=2.0, exhausted_in_s=700.0),
+    "soon": PortsReading(capacity=2_000, used=600, burn_rate_per_s=33.0, exhausted_in_s=42.4),
+    "many": PortsReading(capacity=2_000, used=1_700),
+    "all": PortsReading(capacity=2_000, used=2_000),
+    "all-to-one": PortsReading(capacity=2_000, used=2_000, destination="127.0.0.1:80"),
+    "after": PortsReading(capacity=2_000, used=100),
+}
+
+
+def with_resources(timeline: Timeline) -> Case:
+    """The status, and the resources below."""
+    return lambda: [*shown(timeline, width=118)(), *pane(ResourcesPane, timeline, LARGE)()]
 
 
 def main() -> int:

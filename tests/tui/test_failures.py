@@ -9,14 +9,9 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from capexplorer.model.events import Event, FailureSignature, FailureTick
-from capexplorer.model.load import Users
-from capexplorer.model.readings import PortsReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.tui.display_options import DisplayOptions, Palette
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.failures import FailuresPane, tally
-from capexplorer.tui.panes.resources import ResourcesPane
-from capexplorer.tui.panes.status import status
-from capexplorer.tui.protocols import View
 
 from .session_events import session
 from .stage import NARROW, WIDE, Stage, panes, shows, tell
@@ -109,41 +104,3 @@ async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int,
             assert "results above 50 users do not describe the service." in text
             assert lines[4].startswith("  NEXT ")
             assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
-
-
-# -- ports
-
-
-@pytest.mark.parametrize(
-    ("reading", "marks", "text", "color"),
-    [
-        (PortsReading(capacity=2_000, used=600, burn_rate_per_s=2.0, exhausted_in_s=700.0), [], None, None),
-        (PortsReading(capacity=2_000, used=600, burn_rate_per_s=33.0, exhausted_in_s=42.4), [], "ports full in 42 s", "warning"),
-        (PortsReading(capacity=2_000, used=1_700), [], "ports 85% used", "warning"),
-        (PortsReading(capacity=2_000, used=2_000), [], "ports 100% used", "warning"),
-        (PortsReading(capacity=2_000, used=2_000, destination="127.0.0.1:80"), [], "all ephemeral ports used", "error"),
-        (PortsReading(capacity=2_000, used=1_990), [ports_exhausted()], "ephemeral ports exhausted (TIME_WAIT)", "error"),
-        (PortsReading(capacity=2_000, used=100), [ports_exhausted(state="closed")], None, None),
-    ],
-)
-def test_ports_have_a_warning_before_they_run_out_and_an_error_afterwards(
-    reading: PortsReading, marks: list[Event], text: str | None, color: str | None
-) -> None:
-    timeline = Timeline(session())
-    assert timeline.last is not None
-    timeline.apply(msgspec.structs.replace(timeline.last, ports=reading))
-    for mark in marks:
-        timeline.apply(mark)
-    line = status(timeline, View(load=Users(0)), Palette(), 118)[1]
-    row = next(
-        strip
-        for strip in ResourcesPane().draw(timeline, len(timeline) - 1, DisplayOptions(), Size(78, 18))
-        if " ports " in strip.text
-    )
-    if text is None or color is None:
-        assert " ports " not in line.text and "!" not in row.text
-    else:
-        assert text in line.text and "!" in row.text
-        assert getattr(Palette(), color) in colors(row)
-        assert "full in 42 s" in row.text if "full" in text else True
-        assert "exhausted, by TIME_WAIT" in row.text if "exhausted" in text else True

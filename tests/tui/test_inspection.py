@@ -6,26 +6,19 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.widget import Widget
 
 from capexplorer.model.controls import StepTo
-from capexplorer.model.events import Header, LevelOpened, Mark, Sample
-from capexplorer.model.findings import Recovered
+from capexplorer.model.events import Header, LevelOpened, Sample
 from capexplorer.model.load import Users
 from capexplorer.model.readings import HostReading
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import Recovery
 from capexplorer.tui.display_options import DisplayOptions
-from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.inspected import inspected
-from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane
-from capexplorer.tui.panes.resources import ResourcesPane
-from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.screens import inspecting
 from capexplorer.tui.screens.inspecting import TimeWindow
-from capexplorer.wording.quantities import latency_cell, rate_cell
 
 from . import gallery
 from .session_events import SessionMaker, session
@@ -168,47 +161,11 @@ def test_the_host_memory_has_the_same_unit_as_in_the_resources() -> None:
     assert "676 MiB" not in values_at(timeline, 10)
 
 
-def test_failures_of_the_inspected_second_and_events_near_it_are_listed() -> None:
-    timeline = Timeline(session([(10, 8), (80, 8)]))
-    assert "2 × GET /cpu: HTTP 503" in values_at(timeline, 12, 120)
-    assert "×" not in values_at(timeline, 3, 120)
-    assert "after 10" in values_at(timeline, 8, 120), "the note at 9 s is not listed"
-    assert "after 10" not in values_at(timeline, 14, 120), "the note at 9 s is listed at 16 s"
-
-
-def test_a_mark_with_newer_evidence_is_listed_once_at_its_time() -> None:
-    timeline = Timeline(session([(10, 12)]))
-    recovery = Recovery(from_users=80, to_users=10, recovered=True, after_s=1.0)
-    found = Mark(t_s=6.0, key="recovery:level0", state="open", finding=Recovered(recovery=recovery), users=10)
-    timeline.apply(found)
-    timeline.apply(msgspec.structs.replace(found, t_s=9.0, state="updated", revision=2))
-    text = values_at(timeline, 8, 198)
-    assert "00:06 recovery" in text
-    assert "00:09 recovery" not in text
-
-
 def test_the_number_of_lines_does_not_depend_on_the_second() -> None:
     timeline = Timeline(session([(10, 8), (80, 8)]))
     for width in (78, 118, 198):
         line_counts = {len(values_at(timeline, tick, width).splitlines()) for tick in range(len(timeline))}
         assert len(line_counts) == 1, f"{line_counts} lines at {width} columns"
-
-
-@pytest.mark.parametrize("size", [Size(38, 6), Size(58, 10), Size(118, 30)])
-def test_charts_draw_the_cursor_and_their_legends_have_the_values_of_its_second(timeline: Timeline, size: Size) -> None:
-    def text(pane: Pane, options: DisplayOptions) -> str:
-        return "\n".join(strip.text for strip in pane.draw(timeline, len(timeline) - 1, options, size))
-
-    options = DisplayOptions(inspected=20)
-    column = timeline.columns
-    assert rate_cell(column["goodput_rps"][20]) in text(ThroughputPane(), options)
-    assert latency_cell(column["p50_ms"][20]) in text(LatencyPane(), options)
-    assert "30 users" in text(CurvePane(), options)
-    assert f"{column['target_cpu_ratio'][20]:.2f}" in text(ResourcesPane(), options)
-    if size.height >= 10:
-        assert "║" in text(LatencyPane(), options), "the cursor is not drawn"
-        assert "00:22" in text(LatencyPane(), options), "the cursor has no time"
-        assert "║" not in text(LatencyPane(), DisplayOptions()), "a cursor is drawn without inspection"
 
 
 # -- keys on the live screen

@@ -14,7 +14,7 @@ from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit, KneeKind, KneeVerdict, Missing, Peak, UslFit
 from capexplorer.tui.display_options import DisplayOptions, Palette
-from capexplorer.tui.panes.curve import CurvePane, level_points
+from capexplorer.tui.panes.curve import CurvePane
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.throughput import ThroughputPane
@@ -25,43 +25,7 @@ from .drawn import LARGE, SMALL, fitting_strips, pane_text
 from .gallery import CLIMB, header, judged, sample, session, sessions
 from .knee_verdicts import CURVE, KNEE
 
-EMPTY_BRAILLE, LAST_BRAILLE = "⠀", "⣿"
-"""Charts are drawn with the characters after the first of these, up to the last."""
-
-
-# -- the knee and the fitted curves
-
-
-# -- advice and objectives
-
-
 # -- the points
-
-
-def test_each_bin_of_a_ramp_is_a_point() -> None:
-    timeline = Timeline(sessions()["ramp"])
-    points = level_points(timeline, timeline.levels, len(timeline) - 1)
-    assert {point.kind for point in points} == {"ramp"}
-    assert len(points) > 10
-    assert "◇ ramp" in pane_text(CurvePane(), timeline, SMALL)
-
-
-def test_levels_of_an_imported_table_are_points_of_closed_levels() -> None:
-    timeline = Timeline(sessions()["table"])
-    points = level_points(timeline, timeline.levels, -1)
-    assert len(points) == 7
-    assert [point for point in points if point.current or not point.certain] == []
-    text = pane_text(CurvePane(), timeline, SMALL)
-    assert "so far" not in text, "a level is labelled as open"
-    assert "knee 29" in text
-
-
-def test_levels_of_a_recovery_from_overload_have_a_glyph_of_their_own_and_are_not_fitted() -> None:
-    timeline = Timeline(sessions()["recovery"])
-    points = level_points(timeline, timeline.levels, len(timeline) - 1)
-    assert [(point.load, point.kind) for point in points[-3:]] == [(110, "step"), (60, "recovery"), (20, "recovery")]
-    assert not points[-1].fitted
-    assert "× recovery" in pane_text(CurvePane(), timeline, LARGE)
 
 
 def test_a_frozen_timeline_keeps_its_verdict_and_its_bins() -> None:

@@ -10,49 +10,24 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from capexplorer.errors import InputError
-from capexplorer.model.events import EndpointTick, Event, Sample
+from capexplorer.model.events import EndpointTick, Sample
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import Users
 from capexplorer.model.timeline import EDGES_MS, KeptLatencies, ReadLatencies, Timeline
-from capexplorer.report.compare import SecondLatencies, curve_of_last
-from capexplorer.report.compare import Session as Compared
 from capexplorer.report.compare.comparison import Curve
 from capexplorer.tui.actions.steering import LiveRunActions
 from capexplorer.tui.app import ExplorerApp
-from capexplorer.tui.display_options import DisplayOptions, Palette
+from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.feed import LiveFeed
 from capexplorer.tui.panes.baseline_curve import difference_at
-from capexplorer.tui.panes.curve import CurvePane
-from capexplorer.tui.panes.endpoint_charts import EndpointLatency
 from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.screens.view_options import Baselines
-from capexplorer.wording.quantities import latency_cell
 
+from .baselines import baseline_of, live_timeline
 from .drawn import pane_text
 from .fake_controls import FakeControls
 from .fake_source import FakeSource
-from .session_events import SessionMaker, header, session
-
-SIZES = [Size(38, 6), Size(58, 10), Size(118, 30), Size(24, 3), Size(1, 1)]
-"""Sizes of the inside of a pane."""
-
-
-def live_timeline(levels: list[tuple[int, int]]) -> Timeline:
-    """The timeline of a live run with levels of (users, seconds), which keeps the latencies of each second."""
-    feed = LiveFeed(FakeSource(session(levels)))
-    feed.take()
-    return feed.timeline
-
-
-def baseline_of(levels: list[tuple[int, int]]) -> Curve:
-    """The curve of another session with levels of (users, seconds)."""
-    maker = SessionMaker(seed=3, hostile=False)
-    events: list[Event] = [header()]
-    for users, seconds in levels:
-        events += [*maker.open(users), *(maker.tick() for _ in range(seconds))]
-    latencies = SecondLatencies()
-    return curve_of_last(Compared(Timeline(latencies.collecting([*events, *maker.close()])), latencies=latencies))
-
+from .session_events import SessionMaker, session
 
 # -- the distribution of each second
 
@@ -99,16 +74,6 @@ def test_the_p95_of_an_endpoint_in_a_second_is_that_of_the_histogram_of_that_sec
 # -- the heatmap
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("markers", ["braille", "ascii"])
-def test_the_heatmap_fits_its_pane_and_has_its_darkest_shade(size: Size, markers: str) -> None:
-    timeline = live_timeline([(10, 12), (80, 12)])
-    options = DisplayOptions(palette=Palette(markers=markers), latency_form="heatmap", inspected=15)  # type: ignore[arg-type]
-    text = pane_text(LatencyPane(), timeline, size, options)
-    if size.height >= 6:
-        assert ("#" if markers == "ascii" else "█") in text
-
-
 def test_at_the_cursor_the_shares_on_the_right_scale_add_up_to_100_percent() -> None:
     timeline = live_timeline([(10, 12)])
     text = pane_text(LatencyPane(), timeline, Size(118, 20), DisplayOptions(latency_form="heatmap", inspected=8))
@@ -116,43 +81,7 @@ def test_at_the_cursor_the_shares_on_the_right_scale_add_up_to_100_percent() -> 
     assert sum(shares) == pytest.approx(100.0, abs=3.0)
 
 
-def test_where_seconds_are_left_out_legends_say_which_share_is_drawn() -> None:
-    """At most 4 seconds share a column of the heatmap, and the chart of an endpoint has at most 600 values of p95: of 300 s both
-    draw all seconds, and of 900 s every other one.
-    """
-    options = DisplayOptions(latency_form="heatmap", window_s=None)
-    short, long = live_timeline([(10, 300)]), live_timeline([(10, 900)])
-    for pane in (LatencyPane(), EndpointLatency(("GET", "/io"))):
-        assert "one second of 2" in pane_text(pane, long, Size(118, 10), options)
-        assert "one second of" not in pane_text(pane, short, Size(118, 10), options)
-    assert "█" in pane_text(LatencyPane(), long, Size(118, 10), options)
-
-
-# -- percentiles by level
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_legend_of_latency_by_level_has_the_level_at_the_cursor(size: Size) -> None:
-    timeline = live_timeline([(10, 12), (80, 12)])
-    options = DisplayOptions(latency_form="levels", inspected=6, baseline=baseline_of([(10, 10), (100, 10)]))
-    text = pane_text(LatencyPane(), timeline, size, options)
-    if size.width >= 58:
-        assert "10 users" in text
-        assert latency_cell(timeline.levels[0].figures.latency_ms.p95) in text
-
-
 # -- the baseline
-
-
-def test_the_capacity_curve_names_the_baseline_and_its_axis_includes_its_loads() -> None:
-    timeline = live_timeline([(10, 12), (30, 12)])
-    baseline_up_to_120_users = baseline_of([(10, 10), (120, 10)])
-    compared = pane_text(CurvePane(), timeline, Size(118, 30), DisplayOptions(baseline=baseline_up_to_120_users))
-    alone = pane_text(CurvePane(), timeline, Size(118, 30), DisplayOptions())
-    assert "baseline 20260101-120000-mixed" in compared
-    assert "baseline" not in alone
-    assert "150" in compared.splitlines()[-1], "the axis of users ends before 120"
-    assert "150" not in alone.splitlines()[-1]
 
 
 def test_the_difference_from_the_baseline_is_that_at_the_same_load_and_names_noise() -> None:

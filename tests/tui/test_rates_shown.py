@@ -12,9 +12,6 @@ from .rates import rate_events
 from .session_events import session
 from .stage import NARROW, WIDE, Stage
 
-WIDE_STATUS, NARROW_STATUS = 119, 79
-"""Columns of the status line at 120x40 and at 80x24."""
-
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 @pytest.mark.parametrize("events_of_session", [rate_events, session], ids=["offered rates", "users"])
