@@ -186,7 +186,7 @@ async def _seek(path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         rng = random.Random(7)
-        transport.action_play()
+        transport.performs["play"]()
         for sentence, window_s in (("5 min, at once", 300.0), ("5 min", 300.0), ("all 24 h", None)):
             app.explorer.inspecting.time, took_ms = TimeWindow(window_s), []
             if sentence == "5 min":

@@ -250,15 +250,15 @@ def marks_over_time() -> dict[str, list[Event]]:
         t_s=25.0, key="shift:level1", state="open", kind="shift", id="goodput_fell", users=20, severity="warning",
         evidence={"at_s": 15.0, "level": 1, "column": "goodput", "before": 50.0, "after": 30.0},
     )  # fmt: skip
-    limits: list[Event] = [
-        marked(t_s=t_s, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)
-        for t_s, id_ in ((10.0, "think_time_limited"), (40.0, "gil_bound"))
-    ]
+    limits: dict[str, list[Event]] = {
+        name: [marked(t_s=10.0, key=f"bottleneck:{id_}:epoch0", state="open", kind="bottleneck", id=id_, users=20)]
+        for name, id_ in (("waits", "think_time_limited"), ("a-bottleneck", "gil_bound"))
+    }
     return {
         "a-bend-that-becomes-a-knee": revised,
         "a-retracted-mark": [bend, replace(bend, t_s=20.0, revision=2, state="retracted")],
         "a-shift": [LevelOpened(t_s=25.0, index=1, users=20, spawn_rate=1, by="shift", since_s=15.0), shift],
-        "waits-and-a-bottleneck": limits,
+        **limits,
     }
 
 

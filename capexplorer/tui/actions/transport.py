@@ -173,24 +173,24 @@ class Transport(Actions):
     def performs(self) -> Performs:
         """What the keys of this screen do."""
         return {
-            "play": self.action_play,
-            "back": partial(self.action_skip, -10.0),
-            "forward": partial(self.action_skip, 10.0),
-            "minute_back": partial(self.action_skip, -60.0),
-            "minute_forward": partial(self.action_skip, 60.0),
-            "second_back": partial(self.action_step, -1),
-            "second_forward": partial(self.action_step, 1),
-            "slower": partial(self.action_speed, -1),
-            "faster": partial(self.action_speed, 1),
-            "next_level": partial(self.action_jump, "level", 1),
-            "previous_level": partial(self.action_jump, "level", -1),
-            "next_mark": partial(self.action_jump, "mark", 1),
-            "previous_mark": partial(self.action_jump, "mark", -1),
-            "next_note": partial(self.action_jump, "note", 1),
-            "previous_note": partial(self.action_jump, "note", -1),
-            "go": self.action_go,
-            "beginning": partial(self.action_edge, -1),
-            "end": partial(self.action_edge, 1),
+            "play": self._play,
+            "back": partial(self._skip, -10.0),
+            "forward": partial(self._skip, 10.0),
+            "minute_back": partial(self._skip, -60.0),
+            "minute_forward": partial(self._skip, 60.0),
+            "second_back": partial(self._step, -1),
+            "second_forward": partial(self._step, 1),
+            "slower": partial(self._change_speed, -1),
+            "faster": partial(self._change_speed, 1),
+            "next_level": partial(self._jump, "level", 1),
+            "previous_level": partial(self._jump, "level", -1),
+            "next_mark": partial(self._jump, "mark", 1),
+            "previous_mark": partial(self._jump, "mark", -1),
+            "next_note": partial(self._jump, "note", 1),
+            "previous_note": partial(self._jump, "note", -1),
+            "go": self._ask_time,
+            "beginning": partial(self._go_to_edge, -1),
+            "end": partial(self._go_to_edge, 1),
         }
 
     @property
@@ -237,23 +237,19 @@ class Transport(Actions):
         self._feed.moved()
         self._screen.show_moment()  # this draws the status area too: drawing it before as well took 6% of a seek
 
-    def action_play(self) -> None:
-        """Play or pause."""
+    def _play(self) -> None:
         self._playback.toggle(self._recording.duration_s)
         self._moved()
 
-    def action_speed(self, direction: int) -> None:
-        """Play slower (-1) or faster (1)."""
+    def _change_speed(self, direction: int) -> None:
         changed = self._playback.change_speed(direction)
         ends = "" if changed else f", the {'fastest' if direction > 0 else 'slowest'}"
         self._screen.show_message(f"speed {self._playback.speed:g}x{ends}")
 
-    def action_skip(self, seconds: float) -> None:
-        """Go forward or back by this many seconds."""
+    def _skip(self, seconds: float) -> None:
         self.seek(self._playback.position_s + seconds)
 
-    def action_step(self, direction: int) -> None:
-        """Pause, and go to the next or the previous second."""
+    def _step(self, direction: int) -> None:
         self._playback.pause()
         found = self._recording.next_tick(self._playback.position_s, direction)
         if found is None:
@@ -261,12 +257,10 @@ class Transport(Actions):
         else:
             self.seek(found)
 
-    def action_edge(self, direction: int) -> None:
-        """Go to the beginning (-1) or to the end (1)."""
+    def _go_to_edge(self, direction: int) -> None:
         self.seek(self._recording.duration_s if direction > 0 else 0.0)
 
-    def action_jump(self, kind: Landmark, direction: int) -> None:
-        """Go to the next or the previous level, mark or note."""
+    def _jump(self, kind: Landmark, direction: int) -> None:
         here_s = self._playback.position_s
         before_s = here_s - (GRACE_S * self._playback.speed if self._playback.playing else 0.0)
         times = self._recording.landmarks(kind)
@@ -277,8 +271,7 @@ class Transport(Actions):
         self.seek(aim_s)
         self._screen.show_message(f"{kind} {times.index(aim_s) + 1} of {len(times)}")
 
-    def action_go(self) -> None:
-        """Ask for a session time and go to it."""
+    def _ask_time(self) -> None:
         length = wording.session_time(self._recording.duration_s)
         hint = f"1:23:45, 90s, 1h30m, 50%, start, end, or relative: +5m, -30s; the session's length is {length}"
         self._screen.ask(Ask("Go to which time?", hint, self._wrong), self._go_to)

@@ -284,7 +284,7 @@ class ExplorerScreen(Screen[None]):
             "raw": arrangement.action_raw,
             "log": arrangement.action_log,
             "maximise": arrangement.action_maximise,
-            "leave_pane": self.action_leave_pane,
+            "leave_pane": self._leave_pane,
             "endpoints": self._detail_screens.action_endpoints,
             "requests": self._detail_screens.action_requests,
             "pause_display": options.action_pause_display,
@@ -296,8 +296,8 @@ class ExplorerScreen(Screen[None]):
             "copy": self._exporting.action_copy,
             "picture": app.action_picture,
             "commands": app.action_command_palette,
-            "help": self.action_help,
-            "quit": self.action_leave,
+            "help": self._show_help,
+            "quit": self._leave,
         }
 
     @property
@@ -310,8 +310,7 @@ class ExplorerScreen(Screen[None]):
         if event.is_printable and event.key not in self.active_bindings:
             self.show_message(f"{event.character} has no effect here; ? shows the keys")
 
-    def action_leave_pane(self) -> None:
-        """Leave the pane that fills the screen."""
+    def _leave_pane(self) -> None:
         if self.arrangement.fills:
             return self.arrangement.leave()
         self.show_message("nothing to leave; q quits, ? shows the keys")
@@ -321,8 +320,7 @@ class ExplorerScreen(Screen[None]):
         """Whether the key q leaves a pane before it quits: in a replay. A live run asks under load."""
         return self.actions.keys == "replay" and self.arrangement.fills
 
-    def action_leave(self) -> None:
-        """In a replay, leave the pane that fills the screen; without one, quit."""
+    def _leave(self) -> None:
         if self._leaves_first:
             return self.arrangement.leave()
         self._application.action_leave()
@@ -341,6 +339,5 @@ class ExplorerScreen(Screen[None]):
         self._level = None
         self.draw()
 
-    def action_help(self) -> None:
-        """Open the help screen."""
+    def _show_help(self) -> None:
         self.app.push_screen(Help(self.actions.keys, self.preferences.keys))

@@ -419,54 +419,45 @@ class Picker(Screen[None]):
             "next_entry": partial(app.simulate_key, "down"),
             "previous_entry": partial(app.simulate_key, "up"),
             "last_entry": partial(app.simulate_key, "end"),
-            "next_list": self.action_next_list,
-            "filter": self.action_filter,
-            "clear": self.action_clear,
-            "mark": self.action_mark,
-            "compare": self.action_compare,
-            "export": self.action_export,
-            "levels": self.action_levels,
-            "rename": self.action_rename,
-            "delete": self.action_delete,
-            "sort": self.action_sort,
+            "next_list": self._entries.next_list,
+            "filter": self._begin_filter,
+            "clear": self._clear_filter,
+            "mark": self._mark,
+            "compare": self._compare,
+            "export": self._ask_export,
+            "levels": self._show_levels,
+            "rename": self._ask_title,
+            "delete": self._ask_delete,
+            "sort": self._sort,
             "picture": app.action_picture,
-            "help": self.action_help,
+            "help": self._show_help,
             "quit": app.action_leave,
         }
 
-    def action_help(self) -> None:
-        """Open the help screen: keys, and meanings of the columns."""
+    def _show_help(self) -> None:
         self.app.push_screen(Help(self.NAME, self._preferences.keys))
 
-    def action_next_list(self) -> None:
-        """Go to the other list: profiles or saved sessions."""
-        self._entries.next_list()
-
-    def action_filter(self) -> None:
-        """Begin to type a filter."""
+    def _begin_filter(self) -> None:
         self.query_one("#filter").display = True
         self.query_one("#filter").focus()
 
-    def action_clear(self) -> None:
-        """Show all entries again."""
+    def _clear_filter(self) -> None:
         typed = self.query_one("#filter", Input)
         typed.value, typed.display = "", False
         self._entries.focus()
 
-    def action_sort(self, column: int) -> None:
-        """Sort by this column; again: reverse the order."""
+    def _sort(self, column: int) -> None:
         self._entries.sort_by(column)
         self._entries.fill()
 
-    def action_mark(self) -> None:
-        """Mark for a comparison (the first marked session is the baseline), or remove the mark."""
+    def _mark(self) -> None:
         if self._openable() is None:
             return
         if not self._entries.mark():
             return self._show_message(f"{len(LETTERS)} are already marked, the maximum for a comparison")
         self._entries.fill()
 
-    def action_compare(self) -> None:
+    def _compare(self) -> None:
         """Compare the marked sessions; with one mark, that session and the highlighted one; without, the epochs of the
         highlighted one.
         """
@@ -479,8 +470,7 @@ class Picker(Screen[None]):
             return self._show_message(f"mark two or more with space, then press c: {error}" if len(entries) < 2 else str(error))
         self.app.push_screen(CompareScreen(comparison, self._preferences.markers))
 
-    def action_levels(self) -> None:
-        """Open the table of levels."""
+    def _show_levels(self) -> None:
         row = self._openable()
         if row is None:
             return
@@ -490,8 +480,7 @@ class Picker(Screen[None]):
             return self._show_message(str(error))
         self.app.push_screen(SessionLevels(safe(f"{title(row)}  {began(row.entry)} UTC"), rows))
 
-    def action_rename(self) -> None:
-        """Ask for a title."""
+    def _ask_title(self) -> None:
         row = self._openable()
         if row is not None:
             hint = "an empty title removes it; the recorded data does not change"
@@ -501,8 +490,7 @@ class Picker(Screen[None]):
         if title is not None:
             self._do(lambda: self._saved_sessions.rename(row.entry, title))
 
-    def action_delete(self) -> None:
-        """Ask before deleting; refuse a session that is being recorded."""
+    def _ask_delete(self) -> None:
         self._load()
         self._entries.fill()
         row = self._entries.row
@@ -531,8 +519,7 @@ class Picker(Screen[None]):
         if problem is not None:
             self._show_message(problem)
 
-    def action_export(self) -> None:
-        """Ask for the format of an export."""
+    def _ask_export(self) -> None:
         row = self._openable()
         if row is not None:
             self.app.push_screen(Choose("Export as", self._saved_sessions.formats), partial(self._export, row))
