@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 from .events import EndpointTick, Sample
@@ -79,9 +80,7 @@ class OfferedSums:
 
     def copy(self) -> OfferedSums:
         """An independent copy."""
-        twin = OfferedSums()
-        for name in vars(self).keys() - {"_from_plan"}:
-            setattr(twin, name, getattr(self, name))
+        twin = copy(self)
         twin._from_plan = self._from_plan.copy()
         return twin
 
@@ -111,9 +110,7 @@ class EndpointFold:
 
     def copy(self) -> EndpointFold:
         """An independent copy; it is small until its figures are computed."""
-        twin = EndpointFold(self.name, self.method)
-        twin.requests, twin.failures, twin.received_bytes = self.requests, self.failures, self.received_bytes
-        twin.latency_sum_ms = self.latency_sum_ms
+        twin = copy(self)
         twin._latencies = self._latencies.copy()
         return twin
 
