@@ -48,7 +48,7 @@ from .kept_requests import RequestSampling
 from .lag import LagMeter
 from .local_engine import LocalEngine
 from .locust_bounds import BoundedStats
-from .native import allocate_lock, start_thread
+from .native import allocate_lock, start_thread, wake_when_due
 from .offering import Offering
 from .recorder import Recorder
 from .user_activity import UserActivity
@@ -161,6 +161,7 @@ class HubThread:
     def _begin(self) -> None:
         hub = LoadHub(self.errors, self.is_user)
         set_hub(hub)
+        wake_when_due()
         self.native_id, self._python_id = get_native_id(), hub.thread_ident
         self._asked_to_end = HubEvent()
         self._wake = hub.loop.async_()

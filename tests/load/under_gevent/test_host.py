@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gevent
@@ -195,6 +198,15 @@ def test_stopping_before_a_start_does_nothing() -> None:
     idle.start()
     assert never.stop()
     assert idle.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels have no slack to set")
+def test_timers_of_the_load_thread_have_no_slack_and_those_of_other_threads_keep_theirs(rig: Make) -> None:
+    get_timer_slack = 30
+    slack_ns = partial(ctypes.CDLL(None).prctl, get_timer_slack, 0, 0, 0, 0)
+    before_ns = slack_ns()
+    assert rig(user_class("U")).host.call(slack_ns) == 1
+    assert slack_ns() == before_ns > 1
 
 
 def test_a_call_into_the_load_thread_gives_its_value_or_its_exception(rig: Make) -> None:
