@@ -24,17 +24,23 @@ NO_SUCH_PID = 2**22 + 1  # above the highest pid of Linux, 2**22
 
 
 @contextmanager
-def python(code: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that has printed its first line. It is killed at the end, with all processes that it started."""
+def started(code: str, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started."""
     with subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + code], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", code, *args], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
-        process.stdout.readline()
         try:
-            yield process
+            yield process, process.stdout.readline().strip()
         finally:
             os.killpg(process.pid, 9)
+
+
+@contextmanager
+def python(code: str) -> Iterator[subprocess.Popen[str]]:
+    """As `started`, with the functions of PRELUDE."""
+    with started(PRELUDE + code) as (process, _):
+        yield process
 
 
 def resume(process: subprocess.Popen[str]) -> None:

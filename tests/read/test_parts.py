@@ -7,11 +7,10 @@ import os
 import select
 import shlex
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from capexplorer.read.part_probe import PartProbe
 from capexplorer.read.parts_process import Machines, WatchedPart
 
 from .parts_process import children_of, parts_process
+from .python_processes import started
 
 TWO_BUSY_PROCESSES = "import os, time\nprint(flush=True)\nos.fork()\nwhile time.process_time() < 60: pass"
 LISTENER = """
@@ -32,19 +32,6 @@ listener = socket.create_server(("127.0.0.1", 0), backlog=7)
 print(listener.getsockname()[1], flush=True)
 time.sleep(600)
 """
-
-
-@contextmanager
-def python(code: str, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started."""
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *args], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            os.killpg(process.pid, 9)
 
 
 def shell_without_python(folder: Path) -> str:
@@ -57,7 +44,7 @@ def shell_without_python(folder: Path) -> str:
 
 @pytest.mark.parametrize("reader", ["python", "shell"])
 def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reader: str, tmp_path: Path) -> None:
-    with python(TWO_BUSY_PROCESSES) as (busy, _):
+    with started(TWO_BUSY_PROCESSES) as (busy, _):
         at = shell_without_python(tmp_path) if reader == "shell" else ""
         with parts_process(PartSpec(name="busy", at=at, pid=busy.pid)) as process:
             reading = process.wait_for_reading(
@@ -77,7 +64,7 @@ def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reader: str, tmp
 
 
 def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> None:
-    with python(LISTENER) as (_, port), parts_process(PartSpec(name="queue", port=int(port))) as process:
+    with started(LISTENER) as (_, port), parts_process(PartSpec(name="queue", port=int(port))) as process:
         clients = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(3)]
         reading = process.wait_for_reading(
             lambda each: each.target and each.target.listen_queue == 3, "a reading with three connections in the accept queue"
@@ -130,7 +117,7 @@ def cpu_group(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 def test_children_that_nobody_waits_for_are_a_parts_own_in_its_own_control_group(cpu_group: Path, tmp_path: Path) -> None:
     """Twice forked, in sessions of their own, and gone within a second."""
-    with python(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "burn")) as (target, _):
+    with started(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "burn")) as (target, _):
         with parts_process(PartSpec(name="forks", pid=target.pid)) as process:
             first = process.wait_for_reading(lambda each: each.target and each.target.cpu_ratio is not None, "a first reading")
             assert first.target is not None and first.target.processes == 1
@@ -141,8 +128,8 @@ def test_children_that_nobody_waits_for_are_a_parts_own_in_its_own_control_group
 
 def test_a_process_that_was_in_the_control_group_before_is_not_a_parts_own(cpu_group: Path, tmp_path: Path) -> None:
     with (
-        python(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "never")) as (target, _),
-        python(TWO_BUSY_PROCESSES) as (other, _),
+        started(BURNS_IN_ORPHANS, str(cpu_group), str(tmp_path / "never")) as (target, _),
+        started(TWO_BUSY_PROCESSES) as (other, _),
     ):
         (cpu_group / "cgroup.procs").write_text(str(other.pid))
         with parts_process(PartSpec(name="idle", pid=target.pid)) as process:
@@ -155,7 +142,7 @@ def test_a_process_that_was_in_the_control_group_before_is_not_a_parts_own(cpu_g
 @needs("su")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 def test_figures_that_the_user_may_not_read_are_listed_as_denied_and_all_others_are_read() -> None:
-    with python(LISTENER) as (target, _):
+    with started(LISTENER) as (target, _):
         with parts_process(PartSpec(name="web", at="su -s /bin/sh nobody -c", pid=target.pid)) as process:
             reading = process.wait_for_reading(
                 lambda each: each.target and each.target.cpu_ratio is not None, "a reading with CPU use of the target"
