@@ -23,7 +23,7 @@ from ...model.timeline import Timeline
 from ..causes.generator_saturation import is_saturated, little_ratio, stretch
 from ..epoch.level_seconds import refused_status, seconds_of_part
 from ..epoch.measured_epoch import MeasuredEpoch
-from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of, withheld_from
+from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of
 from ..ladder import LadderLevel, requests_inside
 from ..statistics import NOTABLE, measured, remainder
 
@@ -211,7 +211,7 @@ def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Itera
                 program=program,
                 is_loopback=local,
                 reported_no_space=reported_no_space(timeline, each.level),
-                withheld=withheld_from(neighbours, timeline, each.level, each.part),
+                withheld=neighbours.withheld(each.figures),
                 refused_status=refused_status(timeline, each.level),
                 outside_requests_ms=epoch.outside_requests_ms,
                 pacing_s=timeline.header.pacing_s if timeline.header is not None else None,

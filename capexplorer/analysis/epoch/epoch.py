@@ -30,7 +30,7 @@ from ..ladder import LadderLevel, measured_of, parts
 from .level_seconds import replied_shares
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, circumstances, rate_regime_verdicts, regime_verdicts
 from .measured_rates import RateLadder, rate_ladder, recoveries, split
-from .neighbours import NeighbourCheck, disturbance_of, withheld_from
+from .neighbours import NeighbourCheck, disturbance_of
 from .onset import parts_of
 
 # -- The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
@@ -265,7 +265,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
         epoch=index,
         work_is_metric=work_is_metric(timeline),
         saturated={at: known for at, known in saturated.items() if known is not None},
-        disturbed=lambda level, part: disturbance_of(withheld_from(neighbours, timeline, level, part)),
+        disturbed=lambda level, part: disturbance_of(neighbours.withheld(part.figures)),
         replied={level.opened.index: shares for level in counted if (shares := replied_shares(timeline, level)) is not None},
         first_requests=timeline.header is not None and timeline.header.source is not None,
     )

@@ -23,7 +23,7 @@ from ..ladder import LevelPart, Measured
 from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
 from .level_seconds import replied_shares, seconds_of_part
 from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
-from .neighbours import NeighbourCheck, withheld_from
+from .neighbours import NeighbourCheck
 from .onset import parts_of, queue_filled
 from .regime import FAILING
 
@@ -298,7 +298,7 @@ def _measured(timeline: Timeline, neighbours: NeighbourCheck, level: Level, part
         figures, offered = part.figures, part.figures.offered
         if not figures.settled or offered is None or offered.offered_per_s <= 0:
             continue
-        withheld = withheld_from(neighbours, timeline, level, part)
+        withheld = neighbours.withheld(part.figures)
         lowered = withheld is not None and withheld.of_goodput
         left_out = offered.miscounted or is_invalidated(timeline, level)
         rate = _rate_level(timeline, level, part, offered, left_out=left_out, growth_of_rate=grows)

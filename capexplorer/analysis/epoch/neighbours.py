@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 import msgspec
 
 from ...model.events import HostFacts, Target
 from ...model.figures import LevelFigures
-from ...model.level import Level
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu, readings_at_level
 from ..knee.knee_lines import KneeLines
 from ..knee.measured_curve import LINEAR_LIKELY
-from ..ladder import LadderLevel, LevelPart, requests_inside
+from ..ladder import LadderLevel, requests_inside
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
-from .level_seconds import part_figures, seconds_of_part
 
 # -- Which program the target runs, and whether one Python interpreter lock limits the whole target.
 
@@ -84,11 +81,6 @@ class NeighbourCheck(msgspec.Struct, frozen=True):
         if not (is_starved or self._is_withheld_from_service(figures, others)):
             return None
         return Withheld(others, of_goodput=is_starved or self._lowers_goodput(figures))
-
-    def may_matter(self, figures: LevelFigures) -> bool:
-        """Whether the CPU that others used is relevant, supposing that the service needed it."""
-        cpu, others = figures.readings.get("target.cpu_ratio"), others_cpu(figures)
-        return cpu is not None and others is not None and self._withheld_ratio(figures, cpu, others) >= WITHHELD_LEAST * cpu
 
     def _withheld_ratio(self, figures: LevelFigures, cpu: float, others: float) -> float:
         """Upper bound of the further cores that the service would have used if no other process had run."""
@@ -189,38 +181,3 @@ def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
 
 def _on_line(level: LadderLevel, rate: float) -> bool:
     return level.goodput_rps > 0 and level.goodput_rps + 2 * level.goodput_error_rps >= LINEAR_LIKELY * rate * level.users
-
-
-# -- The seconds of a level in which other processes used CPU.
-#
-# If other processes start in the middle of a level, means over the whole level hide it: the machine seems to have idle cores, and
-# the service to need less CPU, since the seconds before count as well. So the seconds in which other processes used CPU show
-# whether the service needed it, and the whole level shows whether the amount was relevant.
-
-
-def withheld_from(check: NeighbourCheck, timeline: Timeline, level: Level, part: LevelPart) -> Withheld | None:
-    """CPU that other processes withheld from a part of a level; None if it was not relevant or is not known."""
-    found = check.withheld(part.figures)
-    if found is not None or level.opened.ramp or not check.may_matter(part.figures):
-        return found
-    disturbed = _figures_of_disturbed_seconds(timeline, level, part)
-    return None if disturbed is None else check.withheld(disturbed)
-
-
-_cached: WeakKeyDictionary[Level, dict[float, tuple[int, LevelFigures | None]]] = WeakKeyDictionary()
-"""By level and start of a part: the number of its seconds, and the figures of those that were disturbed. An epoch is judged many
-times as it grows."""
-
-
-def _figures_of_disturbed_seconds(timeline: Timeline, level: Level, part: LevelPart) -> LevelFigures | None:
-    """Figures of the seconds in which others used CPU; None if they did in all of its seconds, or in none."""
-    ticks = seconds_of_part(timeline, level, part.started_s, part.ended_s)
-    by_start = _cached.setdefault(level, {})
-    if by_start.get(part.started_s, (-1, None))[0] != len(ticks):
-        by_start[part.started_s] = (len(ticks), _compute(timeline, level, ticks))
-    return by_start[part.started_s][1]
-
-
-def _compute(timeline: Timeline, level: Level, ticks: Sequence[int]) -> LevelFigures | None:
-    disturbed = [tick for tick in ticks if timeline.columns["others_cpu_ratio"][tick] >= OTHERS_LEAST]
-    return part_figures(timeline, level, disturbed) if 0 < len(disturbed) < len(ticks) else None
