@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -20,14 +19,13 @@ from ...model.load import Rate, Users
 from ...model.timeline import Timeline
 from ..knee.detector import is_surely_less
 from ..ladder import LadderLevel, LevelPart, Measured, parts
-from ..statistics import LOST_LEAST, NOTABLE, Series
+from ..statistics import LOST_LEAST, NOTABLE
 from .level_seconds import (
-    BUSY_PERCENTILE,
     part_figures,
     refused_status,
 )
 from .regime import failure_ratio_of
-from .segments import SIDE_LEAST, Seconds, changes_of
+from .segments import changes_of
 from .shifts import searched, started_s
 
 # -- Bursts that a rate limiter lets through: goodput above its limit, until it refuses with HTTP 429.
@@ -68,87 +66,6 @@ def _is_burst(level: LadderLevel, later: LadderLevel) -> bool:
     return is_later and is_clean and is_surely_less(later, level.goodput_rps, level.goodput_error_rps)
 
 
-# -- Failures that began while a level settled, but later than its step explains.
-#
-# Load that exceeds a limit makes requests fail within one cycle of the users, since by then all of them have sent a request under
-# it; a request that times out fails later than it was sent. Failures that begin after that did not begin with the step, even if
-# the level has no clean settled second for comparison.
-
-
-class SettlingFailures(msgspec.Struct, frozen=True):
-    """When failures began while a level settled, and which of its settled seconds are failing."""
-
-    since_s: float
-    """When they began, in seconds of the session."""
-    first: int
-    """Index of the first failing second among the settled seconds."""
-    at: tuple[int, ...]
-    """Where failures ended, or began again: ascending indices among the settled seconds."""
-
-
-def settling_failures(timeline: Timeline, level: Level, settled: Sequence[int]) -> SettlingFailures | None:
-    """Failures that began while the level settled; None if there are none, or they may have begun with its step.
-
-    `settled`: column indices of the level's settled seconds.
-    """
-    before = _before(timeline, level, settled)
-    if not before:
-        return None
-    ticks = [*before, *settled]
-    requests, failures = (_sent(timeline, ticks, name) for name in ("throughput_rps", "failures_rps"))
-    changes = [change.at for change in changes_of(Seconds(requests, failures))]
-    early = [at for at in changes if at < len(before) + SIDE_LEAST]
-    if len(early) != 1 or not _is_clean(requests, failures, early[0]):
-        return None
-    began, later = early[0], changes[1:]
-    since_s = started_s(timeline, ticks[began])
-    if since_s < _caused_by_step_until_s(timeline, ticks, began):
-        return None
-    return SettlingFailures(since_s, max(0, began - len(before)), tuple(at - len(before) for at in later))
-
-
-def _is_clean(requests: Series, failures: Series, until: int) -> bool:
-    return float(failures[:until].sum()) <= NOTABLE * float(requests[:until].sum())
-
-
-def _before(timeline: Timeline, level: Level, settled: Sequence[int]) -> list[int]:
-    """Column indices of the seconds from one mean cycle after the last user's start until the level settled."""
-    columns = timeline.columns
-    ticks = [tick for tick in timeline.seconds_of(level, settled=False) if settled and tick < settled[0]]
-    if not ticks:
-        return []
-    complete = next((at for at, tick in enumerate(ticks) if columns["users"][tick] >= columns["wanted"][tick]), len(ticks))
-    usual_rps = float(np.percentile(_sent(timeline, [*ticks, *settled], "throughput_rps"), BUSY_PERCENTILE))
-    if not usual_rps or complete == len(ticks):
-        return []
-    from_s = columns["t_s"][ticks[complete]] + level.users / usual_rps
-    return [tick for tick in ticks if started_s(timeline, tick) >= from_s]
-
-
-def _caused_by_step_until_s(timeline: Timeline, ticks: Sequence[int], began: int) -> float:
-    """Until when failures may be of requests sent in the first of `ticks` or before; 0 if the service did not reply at all when
-    failures began. Seconds of the session.
-    """
-    columns = timeline.columns
-    failed = [tick for tick in ticks[began:] if columns["failures_rps"][tick]]
-    if not failed or not columns["throughput_rps"][ticks[began]]:
-        return 0.0
-    return started_s(timeline, ticks[0]) + _failed_after_s(timeline, failed)
-
-
-def _failed_after_s(timeline: Timeline, failed: Sequence[int]) -> float:
-    """Mean time from start to failure of the requests that failed in these seconds; s."""
-    columns = timeline.columns
-    count = sum(columns["failures"][tick] for tick in failed)
-    return sum(columns["failure_latency_sum_ms"][tick] for tick in failed) / 1000 / count if count else 0.0
-
-
-def _sent(timeline: Timeline, ticks: Sequence[int], name: str) -> Series:
-    """The rate in column `name` as a count per second, users that were not warm included."""
-    columns = timeline.columns
-    return np.array([columns[name][tick] * columns["duration_s"][tick] for tick in ticks])
-
-
 TRANSIENT_S = 10.0
 """If a service gets better within so many seconds after a step, it has only settled: users who start together may all time out at
 first."""
@@ -162,14 +79,10 @@ def parts_of(timeline: Timeline, level: Level) -> list[LevelPart]:
     """The parts of a level in the order they ran: a single one if nothing changed inside it, or the bins of a ramp."""
     if level.opened.ramp:
         return parts(level)
-    found = _changes_of(timeline, level)
+    at = _changes_of(timeline, level)
     if is_limited(timeline, level):
-        return without_burst(cut(timeline, level, found.at), level)
-    if found.failing is not None:
-        return cut(timeline, level, found.failing.at, found.failing)
-    if found.at:
-        return _after_transient(cut(timeline, level, found.at), level)
-    return parts(level)
+        return without_burst(cut(timeline, level, at), level)
+    return _after_transient(cut(timeline, level, at), level) if at else parts(level)
 
 
 def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
@@ -181,20 +94,17 @@ def _after_transient(found: list[LevelPart], level: Level) -> list[LevelPart]:
     return _after_transient([replace(rest[0], started_s=level.started_s, began_inside=False), *rest[1:]], level)
 
 
-def cut(timeline: Timeline, level: Level, at: Sequence[int], failing: SettlingFailures | None = None) -> list[LevelPart]:
-    """The level's parts, cut at these indices of its settled seconds. `failing`: failures with which the first part begins."""
+def cut(timeline: Timeline, level: Level, at: Sequence[int]) -> list[LevelPart]:
+    """The level's parts, cut at these indices of its settled seconds."""
     ticks = timeline.seconds_of(level)
-    edges = [0 if failing is None else failing.first, *at, len(ticks)]
-    first_s = level.started_s if failing is None else failing.since_s
-    times = [first_s, *(started_s(timeline, ticks[index]) for index in at)]
+    times = [level.started_s, *(started_s(timeline, ticks[index]) for index in at)]
     ends: list[float | None] = [*times[1:], level.ended_s]
     found = []
-    for (first, last), began_s, ended_s in zip(pairwise(edges), times, ends, strict=True):
+    for (first, last), began_s, ended_s in zip(pairwise([0, *at, len(ticks)]), times, ends, strict=True):
         figures = part_figures(timeline, level, ticks[first:last])
         users = figures.users_mean or float(level.users)
-        began_inside = first > 0 or failing is not None
         after_queue = first > 0 and isinstance(level.load, Rate) and queue_filled(timeline, level, ticks[first])
-        found.append(LevelPart(users, figures, began_s, ended_s, began_inside=began_inside, after_queue=after_queue))
+        found.append(LevelPart(users, figures, began_s, ended_s, began_inside=first > 0, after_queue=after_queue))
     return found
 
 
@@ -227,28 +137,15 @@ def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
     return found
 
 
-class LevelChanges(msgspec.Struct, frozen=True):
+_known: WeakKeyDictionary[Level, tuple[int, Sequence[int]]] = WeakKeyDictionary()
+"""Results by level, with the number of its settled seconds: an epoch is judged many times as it grows."""
+
+
+def _changes_of(timeline: Timeline, level: Level) -> Sequence[int]:
     """At which of its settled seconds a level changed: ascending indices among them."""
-
-    seconds: int
-    """Number of settled seconds that were searched."""
-    at: Sequence[int]
-    failing: SettlingFailures | None
-    """Failures that began while the level settled, but not with its step."""
-
-
-_known: WeakKeyDictionary[Level, LevelChanges] = WeakKeyDictionary()
-"""Results by level: an epoch is judged many times as it grows."""
-
-
-def _changes_of(timeline: Timeline, level: Level) -> LevelChanges:
     ticks = timeline.seconds_of(level)
     known = _known.get(level)
-    if known is None or known.seconds != len(ticks):
-        # at an offered rate failures begin with the queue, which fills up long after the step
-        may_settle = level.opened.since_s is None and isinstance(level.load, Users)
-        failing = settling_failures(timeline, level, ticks) if may_settle else None
+    if known is None or known[0] != len(ticks):
         seconds = replace(searched(timeline, level, ticks), latency_ms=None)
-        at = [change.at for change in changes_of(seconds)] if failing is None else []
-        known = _known[level] = LevelChanges(len(ticks), at, failing)
-    return known
+        known = _known[level] = len(ticks), [change.at for change in changes_of(seconds)]
+    return known[1]

@@ -9,22 +9,10 @@ from typing import Literal
 
 from ...model.intervals import ONE_SIDED_95
 from ...model.load import Rate
-from ..knee.measured_curve import LINEAR_LIKELY
-from ..ladder import USERS_SAME, LadderLevel, Measured, pooled
+from ..ladder import USERS_SAME, LadderLevel, Measured
 
 FAILING = 0.2
 """A level fails if its failure ratio is this much (absolute) above that of the clean levels of a regime."""
-
-
-def is_on_line(levels: Sequence[LadderLevel]) -> bool:
-    """Whether the last of these levels is on the low-load line of the others: the line from the origin that fits them best."""
-    last, others = levels[-1], pooled(levels[:-1])
-    if not others:
-        return True
-    weights = [1 / other.goodput_error_rps**2 for other in others]
-    line = math.fsum(w * o.users * o.goodput_rps for w, o in zip(weights, others, strict=True))
-    line /= math.fsum(w * o.users**2 for w, o in zip(weights, others, strict=True))
-    return last.goodput_rps + last.goodput_error_rps >= LINEAR_LIKELY * max(line, 1e-12) * last.users
 
 
 def failure_ratio_of(level: LadderLevel) -> float:
@@ -83,14 +71,12 @@ class Regime:
 
     def began_without_load(self, others: Sequence[Regime]) -> bool:
         """Whether load does not explain its beginning: another latency, more goodput with a step up, a change in the middle of a
-        level, or failures or less goodput at a load that was served before.
-
-        Two exceptions may be explained by load: failures inside a level that had left the low-load line, since a queue takes time
-        to fill, unless as many users ran before without failures; and failures at an offered rate after a queue had filled.
-        `others`: the other regimes.
+        level, or failures or less goodput at a load that was served before. Failures at an offered rate after a queue had filled
+        may be explained by load. `others`: the other regimes.
         """
         first, goodput = self.measured[0], self.began == "goodput" and not self.began_inside
-        before = [each.ladder_level for each in self._before(others) if each.level is not first.level]
+        earlier = (each for regime in others for each in regime.measured if each.ladder_level.started_s < self.started_s)
+        before = [each.ladder_level for each in earlier if each.level is not first.level]
         last = max(before, key=lambda level: level.started_s, default=first.ladder_level)
         rose = last.users < first.ladder_level.users and first.ladder_level.goodput_rps > max(each.goodput_rps for each in before)
         if self.began == "latency" or (goodput and (rose or self._was_served(before))):
@@ -101,16 +87,7 @@ class Regime:
             return True
         if first.part.after_queue:
             return False
-        if self.fails and any(serves_as_many(each, first) for regime in others for each in regime.measured):
-            return True
-        if not (self.began_inside and self.fails):
-            return self.began_inside
-        ran = [each.ladder_level for each in self._before(others)]
-        return any(level.users >= first.ladder_level.users for level in before) or not ran or is_on_line(ran)
-
-    def _before(self, others: Sequence[Regime]) -> list[Measured]:
-        """Levels of other regimes that ran before this one."""
-        return [each for regime in others for each in regime.measured if each.ladder_level.started_s < self.started_s]
+        return self.began_inside or (self.fails and any(serves_as_many(each, first) for one in others for each in one.measured))
 
     def _was_served(self, before: Sequence[LadderLevel]) -> bool:
         """Whether a level of its first load had more goodput, and none so far had more load, so that no overload explains it."""

@@ -19,14 +19,13 @@ Seconds = list[tuple[int, int]]
 
 def session(
     *levels: tuple[int, Seconds],
-    settling: Sequence[tuple[int, int]] = (),
-    failed_after_ms: float = 1.0,
     response_ms: float = 15.0,
     endpoints: Sequence[str] = ("/",),
     status: int | None = None,
     equal_waits: bool = False,
 ) -> Timeline:
-    """Levels of (users, settled seconds). `settling`: (requests, failures) of the seconds in which the last level settles.
+    """Levels of (users, settled seconds).
+
     `endpoints`: each has these requests; the failures are of the first. `status`: of the failures; None: it is not known.
     `equal_waits`: users wait equally long; else that is not known.
     """
@@ -37,7 +36,7 @@ def session(
         ticks = [
             EndpointTick(
                 name=name, requests=requests, failures=failed, latency_sum_ms=response_ms * (requests - failed),
-                failure_latency_sum_ms=failed_after_ms * failed,
+                failure_latency_sum_ms=float(failed),
             )
             for name, failed in zip(endpoints, [failures, *[0] * len(endpoints)], strict=False)
         ]  # fmt: skip
@@ -47,10 +46,8 @@ def session(
             "waits": total, "wait_sum_s": WAIT_S * total, "sleep_sum_s": 0.0 if equal_waits else None,
         }  # fmt: skip
 
-    for index, (users, settled) in enumerate(levels, 1):
-        before = settling if index == len(levels) else ()
-        scenario.open(users).seconds([fields(*each) for each in before], settled=False)
-        scenario.seconds([fields(*each) for each in settled]).close()
+    for users, settled in levels:
+        scenario.open(users).seconds([fields(*each) for each in settled]).close()
     return scenario.timeline
 
 
