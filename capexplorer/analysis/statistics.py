@@ -26,7 +26,7 @@ CORRELATION_MOST = 0.9
 # -- shares that rules of many kinds compare with
 
 NOTABLE = 0.05
-"""A share that is worth notice: of requests that fail, of time that a quota, the hypervisor or a disk takes."""
+"""A share that is worth notice: of requests that fail, of time that a quota, the hypervisor, a disk or memory takes."""
 
 RELEVANT = 0.25
 """A share that matters for the rest: of requests that wait, of CPU time that a service waited for a core."""

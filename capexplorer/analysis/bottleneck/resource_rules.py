@@ -22,9 +22,6 @@ PAGES_LEAST_PER_S = 10.0
 """Least pages a second that a service without enough memory reads back, from swap or by major faults: starts and deployments have
 a burst, healthy levels none."""
 
-MEMORY_PRESSURE_LEAST = 0.01
-"""Share of time in which all tasks waited for memory (PSI) above which memory is saturated."""
-
 OWN_DISK_LEAST_BYTES = 10_000.0
 """Least bytes a second read and written by the target itself: a disk used by another job is not its bottleneck."""
 
@@ -127,7 +124,7 @@ def cpu_steal(level: MeasuredLevel, stolen: float, cores: int, cpu: float, delay
 @resource("memory_saturated", "memory_pressure_ratio", "major_faults_per_s", also=("rss_bytes",))
 def memory(level: MeasuredLevel, pressure: float, faults: float) -> bool:
     """All tasks wait for memory, and the service reads pages back from disk."""
-    return pressure > MEMORY_PRESSURE_LEAST and faults >= PAGES_LEAST_PER_S
+    return pressure >= NOTABLE and faults >= PAGES_LEAST_PER_S
 
 
 @resource("swapping", "swapped_in_per_s", "major_faults_per_s")

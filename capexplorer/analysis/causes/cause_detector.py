@@ -32,7 +32,6 @@ from .classify import classify
 from .conditions import NOT_KNOWN, current_conditions, usual_times
 from .confirmation import READINGS_WAIT_S, Proof, RecentReadings
 from .episode import Episodes, Occurrence, TargetLog, occurrence_of
-from .generator_saturation import time_outside_requests_ms
 from .process_ends import TargetDeaths, oom_kills
 from .resolve import BROKEN, TIMEOUTS, Resolved, Symptom, needs_readings, readings_for, resolve
 
@@ -110,7 +109,6 @@ class CauseDetector:
         """Full text of the first failure of each signature."""
         self._waiting: list[Symptom] = []
         self._levels: list[LevelFigures] = []
-        self._outside_requests_ms = 0.0
         self._usual = NOT_KNOWN
         self._epoch = 0
         self._load: Load = NO_LOAD
@@ -126,7 +124,6 @@ class CauseDetector:
                 self._begin_epoch(event.epoch)
             case LevelClosed():
                 self._levels.append(event.figures)
-                self._outside_requests_ms = time_outside_requests_ms(self._levels)
                 self._usual = usual_times(self._levels)
             case Target():
                 self._target(event)
@@ -149,7 +146,7 @@ class CauseDetector:
             self._settle(self._last_tick_s, at_last=True)
             self._episodes.end_all()
             self._epoch = epoch
-            self._levels, self._outside_requests_ms, self._usual = [], 0.0, NOT_KNOWN
+            self._levels, self._usual = [], NOT_KNOWN
 
     @property
     def _last_tick_s(self) -> float:
@@ -176,7 +173,7 @@ class CauseDetector:
             for failure in failures:
                 self._failed(sample, failure, hidden, is_expected)
         self._settle(sample.t_s)
-        for found in current_conditions(self._recent, self._host, self._outside_requests_ms, self._usual):
+        for found in current_conditions(self._recent, self._host, self._usual):
             if not (is_expected and ENTRIES[found.id].where == "target"):
                 self._add_second(found, sample)
 

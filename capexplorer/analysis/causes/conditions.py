@@ -6,7 +6,7 @@ Each condition must last for some seconds: one tick is a single sample, and othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ...model.load import OfferedTick
 from ..statistics import COUNT_LEAST, MOSTLY, RELEVANT, measured
 from . import confirmation
 from .confirmation import Proof, RecentReadings, closed_by_service, connects, failures, growth, most, requests, retried
-from .generator_saturation import readings_over_seconds
+from .generator_saturation import readings_over_seconds, time_outside_requests_ms
 
 # -- Whether the pool of users is too small for an offered rate, so that iterations are dropped at `guards.max_users`.
 #
@@ -29,11 +29,8 @@ from .generator_saturation import readings_over_seconds
 
 OVER, CONSECUTIVE_TICKS = 5, 3
 """Number of latest ticks that most conditions are tested on, and of those in which a condition must hold: the first second of a
-spike only fills a queue."""
-
-HANGING_LEAST = 2.0
-"""It has slowed down as well if by Little's law tasks take so many times as long as at the quickest level: few have ended. Users
-that run are counted once a second, so that a level of 10 s with five of them knows their mean to 14%."""
+spike only fills a queue. Twice as many are tested for what needs longer: generator saturation, lost packets, and SYNs that are
+sent again after 1, 3 and 7 s."""
 
 
 class UsualTimes(msgspec.Struct, frozen=True):
@@ -43,18 +40,19 @@ class UsualTimes(msgspec.Struct, frozen=True):
     """Mean service time of requests."""
     task_ms: float | None = None
     """Mean duration of iterations, by Little's law."""
+    outside_requests_ms: float = 0.0
+    """Time per cycle that users spend outside responses and pauses (`generator_saturation.time_outside_requests_ms`)."""
 
 
 NOT_KNOWN = UsualTimes()
 """Before any level has ended."""
 
 
-def usual_times(levels: Iterable[LevelFigures]) -> UsualTimes:
+def usual_times(levels: Sequence[LevelFigures]) -> UsualTimes:
     """The least times of the levels."""
-    known = list(levels)
-    services = [figures.latency_ms.mean for figures in known if figures.latency_ms.mean is not None]
-    tasks = [task_ms for figures in known if (task_ms := _level_task_ms(figures)) is not None]
-    return UsualTimes(min(services, default=None), min(tasks, default=None))
+    services = [figures.latency_ms.mean for figures in levels if figures.latency_ms.mean is not None]
+    tasks = [task_ms for figures in levels if (task_ms := _level_task_ms(figures)) is not None]
+    return UsualTimes(min(services, default=None), min(tasks, default=None), time_outside_requests_ms(levels))
 
 
 def _level_task_ms(figures: LevelFigures) -> float | None:
@@ -91,10 +89,12 @@ def _full(offered: OfferedTick) -> bool:
 
 
 def _hangs(ticks: Sequence[Sample], usual: UsualTimes) -> bool:
-    """Whether so few iterations ended that those which run take longer than usual."""
+    """Whether so few iterations ended that by Little's law those which run take clearly longer than usual: users that run are
+    counted once a second, so that a level of 10 s with five of them knows their mean to 14%.
+    """
     known = [tick.offered for tick in ticks if tick.offered is not None]
     running, per_s = sum(each.running for each in known), sum(each.finished + each.failed for each in known)
-    return usual.task_ms is not None and 1000 * running > HANGING_LEAST * usual.task_ms * per_s
+    return usual.task_ms is not None and 1000 * running > (1 + MOSTLY) * usual.task_ms * per_s
 
 
 def _service_ms(ticks: Sequence[Sample]) -> float | None:
@@ -103,22 +103,14 @@ def _service_ms(ticks: Sequence[Sample]) -> float | None:
     return sum(each.latency_sum_ms for each in endpoints) / succeeded if succeeded else None
 
 
-LONG_OVER = 10
-"""Number of latest ticks for what needs longer: generator saturation, lost packets, and SYNs that are sent again after 1, 3 and
-7 s."""
-
 CHURN_LEAST_PER_S = 10.0
 """Least number of new connections a second: with fewer, ports never run out, since Linux frees 470 a second."""
 
 
-def current_conditions(
-    recent: RecentReadings, host: HostFacts, outside_requests_ms: float = 0.0, usual: UsualTimes = NOT_KNOWN
-) -> Iterator[Proof]:
-    """The conditions that hold now. `outside_requests_ms`, `usual`: the results of
-    `generator_saturation.time_outside_requests_ms` and `usual_times`.
-    """
+def current_conditions(recent: RecentReadings, host: HostFacts, usual: UsualTimes = NOT_KNOWN) -> Iterator[Proof]:
+    """The conditions that hold now."""
     tested = (
-        _generator_cpu(recent, outside_requests_ms),
+        _generator_cpu(recent, usual.outside_requests_ms),
         users_at_cap(recent.last(OVER), usual),
         _backlog(recent, host),
         _target_fds(recent, host),
@@ -143,7 +135,7 @@ def _settled(recent: RecentReadings, ticks: int) -> list[Sample]:
 
 
 def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof | None:
-    ticks = _settled(recent, LONG_OVER)
+    ticks = _settled(recent, 2 * OVER)
     if len(ticks) < OVER:
         return None
     generator = readings_over_seconds(ticks, outside_requests_ms)
@@ -169,7 +161,7 @@ def _backlog(recent: RecentReadings, host: HostFacts) -> Proof | None:
         return None
     queue, limit = most(ticks, lambda target: target.listen_queue), most(ticks, lambda target: target.listen_backlog)
     over = queue is not None and limit is not None and queue > limit
-    late = found.holds and confirmation.late_connections(recent.last(LONG_OVER))
+    late = found.holds and confirmation.late_connections(recent.last(2 * OVER))
     return Proof(found.id, over or late, found.readings, found.unread)
 
 
@@ -181,13 +173,13 @@ def _target_fds(recent: RecentReadings, host: HostFacts) -> Proof | None:
 
 
 def _packet_loss(recent: RecentReadings, host: HostFacts) -> Proof | None:
-    """Retransmissions in at least CONSECUTIVE_TICKS of the last LONG_OVER ticks, one of them recent. None while a listener drops
+    """Retransmissions in at least CONSECUTIVE_TICKS of the last 2 * OVER ticks, one of them recent. None while a listener drops
     connections: their SYNs are retransmitted too.
     """
-    ticks = recent.last(LONG_OVER)
+    ticks = recent.last(2 * OVER)
     lost = [bool(tick.tcp and tick.tcp.target and tick.tcp.target.segments_retransmitted) for tick in ticks]
     lasts = sum(lost) >= CONSECUTIVE_TICKS and any(lost[-CONSECUTIVE_TICKS:])
-    return confirmation.packet_loss(ticks, host) if lasts and not confirmation.listen_drops(recent.last(2 * LONG_OVER)) else None
+    return confirmation.packet_loss(ticks, host) if lasts and not confirmation.listen_drops(recent.last(4 * OVER)) else None
 
 
 def _time_wait_buckets(recent: RecentReadings) -> Proof | None:
