@@ -36,18 +36,14 @@ class CapacityCurve(msgspec.Struct, frozen=True):
     error: Floats
     """Standard errors of goodput, with a least value (`LadderLevel.goodput_error_rps`)."""
     steady: Floats
-    """Goodput that the low-load line is fitted to: without the first requests of a ramp's new users, and corrected for the think
+    """Goodput that the posterior is of: without the first requests of a ramp's new users, and corrected for the think
     times that a level's users drew (`think_time`)."""
-    steady_error: Floats
-    """Standard errors of `steady`, without what all levels share."""
     corrected: Mask
     """Levels at low load whose goodput was corrected for think times."""
     shared_error: float
     """Relative error that all corrected levels share; 0 if none was corrected."""
     selection_bias: Floats
     """Subtracted from goodput before the highest level is chosen; 0 except for short bins of ramps."""
-    has_own_errors: bool
-    """Whether errors were measured; otherwise, as in published tables, they are estimated."""
 
 
 def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
@@ -55,29 +51,23 @@ def curve_of(levels: Sequence[LadderLevel]) -> CapacityCurve:
     users = np.array([level.users for level in levels])
     goodput = np.array([level.goodput_rps for level in levels])
     error = np.array([level.goodput_error_rps for level in levels])
-    has_own_errors = any(level.goodput_se_rps is not None for level in levels)
-    if not has_own_errors:
+    if all(level.goodput_se_rps is None for level in levels):
         error = np.maximum(error, roughness(users, goodput) * goodput)
     uncounted = np.array(
         [level.goodput_rps <= 0 and not level.seconds for level in levels]
     )  # a level of a table without a success
     error = np.where(uncounted, np.maximum(error, RELATIVE_ERROR_FLOOR * goodput.max()), error)
-    plain = [(level.steady_rps, own) for level, own in zip(levels, error.tolist(), strict=True)]
-    corrected = correction(levels)
-    low = [None] * len(plain) if corrected is None else corrected.at_low_load
-    steady, steady_error = np.array([each or other for each, other in zip(low, plain, strict=True)]).T
-    shared_error = 0.0 if corrected is None else corrected.shared_error
+    found = correction(levels)
+    low = [None] * len(levels) if found is None else found.at_low_load
     selection_bias = np.array([SELECTION_ERRORS if level.is_short_bin else 0.0 for level in levels]) * error
     return CapacityCurve(
         users=users,
         goodput=goodput,
         error=error,
-        steady=steady,
-        steady_error=steady_error,
+        steady=np.array([level.steady_rps if each is None else each[0] for each, level in zip(low, levels, strict=True)]),
         corrected=np.array([each is not None for each in low]),
-        shared_error=shared_error,
+        shared_error=0.0 if found is None else found.shared_error,
         selection_bias=selection_bias,
-        has_own_errors=has_own_errors,
     )
 
 
