@@ -86,9 +86,10 @@ six batches are sometimes equal by chance."""
 EDGE = 0.5
 """Standard error of a level's count in requests, since it begins and ends within a cycle of its users."""
 
-SLOW_NOISE_S = 12.0
+SLOW_NOISE_S = 8.0
 """Seconds that divided by those of a level are the share by which its variance is greater than its batches show: a machine's
-speed changes over seconds, so batches of a short level are alike."""
+speed changes over seconds, so batches of a short level are alike. Of 125 validation sessions by users intervals held 95% with 12
+and 92% with 8, and were a tenth narrower; of 189 by rate 94% and 93%. With 5 a capacity is false."""
 
 SHAPE_ERROR = 0.01
 """Relative error of a level because no shape is exact."""
@@ -96,8 +97,9 @@ SHAPE_ERROR = 0.01
 LOST_ERROR = 0.3
 """Share of what goodput has fallen below the greatest at fewer users that is added to the error: falls have many forms."""
 
-RAMP_ERROR = 0.06
-"""Relative error of N* on a ramp with short bins: its users are never in their steady state."""
+RAMP_ERROR = 0.03
+"""Relative error of N* on a ramp with short bins: its users are never in their steady state. Of 23 ramps intervals held 23 with
+0.06, 22 with 0.03, and were a fifth narrower."""
 
 FALLEN_ERRORS = 4.0
 """Standard errors by which goodput must have fallen for N* to lie surely below that level."""
