@@ -8,7 +8,7 @@ from typing import assert_never
 
 import msgspec
 
-from ..analysis.epoch.measured_epoch import SECONDS_LEAST
+from ..analysis.epoch.regime import SECONDS_LEAST
 from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
 from ..model.proposals import Hold
 from ..model.timeline import Timeline

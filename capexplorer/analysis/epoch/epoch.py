@@ -28,10 +28,11 @@ from ..knee.rate_capacity import judge_rates
 from ..knee.rate_level import RateLevel, low_load, on_ladder, pooled, state_of
 from ..ladder import LadderLevel, measured_of, parts
 from .level_seconds import replied_shares
-from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, circumstances, rate_regime_verdicts, regime_verdicts
+from .measured_epoch import MeasuredEpoch, circumstances, rate_regime_verdicts, regime_verdicts
 from .measured_rates import RateLadder, rate_ladder, recoveries, split
 from .neighbours import NeighbourCheck, disturbance_of
 from .onset import parts_of
+from .regime import SECONDS_LEAST
 
 # -- The verdict on an epoch's levels of offered rates: capacity, state of each level, objectives, recovery.
 

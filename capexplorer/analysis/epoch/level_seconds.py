@@ -83,11 +83,11 @@ def refused_status(timeline: Timeline, level: Level) -> int | None:
 # -- Short stalls inside a settled level: seconds without any reply while requests wait, after which the service goes on as
 # before.
 #
-# They are too short to be a state of the service (`regime.PART_LEAST_S`), so that nothing else names them. The level's figures
+# They are too short to be a state of the service (`regime.SECONDS_LEAST`), so that nothing else names them. The level's figures
 # contain them: they happened at its load.
 
 STALLED_LEAST_S, STALLED_MOST_S = 2, 5
-"""Whole seconds without a reply. More are a regime of their own (`regime.PART_LEAST_S`)."""
+"""Whole seconds without a reply. More are a regime of their own (`regime.SECONDS_LEAST`)."""
 
 BUSY_PERCENTILE, STALLED_BUSY_LEAST = 75, 10
 """This percentile of a level's requests per second is a usual second, and the requests that it must have: two such seconds have

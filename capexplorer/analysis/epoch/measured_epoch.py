@@ -70,10 +70,6 @@ def _invalidates(cause: str) -> bool:
     return invalidates_run(cause) and cause not in _LEAVE_LEVELS_VALID
 
 
-SECONDS_LEAST = 5.5
-"""Settled seconds from which an open level counts: before six batches of a second goodput has no standard error."""
-
-
 class MeasuredEpoch(msgspec.Struct, frozen=True, dict=True):
     """Costly fields are computed on first use and cached. Valid until the next event is applied to the timeline."""
 

@@ -22,10 +22,10 @@ from ..knee.rate_level import SAME_RATE, LowLoad, RateLevel, is_overloaded, low_
 from ..ladder import LevelPart, Measured
 from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
 from .level_seconds import replied_shares, seconds_of_part
-from .measured_epoch import SECONDS_LEAST, MeasuredEpoch, is_invalidated
+from .measured_epoch import MeasuredEpoch, is_invalidated
 from .neighbours import NeighbourCheck
 from .onset import parts_of, queue_filled
-from .regime import FAILING
+from .regime import FAILING, SECONDS_LEAST
 
 # -- Recovery from overload at offered rates: which levels follow an overload, and whether the service served them as before.
 

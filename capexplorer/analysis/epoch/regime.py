@@ -24,8 +24,9 @@ RETURN_LEAST = 0.6
 """Share of the most users served without failures before goodput fell at a step: a clean level between this share and that step
 shows that load made goodput fall."""
 
-PART_LEAST_S = 5.5
-"""A part of a level is judged from so many settled seconds on, as an open level is (`measured_epoch.SECONDS_LEAST`)."""
+SECONDS_LEAST = 5.5
+"""Settled seconds from which an open level counts, and a part of a level is judged: before six batches of a second goodput has no
+standard error."""
 
 SLOWER = 1.5
 """A failing level may have a backlog if its mean response takes this many times the slowest mean response of clean levels."""
@@ -120,7 +121,7 @@ def serves_as_many(each: Measured, failing: Measured) -> bool:
     """
     by_offered_rate, part = isinstance(each.level.load, Rate), each.part
     if by_offered_rate and (
-        each.ladder_level.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < PART_LEAST_S
+        each.ladder_level.ramp or part.ended_s != each.level.ended_s or part.figures.settled_seconds < SECONDS_LEAST
     ):
         return False
     enough = each.ladder_level.users >= (1 - USERS_SAME) * failing.ladder_level.users and each.level is not failing.level
@@ -134,7 +135,7 @@ def fails_more(now: LadderLevel, other: LadderLevel) -> bool:
 
 
 def _is_too_short(each: Measured) -> bool:
-    return each.is_part and each.figures.settled_seconds < PART_LEAST_S
+    return each.is_part and each.figures.settled_seconds < SECONDS_LEAST
 
 
 def _is_unsteady(level: LadderLevel) -> bool:

@@ -25,6 +25,7 @@ from ..knee.rate_level import SAME_RATE
 from ..ladder import LadderLevel, Measured
 from ..statistics import MOSTLY, RELEVANT
 from .regime import FAILING, RETURN_LEAST, Began, Regime, began_inside, failure_ratio_of
+from .segments import INDEPENDENT_MOST
 
 CHANGE, CHANGE_INSIDE = -6.0, -1.0
 """Log odds that the service changed with a step of load, and where the seconds of a level show a change. With -5 the scores
@@ -55,9 +56,6 @@ KNOWN_MOST, NEW_MOST = 12, 6
 FALLS_LIKELY = 0.03
 """Prior probability that goodput falls beyond the knee."""
 
-COUNT_MOST = 20.0
-"""Requests of a level that count as independent: most fail for one reason."""
-
 STEP, OCTAVE = 0.08, math.log(4.0)
 """Step of log N* of the grid, whose ends are multiples of OCTAVE around the loads, so that it stays as levels are added."""
 
@@ -85,7 +83,7 @@ class _Level(NamedTuple):
 def _level(each: Measured, first: LadderLevel) -> _Level:
     found, paced = each.ladder_level, _paced(each.ladder_level, first)
     at_rate = isinstance(each.level.load, Rate)
-    count = min(float(found.requests or 1), COUNT_MOST)
+    count = min(float(found.requests or 1), INDEPENDENT_MOST)
     latency_ms, error_ms = found.latency_ms or 1.0, found.steady_latency_error_ms or math.inf
     is_searched = error_ms <= MOSTLY * latency_ms and not found.disturbed and at_rate
     return _Level(

@@ -38,7 +38,7 @@ SIDE_LEAST, SIDE_OF_NORMAL_LEAST = 2, 3
 """Least seconds of a stretch, and of one that goodput or latency shows: users who start together send in waves."""
 
 INDEPENDENT_MOST = 20.0
-"""Requests of one second that count as independent of each other: most fail for one reason."""
+"""Requests of one second, or of a level, that count as independent of each other: most fail for one reason."""
 
 NOISE_LEAST = 0.03
 """Least relative standard deviation of a second: equal seconds show no more than these."""
