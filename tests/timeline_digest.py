@@ -33,7 +33,7 @@ def _plain(timeline: Timeline) -> list[Any]:
     return [
         [(name, list(value.items()) if isinstance(value, dict) else value) for name, value in sorted(own.items())],
         (timeline.phase, timeline.wanted, list(timeline.log)),
-        [_level(level) for level in timeline.levels],
+        [(_level(level), timeline.seconds_of(level), timeline.seconds_of(level, settled=False)) for level in timeline.levels],
         [(*key, count.count, count.first_s, count.last_s) for key, count in timeline.failures.items()],
     ]
 

@@ -348,15 +348,9 @@ class RequestSampling:
         self._next_even = self._seen + 1 + int(math.log(1.0 - self._draw()) / math.log1p(-self._weight))
         return slot
 
-    def drain(self) -> tuple[PlacedRequest, ...]:
+    def drain(self, *, all_that_wait: bool = False) -> tuple[PlacedRequest, ...]:
         """The requests taken so far that fit the bounds, those that have waited longest first. In the pump's thread."""
-        return self._read(self._a_drain_most, A_DRAIN_BYTES)
-
-    def drain_all(self) -> tuple[PlacedRequest, ...]:
-        """All requests that wait."""
-        return self._read(math.inf, math.inf)
-
-    def _read(self, most: float, most_bytes: float) -> tuple[PlacedRequest, ...]:
+        most, most_bytes = (math.inf, math.inf) if all_that_wait else (self._a_drain_most, A_DRAIN_BYTES)
         found: list[PlacedRequest] = []
         for where in tuple(self._taken):
             if len(found) >= most or most_bytes <= 0:

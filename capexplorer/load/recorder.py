@@ -224,7 +224,7 @@ class Recorder:
     def _kept(self) -> tuple[PlacedRequest, ...]:
         if self._sampling is None:
             return ()
-        kept = self._sampling.drain_all() if self._is_last else self._sampling.drain()
+        kept = self._sampling.drain(all_that_wait=self._is_last)
         return tuple(each.named(*self.names.canonical(*each.endpoint)) for each in kept)
 
 

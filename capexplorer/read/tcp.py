@@ -142,7 +142,8 @@ class TcpProbe:
         in_use = [totals[name] for name in ("TCP.inuse", "TCP6.inuse") if name in totals]
         of_target = self._target_tcp.read(elapsed_s) if self._target_tcp is not None else None
         sending = self._target_tcp.sending if self._target_tcp is not None else None
-        queues = self._queues.read(elapsed_s)
+        sending_sockets, unread_sockets, unsent_bytes = sending or (None, None, None)
+        queued_bytes, queue_bytes_per_s = self._queues.read(elapsed_s) or (None, None)
         return TcpReading(
             unread=tuple(sorted(name for name, value in grown.items() if value is None)),
             **{name: value for name, value in grown.items() if value is not None},
@@ -150,11 +151,11 @@ class TcpProbe:
             sockets_time_wait=totals.get("TCP.tw"),
             memory_pages=totals.get("TCP.mem"),
             target=of_target,
-            sending_sockets=sending.sockets if sending is not None else None,
-            unread_sockets=sending.unread_sockets if sending is not None else None,
-            unsent_bytes=sending.unsent_bytes if sending is not None else None,
-            queued_bytes=queues.queued_bytes if queues is not None else None,
-            queue_bytes_per_s=queues.bytes_per_s if queues is not None else None,
+            sending_sockets=sending_sockets,
+            unread_sockets=unread_sockets,
+            unsent_bytes=unsent_bytes,
+            queued_bytes=queued_bytes,
+            queue_bytes_per_s=queue_bytes_per_s,
         )
 
     def listen_queue(self, port: int) -> tuple[int, int | None] | None:

@@ -35,7 +35,7 @@ from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Pro
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 from capexplorer.tui.actions import watching
-from capexplorer.tui.actions.steering import AttachedRunActions
+from capexplorer.tui.actions.steering import AttachedRunActions, load_of, offered_rate_error, spawn_rate_error, users_error
 from capexplorer.tui.actions.watching import ViewOnlyActions
 from capexplorer.tui.app import Ending
 from capexplorer.tui.dialogs import Ask, Confirm, Quit, TargetForm
@@ -503,6 +503,26 @@ def test_a_screen_without_the_controls_names_no_key_that_has_no_effect(has_contr
 
 
 # -- dialogs
+
+SPAWN_RATE = "expected users a second, 0.001 to 100,000 (for example 10 or 0.5), or nothing for automatic"
+RATE = "expected iterations a second, 0.01 to 100,000 (for example 200 or 0.5), or 0"
+ANSWERS = {
+    spawn_rate_error: (["", "10", "0.5", "0.001", "100000"], ["0", "-1", "0.0001", "100001", "inf", "nan", "fast"], SPAWN_RATE),
+    offered_rate_error: (["60", "60/s", "0.5 /s", "0"], ["", "/s", "60/m", "fast/s", "-1/s", "nan/s"], RATE),
+}
+"""By the check of an answer: those that it accepts, those that it refuses, and with which sentence."""
+
+
+@pytest.mark.parametrize(("error", "answers"), ANSWERS.items())
+def test_a_typed_answer_is_accepted_or_refused_with_one_sentence(
+    error: Callable[[str], str | None], answers: tuple[list[str], list[str], str]
+) -> None:
+    accepted, refused, sentence = answers
+    assert [answer for answer in accepted if error(answer) is not None] == []
+    assert {error(answer) for answer in refused} == {sentence}
+    assert (load_of("60"), load_of("60/s"), load_of("0.5 /s")) == (60.0, 60.0, 0.5)
+    assert users_error("60/s", 100) == "expected users, not a rate; Esc, then u changes the unit to an offered rate"
+
 
 BAD_INPUT = [
     ("g", "abc", "expected a whole number, 0 to 2,000"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from array import array
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from textual.geometry import Size
 from textual.strip import Strip
 
-from capexplorer.model.events import LevelOpened, Phase
+from capexplorer.model.events import Event, LevelOpened, Phase
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.curve import LevelPoint, level_points
@@ -21,7 +22,10 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.pane import Pane, changed_span
 from capexplorer.tui.panes.throughput import ThroughputPane
 
+from . import session_events
 from .gallery import PANES, header, sample, session
+from .rates import rate_events
+from .stage import NARROW, WIDE, Stage
 
 OPTIONS = DisplayOptions()
 SIZE = Size(58, 11)
@@ -140,3 +144,18 @@ def test_no_columns_and_no_size_break_a_pane(
         strips = pane().draw(timeline, min(cursor, len(timeline) - 1), options, Size(width, height))
         assert len(strips) <= height
         assert all(strip.cell_length <= width for strip in strips)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+@pytest.mark.parametrize("events_of_session", [rate_events, session_events.session], ids=["offered rates", "users"])
+async def test_no_title_of_a_pane_is_shortened_in_any_arrangement(
+    events_of_session: Callable[[], Sequence[Event]], size: tuple[int, int]
+) -> None:
+    stage = Stage(events_of_session())
+    async with stage.run(size) as pilot:
+        for key in ("l", "L", "L", "f", "d"):
+            top_borders = [line for line in stage.screen_text().splitlines() if "╭" in line]
+            assert top_borders, "no pane is shown"
+            assert [line for line in top_borders if "…" in line] == [], f"before the key {key}"
+            await pilot.press(key)
+            await pilot.pause()

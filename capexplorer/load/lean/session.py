@@ -106,6 +106,15 @@ class _Terms:
     """The connections for these terms, as far as they were looked up."""
 
 
+def _by(method: str) -> Callable[..., Any]:
+    """`LeanSession.request` with this method."""
+
+    def request(session: LeanSession, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
+        return session.request(method, url, data=data, json=json, **options)
+
+    return request
+
+
 class LeanSession:
     """Has the interface of FastHttpSession, and what most locustfiles use of requests."""
 
@@ -208,33 +217,7 @@ class LeanSession:
             terms = _with_options(terms, timeout, verify, allow_redirects, stream)
         return self.send(prepared, name or self.request_name or url, catch_response, context, terms)
 
-    def get(self, url: str, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("GET", url, **options)
-
-    def head(self, url: str, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("HEAD", url, **options)
-
-    def options(self, url: str, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("OPTIONS", url, **options)
-
-    def delete(self, url: str, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("DELETE", url, **options)
-
-    def post(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("POST", url, data=data, json=json, **options)
-
-    def put(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("PUT", url, data=data, json=json, **options)
-
-    def patch(self, url: str, data: Any = None, json: Any = None, **options: Any) -> Any:
-        """As `request`."""
-        return self.request("PATCH", url, data=data, json=json, **options)
+    get, head, options, delete, post, put, patch = map(_by, ("GET", "HEAD", "OPTIONS", "DELETE", "POST", "PUT", "PATCH"))
 
     def iter_lines(self, url: str, method: str = "GET", **options: Any) -> Iterator[str]:
         """The lines of a reply as they arrive. Raises the request's error."""
