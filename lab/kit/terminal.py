@@ -60,15 +60,19 @@ class OnTerminal(Run):
         """Monotonic times and pieces of the output."""
         self.started_s = monotonic()
         self._master, self._slave = fds
-        self._is_closed = threading.Event()
+        self._is_closed, self._is_all_read = threading.Event(), threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         while not self._is_closed.is_set():
+            has_ended = self.process.poll() is not None
             if select([self._master], [], [], 0.05)[0]:
                 with suppress(OSError):
                     self.chunks.append((monotonic(), os.read(self._master, 65_536)))
+            elif has_ended:
+                self._is_all_read.set()
+        self._is_all_read.set()
 
     @property
     def written(self) -> str:
@@ -99,7 +103,8 @@ class OnTerminal(Run):
             os.close(self._master)
 
     def exit_code(self) -> int:
-        self.wait_for(lambda: self.process.poll() is not None, "the end of the process")
+        """After the process has ended, and all that it wrote has been read."""
+        self.wait_for(lambda: self.process.poll() is not None and self._is_all_read.is_set(), "the end of the process")
         self.marked.assert_no_process_left()
         return self.process.returncode
 
