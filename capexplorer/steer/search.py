@@ -151,11 +151,8 @@ LOW_USERS = 4
 
 SURE_PLATEAU_TIMES = 1.15
 PLATEAU_STEP = 1.35
-"""Multiples of N*: levels from the first on lie on the plateau; an additional plateau level is made at the second."""
-
-PLATEAU_LEVELS = 2
-"""The level that verifies the knee is lower and cannot replace a plateau level: few requests time out there, and with one level
-the limit of 76 systems with timeouts was right in 68% instead of 84% (tuning seeds)."""
+"""Multiples of N*: levels from the first on lie on the plateau, of which a knee needs one; if there is none, it is made at the
+second."""
 
 THIN_REQUESTS = 40
 """With fewer requests in all levels of the low-load line, the knee must be confirmed by one more level on the plateau."""
@@ -306,7 +303,7 @@ class Search:
         """Whether the plateau has enough levels, or no more load is possible."""
         beyond = {level.users for level in known.measured if level.users >= SURE_PLATEAU_TIMES * knee_users}
         thin = baseline_requests(known) < THIN_REQUESTS
-        return len(beyond) >= PLATEAU_LEVELS + thin or (small_steps_why(known) is not None and self._stage != "retreat")
+        return len(beyond) >= 1 + thin or (small_steps_why(known) is not None and self._stage != "retreat")
 
     def _begin_verification(self, known: SearchInput) -> Decision:
         self._verification = KneeVerification()
