@@ -60,7 +60,7 @@ def test_intervals_of_found_knees_contain_the_true_knee() -> None:
         for run in runs()
         if (knee := run.verdict.knee) is not None and knee.kind == "knee"
     ]
-    assert np.mean(covered) >= 0.8
+    assert np.mean(covered) >= 0.65  # 6 systems: 90% less two standard errors
 
 
 def test_a_system_that_never_saturates_is_explored_up_to_max_users_and_has_no_knee() -> None:
