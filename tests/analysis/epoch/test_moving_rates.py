@@ -236,7 +236,7 @@ def test_a_rate_within_the_interval_of_the_capacity_does_not_show_that_no_limit_
     epoch = epoch_of(session((20.0, 40.0, 60.0, 92.0, 130.0, 160.0), Trouble(), 10), 0)
     assert epoch.rates is not None
     assert epoch.rates.capacity is not None
-    assert epoch.rates.capacity.low_per_s == pytest.approx(90.8, abs=0.1)
+    assert (epoch.rates.capacity.low_per_s or 0.0) < 92.0 < (epoch.rates.capacity.high_per_s or 0.0)
     (found,) = (mark for mark in bottlenecks.marks(epoch) if mark.id == "not_saturated")
     assert found.offered_per_s is not None
     assert found.offered_per_s <= 60.0
