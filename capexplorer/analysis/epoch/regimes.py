@@ -1,8 +1,8 @@
 """Regimes: the stretches of an epoch in which the service did not change. Levels of different regimes never share a curve.
 
 They are the likeliest partition of the levels (Barry & Hartigan 1993), as the stretches of a level are (`segments`). Levels of
-one regime have one curve of the grid of `knee.curve`, one share of failures up to some load and any beyond it, and at an offered
-rate one latency for each rate. The evidence of a set of levels is how likely all of these make them, in the mean. So load
+one regime have one curve of the grid of `knee.curve`, shares of failures that change at few loads, and at an offered rate one
+latency for each rate. The evidence of a set of levels is how likely all of these make them, in the mean. So load
 explains what a curve can do: goodput that flattens and falls, failures that begin at some load. It does not explain more
 goodput per user than before, another goodput or latency at the same load, or failures at a load that was clean.
 
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...model.level import Level
 from ...model.load import Rate
 from ..knee.curve import FALLS, Floats, served
 from ..knee.rate_level import SAME_RATE
@@ -80,8 +81,8 @@ class _Level(NamedTuple):
         return self.failed / self.requests
 
 
-def _level(each: Measured, first: LadderLevel) -> _Level:
-    found, paced = each.ladder_level, _paced(each.ladder_level, first)
+def _level(each: Measured, first: Measured) -> _Level:
+    found, paced = each.ladder_level, _paced(each.ladder_level, first.ladder_level)
     at_rate = isinstance(each.level.load, Rate)
     count = min(float(found.requests or 1), INDEPENDENT_MOST)
     latency_ms, error_ms = found.latency_ms or 1.0, found.steady_latency_error_ms or math.inf
@@ -89,7 +90,7 @@ def _level(each: Measured, first: LadderLevel) -> _Level:
     return _Level(
         users=found.users,
         goodput_rps=paced * found.goodput_rps,
-        error_rps=paced * found.goodput_error_rps,
+        error_rps=paced * math.hypot(found.goodput_error_rps, _other_sizes(each.level, first.level) * found.goodput_rps),
         failed=failure_ratio_of(found) * count,
         requests=count,
         at_rate=at_rate,
@@ -106,6 +107,16 @@ def _paced(level: LadderLevel, first: LadderLevel) -> float:
     if level.wait_s is None or first.wait_s is None or not level.wait_includes_sleeps or not level.response_s:
         return 1.0
     return (level.response_s + level.wait_s) / (level.response_s + first.wait_s)
+
+
+def _other_sizes(level: Level, first: Level) -> float:
+    """By what share the sizes of replies differ from those of the first level, in the mean over requests: so much may the work
+    for a reply differ, which is no change of the service. Error pages with a status that counts as a success are quick, for one.
+    """
+    sizes = {(each.method, each.name): each.mean_bytes for each in first.endpoints if each.mean_bytes}
+    known = [(each.requests, sizes.get((each.method, each.name)), each.mean_bytes) for each in level.endpoints]
+    differ = [count * abs(size / before - 1) for count, before, size in known if before and size is not None]
+    return math.fsum(differ) / max(1, sum(count for count, _, _ in known))
 
 
 # -- the evidence of a set of levels
@@ -189,16 +200,16 @@ def _of_goodput(sums: Floats, total: float, count: int, grid: _Grid, at_rate: bo
 
 
 def _failures(levels: Sequence[_Level]) -> float:
-    """Failures have one ratio up to some load, at each load beyond it another."""
-    levels = sorted(levels)
-    own = [_binomial(level.failed, level.requests) for level in levels]
-    failed = count = 0.0
-    beyond = math.fsum(own)
-    likeliest = beyond
-    for level, alone in zip(levels, own, strict=True):
-        failed, count, beyond = failed + level.failed, count + level.requests, beyond - alone
-        likeliest = max(likeliest, _binomial(failed, count) + beyond)
-    return likeliest
+    """Log evidence of the failures of levels by load: neighbours have one ratio where that is likelier than one for each."""
+    found = failed = count = 0.0
+    for level in sorted(levels):
+        joined = _binomial(failed + level.failed, count + level.requests)
+        if joined >= _binomial(failed, count) + _binomial(level.failed, level.requests):
+            failed, count = failed + level.failed, count + level.requests
+        else:
+            found += _binomial(failed, count)
+            failed, count = level.failed, level.requests
+    return found + _binomial(failed, count)
 
 
 @lru_cache(maxsize=4096)
@@ -300,7 +311,7 @@ def regimes_of(measured: Sequence[Measured]) -> tuple[Regime, ...]:
     """The regimes of an epoch in the order they began. `measured`: its levels in the order they ran."""
     if not measured:
         return ()
-    levels = [_level(each, measured[0].ladder_level) for each in measured]
+    levels = [_level(each, measured[0]) for each in measured]
     groups = _explained_by_load(measured, _likeliest(levels))
     least = min(levels[at].failure_ratio for at in groups[0])
     found = [Regime([measured[at] for at in groups[0]])]

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.epoch import epoch_of
+from capexplorer.model.figures import LevelEndpoint
 
 from ..loads import Load, closed_session
 from .regime_sessions import CLIMB, FALLEN, clean, failing, regimes, session, verdict_of
@@ -15,6 +17,7 @@ from .regime_sessions import CLIMB, FALLEN, clean, failing, regimes, session, ve
 Levels = Sequence[tuple[int, list[tuple[int, int]]]]
 
 NOISY = [(rate, 0) for rate in (80, 50, 75, 45, 80, 50, 78, 52, 70)]
+REFUSED = [30, 36, 40, 46, 50, 56, 60, 66, 70, 76, 80]
 WAVE = [(120, failures) for failures in (2, 9, 14, 6, 3, 18, 12, 7, 4)]
 ONE, FAILED = (None, [8, 16, 24]), "failures"
 
@@ -81,6 +84,10 @@ CASES: dict[str, tuple[Levels, dict[str, Any], list[tuple[str | None, list[int]]
     ),
     "failures late in a level on the line": (
         [*CLIMB, (64, [*clean(320, 6), *failing(320, 6)])], {}, [(None, [8, 16, 24, 64]), (FAILED, [64])], {"inside": True},
+    ),
+    "refusals of a full service, whose share grows with load": (
+        [*CLIMB, *((users, [(200, round(200 - 4000 / users))] * 9) for users in REFUSED)], {},
+        [(None, [8, 16, 24, *REFUSED])], {"has_fault": False},
     ),
     "failures in the first seconds after a step": (
         [*CLIMB, (32, [*failing(160, 4), *clean(160, 12)])], {}, [(None, [8, 16, 24, 32])], {},
@@ -149,3 +156,16 @@ def test_goodput_a_user_that_grows_as_their_pauses_shrink_shows_no_faster_servic
     loads = [(6, 25.5, 0.235), (12, 51.0, 0.235), (24, 143.6, wait_s)]
     polling = [Load(users, rate, 0.8, pause_s, figures={"think_s": pause_s}) for users, rate, pause_s in loads]
     assert len(epoch_of(closed_session(*polling), 0).regimes) == 1 + is_faster
+
+
+@pytest.mark.parametrize(("size_bytes", "is_faster"), [(130.0, False), (620.0, True)])
+def test_goodput_a_user_that_grows_as_replies_get_another_size_shows_no_faster_service(
+    size_bytes: float, is_faster: bool
+) -> None:
+    """Error pages of 65 bytes with status 200 in 1 ms, in place of replies of 620 bytes in 30 ms: the users wait 36 ms."""
+    scenario = Scenario().ready(program="server")
+    for users, rate, size in ((3, 45.5, 620.0), (6, 91.0, 620.0), (12, 290.0, size_bytes)):
+        requests = round(20 * rate)
+        endpoint = LevelEndpoint(name="/work", method="GET", requests=requests, failures=0, mean_bytes=size)
+        scenario.measured(users, Load(users, rate, 1000 * users / rate - 36).level(), lasts_s=23, endpoints=(endpoint,))
+    assert len(epoch_of(scenario.timeline, 0).regimes) == 1 + is_faster
