@@ -18,7 +18,6 @@ from ...model.figures import LevelFigures
 from ...model.timeline import Timeline
 from ..causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu, readings_at_level
 from ..knee.knee_lines import KneeLines
-from ..knee.measured_curve import LINEAR_LIKELY
 from ..ladder import LadderLevel, requests_inside
 from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
 
@@ -177,6 +176,11 @@ def usable_levels(levels: Sequence[LadderLevel]) -> tuple[LadderLevel, ...]:
     return tuple(
         level for level in levels if not level.goodput_disturbed or (round(level.users) not in counts and _on_line(level, rate))
     )
+
+
+LINEAR_LIKELY = 0.93
+"""A disturbed level that reaches this share of the low-load line within two standard errors lost nothing by it (docs/knee.md,
+section 2)."""
 
 
 def _on_line(level: LadderLevel, rate: float) -> bool:

@@ -84,10 +84,3 @@ def roughness(users: Floats, goodput: Floats) -> float:
     chord = (1 - share) * goodput[:-2] + share * goodput[2:]
     dips = np.minimum(goodput[1:-1] / np.maximum(chord, 1e-12) - 1, 0) / np.sqrt(1 + share**2 + (1 - share) ** 2)
     return min(ROUGHNESS_MOST, float(np.sqrt(2 * np.mean(dips**2))))
-
-
-LINEAR_LIKELY = 0.93
-"""A level this far under the low-load line has left it, if the gap is wider than its error as well (docs/knee.md, section 3)."""
-
-LINEAR_ERRORS = 2.0
-"""Standard errors by which such a level must lie under the line."""
