@@ -21,6 +21,7 @@ from .readings import (
     TcpReading,
     WorkersReading,
 )
+from .requirements import Answer
 from .verdicts import (
     CapacityVerdict,
     Confidence,
@@ -548,6 +549,13 @@ class Proposed(Event, frozen=True, kw_only=True, tag="proposed"):
     proposal: Proposal
 
 
+class Answered(Event, frozen=True, kw_only=True, tag="answered"):
+    """What is required of the service, in the order in which it was asked, and the answers so far, for one epoch."""
+
+    epoch: int = 0
+    answers: tuple[Answer, ...] = ()
+
+
 class FigureChange(Reading, frozen=True, kw_only=True):
     """A figure of a mark that changed."""
 
@@ -590,6 +598,7 @@ KnownEvent = (
     | Note
     | Command
     | Proposed
+    | Answered
     | Target
     | PartState
     | Log

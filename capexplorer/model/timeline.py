@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .columns import ENDPOINTS_MOST, Columns, EndpointColumns, EndpointKey, append, empty, row, ticks_of
 from .events import (
+    Answered,
     Command,
     Ended,
     EndpointTick,
@@ -224,6 +225,8 @@ class Timeline:
         """The latest line which reports that recording itself failed."""
         self.proposed: Proposed | None = None
         """The latest proposal of a next step; None in logs that have none."""
+        self.answered: Answered | None = None
+        """The latest answers to what is required of the service; None: nothing is."""
         self.target: Target | None = None
         self.parts: dict[str, PartState] = {}
         """The latest state of each watched part, by name."""
@@ -327,6 +330,8 @@ class Timeline:
                 self.ended = event
             case Proposed():
                 self.proposed = event
+            case Answered():
+                self.answered = event
             case Reanalysed():
                 self.reanalysed = event
 
