@@ -76,7 +76,7 @@ class Wait(Table, frozen=True, kw_only=True):
     constant: Seconds | None = None
     """Always the same."""
     constant_pacing: Seconds | None = None
-    """Time from the start of one task to the start of the next; after a longer task the next one starts at once."""
+    """Time from the start of one task to that of the next; after a longer task the next one starts at once."""
     constant_throughput: PerSecond | None = None
     """Tasks per second of one user."""
     poisson: PerSecond | None = None
@@ -89,18 +89,17 @@ class Task(Table, frozen=True, kw_only=True):
     name: Title
     """Name of its row in every table; also the path, unless `path` is given."""
     weight: Annotated[int, Meta(ge=0, le=WEIGHT_MOST)] = 1
-    """How often it is picked, relative to the other tasks; 0: never."""
+    """How often it is picked, relative to the others; 0: never."""
     method: Method = "GET"
     """HTTP method."""
     path: RequestPath | None = None
-    """Where the request goes. `${NAME}` stands for an environment variable here and in `headers`, `body` and `json`; the session
-    records the reference, not the value."""
+    """Where the request goes."""
     headers: dict[HeaderName, HeaderValue] = {}
-    """Request headers by name: `Authorization = "${TOKEN}"` keeps a token out of the file."""
+    """Request headers by name."""
     body: str | None = None
     """Request body as text."""
     json: Any = None
-    """Request body as a value that is sent as JSON, with its Content-Type."""
+    """Request body as a value, sent as JSON with its Content-Type."""
     expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
     """Statuses that count as success; default: 200 to 399."""
 
@@ -128,12 +127,12 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 class Users(Table, frozen=True, kw_only=True):
-    """The users that make load."""
+    """The users that make load; the only table that every profile has."""
 
     wait_s: Wait | Seconds = 0.0
-    """Think time: seconds that a user waits after a task; a number, or a table for other distributions."""
+    """Think time: seconds that a user waits after a task, or a table for other distributions."""
     workers: WorkerCount | Literal["auto"] | None = None
-    """Worker processes that run the users; "auto": one core less than there are, at least 1. Default: this process runs them."""
+    """Worker processes that run the users; "auto": one core less than there are. Default: this process runs them."""
     start: UserCount = 1
     """Number of users when the live screen opens."""
     spawn_rate: Annotated[float, Meta(ge=SPAWN_RATE_LEAST, le=SPAWN_RATE_MOST)] | None = None
@@ -143,19 +142,17 @@ class Users(Table, frozen=True, kw_only=True):
     client: Literal["fast", "requests", "lean"] = "fast"
     """`fast`: FastHttpUser; `requests`: HttpUser; `lean`: LeanHttpUser, with the least CPU per request."""
     keep_alive: bool = True
-    """False: a new connection for each request, which the client closes as soon as it has the response, so the client's port
-    stays in TIME_WAIT. A task with the header `Connection = "close"` asks the server to close first instead."""
+    """False: a new connection for each request, which the client closes, so that its port stays in TIME_WAIT. With the header
+    `Connection = "close"` the server closes first."""
     timeout_s: Annotated[float, Meta(gt=0, le=DAY_S)] = 30.0
     """A request that takes longer is a failure."""
     max_body_mb: Annotated[float, Meta(gt=0, le=BODY_MOST_MB)] = MAX_BODY_MB
-    """Maximum size of a reply in MB after decompression: a larger one is a failure. Parts read with `stream=True` have no
-    limit.
-    """
+    """Most MB of a reply after decompression: a larger one is a failure. Parts read with `stream=True` have no limit."""
     task: Annotated[tuple[Task, ...], Meta(max_length=TASKS_MOST)] = ()
     """The requests, each a table `[[users.task]]`."""
     values: dict[ValueName, Annotated[tuple[Param, ...], Meta(min_length=1)] | Annotated[str, Meta(pattern=CSV_PATTERN)]] = {}
-    """What `{{NAME}}` in a task stands for: each request takes one at random from a list, or from a column of a CSV file
-    (`"accounts.csv"`: the column NAME), relative to the profile. Columns of one file are of one row."""
+    """What `{{NAME}}` in a task stands for: each request takes one at random from a list, or from a column of a CSV file,
+    relative to the profile."""
     locustfile: str | None = None
     """Path of a Locust file, relative to the profile, instead of tasks."""
 
@@ -171,13 +168,12 @@ def csv_column(given: str, name: str) -> tuple[str, str]:
 
 
 class Guards(Table, frozen=True, kw_only=True):
-    """Limits that capexplorer never exceeds."""
+    """Limits that no run exceeds."""
 
     max_users: Annotated[int, Meta(ge=1, le=USERS_MOST)] = 2_000
     """Users that no key, plan or autopilot exceeds."""
     max_workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST)] | None = None
-    """Worker processes that this run may start, also by key and by the autopilot. Default: as many as there are
-    cores, at least 8."""
+    """Worker processes that this run may start. Default: as many as there are cores, at least 8."""
     allow_hosts: tuple[str, ...] = ()
     """Hosts other than loopback to which load may be sent."""
     unattended_s: Seconds = 300.0
@@ -188,9 +184,9 @@ class Objectives(Table, frozen=True, kw_only=True):
     """Service level objectives: the highest load that meets each of them is reported."""
 
     p95_ms: AtLeast0 | None = None
-    """Milliseconds that 95 of 100 successful requests must not exceed."""
+    """Milliseconds that 95% of the successful requests must not exceed."""
     p99_ms: AtLeast0 | None = None
-    """Milliseconds that 99 of 100 successful requests must not exceed."""
+    """The same for 99%."""
     failure_ratio: Ratio | None = None
     """Highest share of requests that fail: 0.01 is 1%."""
 
@@ -201,25 +197,24 @@ class MetricLimit(Table, frozen=True, kw_only=True):
     name: str
     """The metric's name in the JSON that the target serves."""
     over: float
-    """Triggered when the metric's mean over five seconds exceeds this."""
+    """The most that its mean over five seconds may be."""
 
 
 class StopRules(Table, frozen=True, kw_only=True):
-    """Limits that end a plan or the autopilot, checked once a level has been settled for six seconds."""
+    """Limits that end a plan or the autopilot, once a level that exceeds one of them has been settled for six seconds."""
 
     p95_ms: AtLeast0 | None = None
-    """Triggered when more than 5 of 100 successful requests take longer than this."""
+    """p95 of the successful requests."""
     p99_ms: AtLeast0 | None = None
-    """Triggered when more than 1 of 100 successful requests takes longer than this."""
+    """p99 of them."""
     failure_ratio: Ratio | None = None
-    """Triggered when a higher share of requests fails."""
+    """Share of requests that fail."""
     load_average: AtLeast0 | None = None
-    """Triggered when the machine's load average over one minute is higher."""
+    """The machine's load average over one minute."""
     throughput_growth_ratio: AtLeast0 | None = None
-    """Triggered when goodput has grown by less than this share of the growth of users since the next lower level (0: when it
-    has not grown)."""
+    """Ends it when goodput has grown by less than this share of the growth of users since the next lower level."""
     latency_growth_ratio: AtLeast0 | None = None
-    """Triggered when the mean latency has surely grown by more than this share since the lowest level; 0.5: by half."""
+    """Sure growth of the mean latency since the lowest level; 0.5: by half."""
     metric: MetricLimit | None = None
     """A limit of one of the target's own metrics."""
 
@@ -238,11 +233,10 @@ class Work(Table, frozen=True, kw_only=True):
 
 
 class ComposeTarget(Table, frozen=True, kw_only=True):
-    """The services of a Compose file, which docker starts for the session. Each container is watched as a part; at the end
-    containers, networks and volumes are removed ([watch.md](watch.md#services-of-a-compose-file))."""
+    """The services of a Compose file, which docker starts for the session ([watch.md](watch.md#services-of-a-compose-file))."""
 
     compose: Annotated[str, Meta(min_length=1)]
-    """Path of the file, relative to the profile. `${CAPEXPLORER_PORT}` in it is a free port, to which the load goes."""
+    """Its path, relative to the profile. `${CAPEXPLORER_PORT}` in it is a free port, to which the load goes."""
 
 
 # -- profile table -------------------------------------------------------------------------------------------------------------
@@ -250,28 +244,28 @@ class ComposeTarget(Table, frozen=True, kw_only=True):
 
 
 class Profile(Table, frozen=True, kw_only=True):
-    """A profile: one TOML file."""
+    """The service, and what concerns the whole profile."""
 
     title: Title = ""
     """One line for lists and reports."""
     target: str | ComposeTarget | None = None
-    """Name of a folder in targets/, or a Compose file; capexplorer starts and stops this target."""
+    """Name of a folder in targets/, or a Compose file, which capexplorer starts and stops."""
     url: str | None = None
-    """URL of an already running service; no target is started."""
+    """URL of a service that runs already."""
     command: Annotated[str, Meta(min_length=1)] | None = None
-    """Command that starts the service, run in the profile's folder and without a shell. `{port}` is replaced by a free port,
-    `{python}` by the Python interpreter of capexplorer, `{pool}` by the parameter `pool` of `params`."""
+    """Starts the service, in the profile's folder and without a shell. `{port}` is replaced by a free port, `{python}` by
+    capexplorer's interpreter, `{pool}` by the parameter `pool` of `params`."""
     ready: str | None = None
     """The service is ready when a GET of this /PATH is answered with 2xx or 3xx; without this key any status counts. A URL,
     http://127.0.0.1:PORT/PATH, if the command has no `{port}`, or the Compose file no `${CAPEXPLORER_PORT}`."""
     ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
-    """Seconds until the service that `command` or a Compose file starts must be ready."""
+    """Seconds until it must be ready."""
     params: dict[str, Param] = {}
-    """Parameters of the command, each with its default and for a `{name}` in it, or values that replace the target's defaults.
-    `--set NAME=VALUE` and the key `t` change them."""
+    """Defaults of the command's parameters, each for a `{name}` in it, or other values for those of the target. `--set
+    NAME=VALUE` and the key `t` change them."""
     version: Title | None = None
-    """The version of the service, for reports and comparisons. Without this key `git describe` in the folder of the command, else
-    what the service answers when it is ready: the header `X-Version`, or `version` in a JSON object."""
+    """Of the service, for reports. Without this key `git describe` in the folder of the command, else what the service answers
+    when it is ready: the header `X-Version`, or `version` in a JSON object."""
     users: Users
     """The users that make load; the only table that every profile has."""
     work: Work = Work()

@@ -20,20 +20,19 @@ COLUMNS = ("id", "what you see", "confirmed by", "advice")
 HEAD = """\
 # Causes, bottlenecks and leaks
 
-Made from `capexplorer/model/causes.toml`. [faults.md](faults.md) has those that were injected, and what was marked.
+Made from `capexplorer/model/causes.toml`. [faults.md](faults.md) has those that were injected.
 
 A failure is classified by its errno, the type of its exception, its status, or the text of a check. Readings then confirm a
 cause, in this order: generator and its host, the end of the target, its limits, kernel queues, the network. While the generator
 has an open critical cause, no timeout is blamed on the target. If nothing is confirmed the failure keeps the row of its symptom,
-or is `unknown`; a reading that was not taken confirms nothing and is never zero.
+or is `unknown`; a reading that was not taken confirms nothing.
 
-*Critical*: the results do not describe the service, unless the cause is the target's.
+In bold are critical ones: the results do not describe the service, unless the cause is the target's. Advice is for Linux; a
+session has all of it, with numbers and process ids.
 
 **The gate**: a busy resource is a bottleneck only if 20% more users bring less than 5% more goodput, or the level is beyond the
-knee, and latency rose by 10% and by more than the loop lag. Else the busiest resource is named, but not as a limit. A
-level that saturated the generator has no bottleneck.
-
-Advice is for Linux; a session has all, with numbers and process ids.
+knee, and latency rose by 10% and by more than the loop lag; else it is named, but not as a limit. A level that saturated the
+generator has no bottleneck.
 """
 
 
@@ -48,8 +47,8 @@ def page() -> str:
 
 def row(entry: Entry) -> tuple[str, ...]:
     """The cells of one line."""
-    critical = " (critical)" if entry.severity == "critical" else ""
-    return f"`{entry.id}`{critical}", entry.symptom, entry.confirmed, _beginning(wording.advice_for(entry.id, {}))
+    name = f"**`{entry.id}`**" if entry.severity == "critical" else f"`{entry.id}`"
+    return name, entry.symptom, entry.confirmed, _beginning(wording.advice_for(entry.id, {}))
 
 
 def _beginning(advice: str) -> str:

@@ -8,7 +8,7 @@ import inspect
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,11 +28,9 @@ COLUMNS = ("key", "type", "default, or an example", "meaning")
 HEAD = """\
 # Profiles
 
-Made from the model (`capexplorer/profile.py`) and `docs/profiles.toml`.
-
-A profile is a TOML file that says which service is explored, what its users do, and within which limits. `capexplorer init`
-writes one for your own service; `capexplorer run NAME` finds `NAME.toml` in the working folder, in its `profiles` folder, and
-among those that come with capexplorer. The smallest one:
+A profile is a TOML file (its model: `capexplorer/profile.py`): which service is explored, what users do, within which limits.
+`capexplorer init` writes one for your own service; `capexplorer run NAME` finds `NAME.toml` in the working folder, in its
+`profiles` folder, and among those that come with capexplorer. The smallest one:
 
 ```toml
 command = "./server --port {port}"   # or url = "http://127.0.0.1:8000"
@@ -66,8 +64,6 @@ json = { sku = "{{sku}}", by = "{{mail}}" }
 
 A string of `json` that is a placeholder alone becomes the value itself: 7 stays a number; columns of a file are text. In a
 `body` values are written as its Content-Type demands, in a `path` percent-encoded.
-
-"A table" refers to the section with its name.
 """
 
 
@@ -119,17 +115,30 @@ def struct_of(kind: shape.Type) -> shape.StructType | None:
 
 
 def page(examples: Mapping[str, Any]) -> str:
-    """The whole page. Raises ValueError if a key has no example or no meaning, or if an example belongs to no key."""
-    parts = [HEAD]
+    """The whole page: a section for each table that has keys; tables of the same keys share one.
+
+    Raises ValueError if a key has no example or no meaning, or if an example belongs to no key.
+    """
+    sections: dict[type[msgspec.Struct], list[Table]] = {}
     for table in tables():
-        given = example_of(examples, table.path)
-        names = [field.encode_name for field in table.fields]
-        unknown = sorted(set(given) - set(names))
-        if unknown:
-            raise ValueError(f"docs/profiles.toml has an example of an unknown key: {table.path}.{unknown[0]}")
-        parts.append(f"## {table.heading}\n\n{_text(table.struct.__doc__ or '')}\n")
-        parts.append(markdown_table(COLUMNS, [row(table, field, given) for field in table.fields]) + "\n")
-    return "\n".join(parts)
+        sections.setdefault(table.struct, []).append(table)
+    return "\n".join([HEAD, *(_section(same, examples) for same in sections.values() if any(map(_is_key, same[0].fields)))])
+
+
+def _section(same: Sequence[Table], examples: Mapping[str, Any]) -> str:
+    table = same[0]
+    given = example_of(examples, table.path)
+    unknown = sorted(set(given) - {field.encode_name for field in table.fields})
+    if unknown:
+        raise ValueError(f"docs/profiles.toml has an example of an unknown key: {table.path}.{unknown[0]}")
+    rows = [row(table, field, given) for field in table.fields if _is_key(field)]
+    headings = ", ".join(each.heading for each in same)
+    return f"## {headings}\n\n{_text(table.struct.__doc__ or '')}\n\n{markdown_table(COLUMNS, rows)}\n"
+
+
+def _is_key(field: shape.Field) -> bool:
+    """Whether it may have a value that is no table with a section of its own."""
+    return words(field.type) not in ("table", "list of tables")
 
 
 def example_of(examples: Mapping[str, Any], path: str) -> Mapping[str, Any]:

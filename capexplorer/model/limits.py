@@ -43,7 +43,7 @@ class ProcessLimits(LimitTable, frozen=True, kw_only=True):
     """Limits of the target's or the generator's process."""
 
     open_files: Annotated[int, Meta(ge=LEAST_TARGET_OPEN_FILES, le=COUNT_MOST)] | None = None
-    """RLIMIT_NOFILE, soft and hard alike: some runtimes (Go) raise the soft one to the hard one by themselves."""
+    """RLIMIT_NOFILE, soft and hard alike, since some runtimes (Go) raise the soft one."""
     cpus: tuple[Annotated[int, Meta(ge=0)], ...] | None = None
     """Cores it may run on, by number (affinity). Linux."""
 
@@ -60,7 +60,7 @@ class NetworkLimits(LimitTable, frozen=True, kw_only=True):
     tcp_tw_reuse: int | None = None
     """0: never, 1: always, 2: on loopback."""
     somaxconn: Annotated[int, Meta(ge=1, le=COUNT_MOST)] | None = None
-    """Upper bound of every listener's accept queue, whatever backlog the program requests."""
+    """Most that any listener's accept queue may hold."""
 
 
 class Limits(LimitTable, frozen=True, kw_only=True):

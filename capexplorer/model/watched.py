@@ -67,13 +67,12 @@ _FIGURES = re.compile(rf"(?:^|\s+)(?P<key>{'|'.join((*SERVERS, 'metrics'))})=(?P
 
 
 class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One watched part: where it is, and which processes of that machine it has. Without a selector only the machine is read."""
+    """One watched part ([watch.md](watch.md)), such as the target's database. Without a selector only the machine is read."""
 
     name: Annotated[str, Meta(pattern=NAME)]
     """Its name on the screen, in marks and in exports."""
     at: Annotated[str, Meta(max_length=1_000)] = ""
-    """Command that starts a shell there: `ssh web1`, `docker exec -i db`, `kubectl exec -i db-0 --`. `here` or empty: this
-    machine."""
+    """Command that starts a shell there, such as `docker exec -i db`. `here` or empty: this machine."""
     pid: Annotated[int, Meta(ge=1)] | None = None
     """Process whose tree is read."""
     port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
@@ -85,17 +84,17 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unit: str | None = None
     """Name of a systemd unit there."""
     postgres: Url | None = None
-    """`postgresql://USER@HOST/DATABASE`: its own counts of connections, waits and locks, queried from this machine. Keep the
-    password in ~/.pgpass or PGPASSWORD. With a server's URL and neither `at` nor a selector, no reader is sent."""
+    """PostgreSQL's own counts of connections, waits and locks, queried from this machine. Keep the password in ~/.pgpass or
+    PGPASSWORD. With a server's URL and neither `at` nor a selector, no reader is sent."""
     redis: Url | None = None
-    """`redis://HOST:PORT`: its clients, memory and operations, by the command INFO."""
+    """Redis' clients, memory and operations, by the command INFO."""
     nginx: Url | None = None
-    """URL of nginx's stub_status page."""
+    """nginx's stub_status page."""
     statsd: StatsdUrl | None = None
-    """`udp://127.0.0.1:8125`: listens there for what the service sends by the statsd protocol, as gunicorn with
-    `--statsd-host 127.0.0.1:8125` does: its counters, gauges and timers."""
+    """Listens there for counters, gauges and timers that the service sends by the statsd protocol (gunicorn: `--statsd-host
+    127.0.0.1:8125`)."""
     prometheus: Url | None = None
-    """URL of any exporter's page in Prometheus' text format."""
+    """Any exporter's page in Prometheus' text format."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
     """Names of the exporter's metrics to keep, each as the sum over its labels; of a counter its growth per second."""
 
