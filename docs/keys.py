@@ -11,13 +11,12 @@ from lab.kit.tables import table
 HEAD = """\
 # Keys
 
-Made from the table of keys. `?` shows the keys of a screen, and its bottom line the most important
-ones.
+`?` shows the keys of a screen, and its bottom line the most important ones.
 
 The column "name" is for keys of your own: `[keys]` of the [configuration file](configuration.md) gives an action one key or a
-list of keys, which replace the ones below on each screen that has the action: `stop_load = "f8"`. A key is one character or a
-name: `ctrl+k`, `alt+k`, `f5`, `left`, `space`. A key that another action of the same screen has is refused; two actions may
-swap keys. An action without a name keeps its keys, as do {reserved}.
+list, in place of those below: `autopilot = "f8"`. A key is one character or a name: `ctrl+k`, `alt+k`, `f5`, `left`, `space`. A
+key that another action of the same screen has is refused; two actions may swap keys. An action without a name keeps its keys, as
+do {reserved}.
 """
 
 SECTIONS: dict[str, tuple[str, Callable[[Key], bool]]] = {
@@ -28,16 +27,20 @@ SECTIONS: dict[str, tuple[str, Callable[[Key], bool]]] = {
         "`i` begins the inspection of a live screen or a replay. Keys that are not in this table work as above.\n\n",
         lambda key: "inspect" in key.screens,
     ),
-    "The picker": ("`capexplorer` without a command.\n\n", lambda key: "picker" in key.screens),
+    "The picker": ("`capexplorer` without a command. `P` and `?` work as above.\n\n", lambda key: "picker" in key.screens),
 }
 
 
 def page() -> str:
-    """The whole page."""
-    shown = [key for key in KEYS if key.shown]
+    """The whole page: a key that does the same in several sections stands in the first one."""
+    rows: dict[tuple[str, str, str], str] = {}
+    for title, (_, belongs) in SECTIONS.items():
+        for key in KEYS:
+            if key.shown and belongs(key):
+                rows.setdefault(_cells(key), title)
     sections = (
-        f"## {title}\n\n{text}{table(('key', 'does', 'name'), map(_cells, filter(belongs, shown)))}\n"
-        for title, (text, belongs) in SECTIONS.items()
+        f"## {title}\n\n{text}{table(('key', 'does', 'name'), [cells for cells, first in rows.items() if first == title])}\n"
+        for title, (text, _) in SECTIONS.items()
     )
     return "\n".join([HEAD.format(reserved=code(sorted(RESERVED))), *sections])
 

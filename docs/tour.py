@@ -58,7 +58,7 @@ def page() -> str:
     parts = [HEAD]
     for number, stop in enumerate(stops(), 1):
         keys = f" Keys: {' '.join(f'`{key}`' for key in stop.keys)}." if stop.keys else ""
-        parts.append(f"## {number}. {stop.title}\n\n{stop.see}{keys}\n\n![{stop.title}](pictures/tour/{stop.name}.svg)\n")
+        parts.append(f"## {number}. {stop.title}\n\n{stop.see}{keys}\n\n![](pictures/tour/{stop.name}.svg)\n")
     rows = [(f"`{name}`", verdict(name)) for name in dict.fromkeys(stop.session for stop in stops())]
     verdicts = (
         f"## Verdicts\n\nOne sentence a session, on the screen and in every export:\n\n{table(('session', 'verdict'), rows)}\n"
