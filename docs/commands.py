@@ -13,11 +13,10 @@ from lab.kit.tables import table
 HEAD = """\
 # Commands
 
-Made from the command line. `capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all
-commands (from a checkout `man -l docs/capexplorer.1`, made from the same definitions). SESSION is a path, any unique part of
-an id or a title, `last` or `last-1`; `sample` and more samples come with capexplorer. Without a command the picker lists
-profiles and saved sessions. `--sessions-dir DIR` chooses the sessions' folder. `capexplorer completion bash|zsh|fish` prints
-what lets Tab complete all of this.
+`capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all commands (from a checkout `man -l
+docs/capexplorer.1`). SESSION is a path, any unique part of an id or a title, `last` or `last-1`; `sample` and more samples come
+with capexplorer. Without a command the picker lists profiles and saved sessions. `--sessions-dir DIR` chooses the sessions'
+folder.
 """
 
 

@@ -18,12 +18,9 @@ DOCS = Path(__file__).parent
 HEAD = """\
 # The configuration file
 
-Made from the model (`capexplorer/configuration.py`) and `docs/configuration.toml`.
-
 Preferences that do not affect what a session measures: `~/.config/capexplorer/config.toml` (`$XDG_CONFIG_HOME` is respected; on
 macOS `~/Library/Application Support/capexplorer/config.toml`), or the file that `--config FILE` or `CAPEXPLORER_CONFIG` names.
-Every key may be left out. A mistake is refused in one line with the file, the key and what was expected. A theme that you
-choose on the screen (`Ctrl+P`) is written to this file. [keys.md](keys.md) has the names of actions for `[keys]`.
+Every key may be left out. [keys.md](keys.md) has the names of actions for `[keys]`.
 """
 
 
