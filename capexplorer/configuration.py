@@ -39,20 +39,19 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The file. Every key may be left out."""
 
     theme: Theme | None = None
-    """Colours of the screen; choosing a theme on the screen (Ctrl+P) writes this key. Default: capexplorer-dark, and on terminals
-    with 16 colours capexplorer-16-colours."""
+    """Colours of the screen; choosing a theme there (Ctrl+P) writes this key. Default: capexplorer-dark, with 16 colours
+    capexplorer-16-colours."""
     window_s: Literal[60, 300, 900, "all"] = 300
     """Time window of the charts at the start, in seconds; the key `w` changes it."""
     markers: Markers | None = None
-    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16, and are displayed wrongly elsewhere;
-    blocks and ascii have a quarter of the resolution. Default: braille; on the Linux console, which has none, blocks."""
+    """Characters of the charts. Octants need a terminal, a font and a tmux with Unicode 16; blocks and ascii have a quarter of
+    the resolution. Default: braille; on the Linux console, which has none, blocks."""
     byte_units: Literal["binary", "decimal"] = "binary"
-    """Units of bytes on the screen and in reports: binary has powers of 1024 (KiB, MiB), decimal of 1000 (kB, MB). JSON and CSV
-    stay as they are."""
+    """Units of bytes on the screen and in reports: powers of 1024 (KiB, MiB) or of 1000 (kB, MB). JSON and CSV stay as they
+    are."""
     latency_units: Literal["ms", "s", "auto"] = "ms"
-    """Units of latencies on the screen and in reports: milliseconds, seconds, or with auto for each value the one of µs, ms and s
-    that leaves at most three digits before the point. Narrow columns of the screen show ten seconds and more as `42.1s` if the
-    unit is ms, and at most four decimals (`0.0042`) if it is s. JSON and CSV stay in milliseconds."""
+    """Units of latencies there; auto: for each value the one of µs, ms and s that leaves at most three digits before the point.
+    Narrow columns show ten seconds and more as `42.1s`."""
     sessions_dir: Annotated[str, Meta(min_length=1)] | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
     `sessions` in a checkout, else your data folder."""
