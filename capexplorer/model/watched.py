@@ -84,15 +84,13 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unit: str | None = None
     """Name of a systemd unit there."""
     postgres: Url | None = None
-    """PostgreSQL's own counts of connections, waits and locks, queried from this machine. Keep the password in ~/.pgpass or
-    PGPASSWORD. With a server's URL and neither `at` nor a selector, no reader is sent."""
+    """PostgreSQL's own counts of connections, waits and locks. Keep the password in ~/.pgpass or PGPASSWORD."""
     redis: Url | None = None
     """Redis' clients, memory and operations, by the command INFO."""
     nginx: Url | None = None
     """nginx's stub_status page."""
     statsd: StatsdUrl | None = None
-    """Listens there for counters, gauges and timers that the service sends by the statsd protocol (gunicorn: `--statsd-host
-    127.0.0.1:8125`)."""
+    """Listens there for what the service sends by the statsd protocol (gunicorn: `--statsd-host 127.0.0.1:8125`)."""
     prometheus: Url | None = None
     """Any exporter's page in Prometheus' text format."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()

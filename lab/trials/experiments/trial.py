@@ -146,14 +146,11 @@ def knees_page(results: Sequence[Result]) -> str:
         for each in known.SYSTEMS
     ]  # fmt: skip
     runs = [each for each in results if each.case.startswith("knees")]
-    others = [each for each in results if each.case.split()[0] in ("capacity", "ladder", "held", "thinking")]
-    shown = [(each.case, each.problems, each.at[:10], each.commit) for each in others]
     return filled(
         "experiments-knees",
         services=table(head, rows, "lrrlrr"),
         totals=f"{counted(runs)}. Commits: {commits(runs)}.",
         not_right=not_right(runs),
-        others=table(("experiment", "result", "day", "commit"), shown),
     )
 
 
