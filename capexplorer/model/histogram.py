@@ -210,6 +210,17 @@ class LatencyHistogram:
         """The greatest value; None when empty."""
         return self.max_us / 1000 if self.count else None
 
+    @property
+    def variance_ms2(self) -> float:
+        """The variance of the values, in ms squared; 0 when empty."""
+        if not self.count:
+            return 0.0
+        used = self._used()
+        values = _lowest_us(np.arange(used.start, used.stop)) / 1000.0
+        counts = self._counts[used]
+        mean = float(values @ counts) / self.count
+        return float((values - mean) ** 2 @ counts) / self.count
+
     def encode(self) -> str:
         """HdrHistogram V2, compressed, base64."""
         self._hdr.total_count = self.count

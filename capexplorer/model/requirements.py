@@ -38,7 +38,7 @@ class PercentileRequired(msgspec.Struct, frozen=True, tag="percentile"):
 class FailuresRequired(msgspec.Struct, frozen=True, tag="failures"):
     """At a load, at most this share of requests fails; at an offered rate it is that of iterations, dropped ones included."""
 
-    most: Annotated[float, Meta(ge=0, lt=1)]
+    most: Annotated[float, Meta(gt=0, lt=1)]
     load: Load
 
 

@@ -44,8 +44,8 @@ def _required(kind: str, found: re.Match[str], where: str) -> Requirement:
         case "knee":
             return KneeRequired(_above_zero(bound, found, where))
         case "failures":
-            if bound >= 100:
-                raise InputError(f"{where}: expected a percentage below 100, got {shown(found[0])}")
+            if not 0 < bound < 100:  # no number of requests shows that none will fail
+                raise InputError(f"{where}: expected a percentage above 0 and below 100, got {shown(found[0])}")
             return FailuresRequired(bound / 100, _load(found, where))
     percent = float(found["percent"])
     if not PERCENT_LEAST <= percent <= PERCENT_MOST:

@@ -21,7 +21,7 @@ from capexplorer.wording.requirements import text_of
         ("p95<=300ms@50", PercentileRequired(95.0, 300.0, Users(50))),
         ("P99.9 <= 1.5 s @ 80/s", PercentileRequired(99.9, 1500.0, Rate(80.0))),
         ("failures <= 0.1% @ 1 user", FailuresRequired(0.001, Users(1))),
-        ("failures <= 0% @ 0.5/s", FailuresRequired(0.0, Rate(0.5))),
+        ("failures <= 2% @ 0.5/s", FailuresRequired(0.02, Rate(0.5))),
     ],
 )
 def test_a_text_is_one_requirement_and_can_be_written_again(text: str, expected: Requirement) -> None:
@@ -37,7 +37,8 @@ def test_a_text_is_one_requirement_and_can_be_written_again(text: str, expected:
         ("p95 <= 0ms @ 5", "expected a bound above 0"),
         ("p20 <= 3ms @ 5", "expected a percentile from p50 to p99.9"),
         ("p99.99 <= 3ms @ 5", "expected a percentile from p50 to p99.9"),
-        ("failures <= 100% @ 5", "expected a percentage below 100"),
+        ("failures <= 100% @ 5", "expected a percentage above 0 and below 100"),
+        ("failures <= 0% @ 5", "expected a percentage above 0 and below 100"),
         ("p95 <= 3ms @ 2.5 users", "expected a whole number of users"),
         ("p95 <= 3ms @ 0 users", "expected a whole number of users"),
         ("p95 <= 3ms @ 1000000/s", "expected a rate of 0.01 to 100,000 a second"),

@@ -1,0 +1,385 @@
+"""Whether a service does what is required of it, decided while a load runs, with few wrong answers however often one looks.
+
+Knee and capacity are answered by the verdict: by the side of the bound on which its 90% interval lies, so that each answer is
+wrong with 5%. It is a posterior, which may be looked at at any time.
+
+Percentiles and failures are shares of the requests at one load: of slow replies, of failures. They are tested each second by a
+mixture of sequential probability ratio tests (Robbins, Ann. Math. Stat. 41, 1970; Johari, Pekelis & Walsh, "Always Valid
+Inference", 2022): the likelihood of the counts under shares on one side of the bound, in the mean over a grid of odds, divided
+by that at the bound. If the share is at the bound, this ratio ever exceeds 1 / ERROR with a probability of at most ERROR
+(Ville's inequality). The bounds at which it does not are the interval: a requirement is met, or is not, once all of it lies on
+one side.
+
+Requests that end near each other are alike, since they waited in the same queue. So counts are divided by their design effect
+(Kish, Survey Sampling, 1965): how many times greater the variance of sums over batches of seconds is than that of independent
+requests. Slow replies come in clusters: until several were seen, the design effect of a queue near its capacity is assumed.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..model.events import Sample, Verdict
+from ..model.histogram import HistogramSum, LatencyHistogram, counts_between
+from ..model.intervals import Z90
+from ..model.level import Level
+from ..model.level_use import level_use
+from ..model.load import Rate
+from ..model.requirements import (
+    Answer,
+    CapacityAnswer,
+    CapacityRequired,
+    FailuresAnswer,
+    FailuresRequired,
+    KneeAnswer,
+    KneeRequired,
+    LoadRequirement,
+    PercentileAnswer,
+    PercentileRequired,
+    Requirement,
+    State,
+)
+from ..model.timeline import Timeline
+from .statistics import SURE_ERRORS, Series
+
+# -- shares
+
+ERROR = 0.02
+"""Probability that a share is found on the wrong side of a bound that it is at, if the design effect is right. That is estimated:
+of queues whose p95 is 5% from the bound at most 5% were answered wrongly (`python -m lab.trials requirements`)."""
+
+ODDS = np.geomspace(1.03, 20.0, 40)
+"""Odds of the shares that are tested, as multiples of those of the bound."""
+
+BATCHES_LEAST = 6
+"""Batches of seconds from which a variance is estimated."""
+
+SECONDS_LEAST = 10
+"""Seconds before the first look."""
+
+CLUSTERS_ASSUMED = 12.0
+"""Clusters of slow replies, or of failures, that must have been seen for the estimated design effect to count as much as the
+assumed one."""
+
+QUEUE_EFFECT = 5.0
+"""Assumed design effect of slow replies over 1 + the requests in flight where all take as long as the bound (Little's law). For
+one server near its capacity it is 1.4 to 5, for four servers or a slow one 0.3 to 0.9."""
+
+FAILURES_EFFECT = 3.0
+"""Assumed design effect of failures, which mostly come independently or all at once."""
+
+
+class ShareInterval(msgspec.Struct, frozen=True):
+    """All shares that the counts do not exclude."""
+
+    low: float
+    high: float
+
+    def state(self, most: float) -> State:
+        """Whether the share is at most so much."""
+        return "met" if self.high <= most else "not_met" if self.low > most else "undecided"
+
+
+def deciding_hits(requests: float, effect: float, most: float) -> tuple[float | None, float | None]:
+    """(the most hits with which a share is at most `most`, the fewest with which it is more); None: no number decides it."""
+
+    def proves(hits: float, odds_ratios: Series) -> bool:
+        return _proves(most, hits / effect, requests / effect, odds_ratios)
+
+    met = _last_true(lambda hits: proves(hits, 1 / ODDS), 0.0, most * requests) if proves(0.0, 1 / ODDS) else None
+    not_met = _last_true(lambda hits: proves(hits, ODDS), requests, most * requests) if proves(requests, ODDS) else None
+    return met, not_met
+
+
+def share_interval(hits: float, requests: float, effect: float) -> ShareInterval:
+    """Of a share of which `hits` of `requests` were seen. `effect`: their design effect."""
+    found, independent = hits / effect, requests / effect
+    share = found / independent
+    low = _last_true(lambda bound: _proves(bound, found, independent, ODDS), 0.0, share) if hits else 0.0
+    high = _last_true(lambda bound: _proves(bound, found, independent, 1 / ODDS), 1.0, share) if hits < requests else 1.0
+    return ShareInterval(low, high)
+
+
+def _proves(bound: float, hits: float, requests: float, odds_ratios: Series) -> bool:
+    """Whether the share is on that side of the bound on which its odds are these multiples of the bound's."""
+    odds = bound / (1.0 - bound) * odds_ratios
+    shares = odds / (1.0 + odds)
+    likely = hits * np.log(shares / bound) + (requests - hits) * np.log((1.0 - shares) / (1.0 - bound))
+    return float(np.logaddexp.reduce(likely)) - math.log(len(odds)) > -math.log(ERROR)
+
+
+_HALVINGS = 30
+
+
+def _last_true(holds: Callable[[float], bool], true: float, false: float) -> float:
+    """The value nearest to `false` for which `holds`, which is so from `true` on up to it; `true` if it never is."""
+    for _ in range(_HALVINGS):
+        middle = (true + false) / 2
+        if holds(middle):
+            true = middle
+        else:
+            false = middle
+    return true
+
+
+def design_effect(sums: ArrayLike, requests: ArrayLike, variance: float) -> float:
+    """The variance of sums over batches of consecutive seconds, as a multiple of that of independent requests; the greatest one
+    over lengths of 1, 2, 4 ... seconds, at least 1. `sums`: of each second, shape (seconds,). `variance`: of one request.
+    """
+    each = np.asarray(requests, float)
+    total = each.sum()
+    if total <= 0 or variance <= 0:
+        return 1.0
+    over = np.asarray(sums, float)
+    over = over - over.sum() / total * each
+    largest, length = 1.0, 1
+    while len(each) // length >= BATCHES_LEAST:
+        batches = len(each) // length
+        used = slice(len(each) - batches * length, None)
+        sums_of_batches = over[used].reshape(batches, length).sum(1)
+        largest = max(largest, float(sums_of_batches @ sums_of_batches) / (batches - 1) / (variance * each[used].sum() / batches))
+        length *= 2
+    return largest
+
+
+def effect_of_hits(hits: Series, requests: Series, most: float, assumed: float) -> float:
+    """The design effect of hits: `assumed` until clusters of them have been seen. `most`: the bound of their share."""
+    total = float(requests.sum())
+    share = max(float(hits.sum()) / total, most)
+    seen = design_effect(hits, requests, share * (1.0 - share))
+    clusters = float(hits.sum()) / seen
+    return (CLUSTERS_ASSUMED * max(assumed, seen) + clusters * seen) / (CLUSTERS_ASSUMED + clusters)
+
+
+def effect_of_slow_replies(
+    hits: Series, requests: Series, sums_ms: Series, variance_ms2: float, most: float, most_ms: float
+) -> float:
+    """As `effect_of_hits`, where latencies show how alike requests are before slow ones are seen. `sums_ms`: of the latencies of
+    each second; `variance_ms2`: of one.
+    """
+    in_flight = float(requests.mean()) * most_ms / 1000.0
+    assumed = max(QUEUE_EFFECT * (1.0 + in_flight), design_effect(sums_ms, requests, variance_ms2))
+    return effect_of_hits(hits, requests, most, assumed)
+
+
+# -- what the seconds of a level show
+
+
+class _Seconds:
+    """Of one level, for one requirement: a value for each settled second."""
+
+    def __init__(self) -> None:
+        self.requests, self.hits, self.sums_ms = array("d"), array("d"), array("d")
+        self.latencies = HistogramSum()
+
+    def add(self, sample: Sample, required: LoadRequirement) -> None:
+        offered = sample.offered if isinstance(required.load, Rate) else None
+        if isinstance(required, FailuresRequired):
+            if offered is not None:
+                self._count(
+                    offered.finished + offered.failed + offered.dropped.total, offered.failed + offered.dropped.total, 0.0
+                )
+            else:
+                self._count(sum(each.requests for each in sample.endpoints), sum(each.failures for each in sample.endpoints), 0.0)
+            return
+        texts = [each.latency for each in sample.endpoints] if offered is None else [offered.from_plan]
+        known = [text for text in texts if text]
+        counts = counts_between(known, np.array([1000.0 * required.most_ms + 0.5]))  # in whole microseconds
+        sum_ms = offered.from_plan_sum_ms if offered is not None else math.fsum(each.latency_sum_ms for each in sample.endpoints)
+        self._count(int(counts.sum()), int(counts[1]), sum_ms)
+        for text in known:
+            self.latencies.add(text)
+
+    def _count(self, requests: int, hits: int, sum_ms: float) -> None:
+        self.requests.append(requests)
+        self.hits.append(hits)
+        self.sums_ms.append(sum_ms)
+
+
+class Requirements:
+    """What is required of a service, and what a session shows of it. In the order of events: `require`, and `add` each second."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Requirement, dict[int, _Seconds]] = {}
+        """By requirement and index of the level; empty for those that are not about one load."""
+
+    @property
+    def all(self) -> tuple[Requirement, ...]:
+        """In the order in which they were required."""
+        return tuple(self._seconds)
+
+    def require(self, required: Requirement, timeline: Timeline) -> None:
+        """Answer this too from now on; the latest seconds of the open level count."""
+        if required not in self._seconds:
+            self._seconds[required] = {}
+            for sample in timeline.since(0.0):
+                self._add(sample, required, timeline)
+
+    def add(self, sample: Sample, timeline: Timeline) -> None:
+        """The latest second, which the timeline has already."""
+        for required in self._seconds:
+            self._add(sample, required, timeline)
+
+    def _add(self, sample: Sample, required: Requirement, timeline: Timeline) -> None:
+        level = timeline.level
+        if level is None or not isinstance(required, LoadRequirement) or not sample.settled or sample.suspended_s is not None:
+            return
+        if sample.level == level.opened.index and level.load == required.load and not level.opened.ramp:
+            self._seconds[required].setdefault(sample.level, _Seconds()).add(sample, required)
+
+    def answers(self, timeline: Timeline) -> tuple[Answer, ...]:
+        """For the epoch of the latest level, in the order in which they were required."""
+        verdict = timeline.current_verdict
+        return tuple(self._answer(required, timeline, verdict) for required in self._seconds)
+
+    def _answer(self, required: Requirement, timeline: Timeline, verdict: Verdict | None) -> Answer:
+        counted = [level for level in timeline.levels if _counts(level, timeline, verdict)]
+        match required:
+            case CapacityRequired():
+                return _capacity(required, verdict, _shown_per_s(counted))
+            case KneeRequired():
+                return _knee(required, verdict)
+        found = self._seconds[required]
+        counted = [level for level in counted if level.opened.index in found]
+        seconds = [found[level.opened.index] for level in counted]
+        if isinstance(required, FailuresRequired):
+            return _failures(required, seconds)
+        return _percentile(required, seconds, grows=any(_queue_grows(level, verdict) for level in counted))
+
+
+def _counts(level: Level, timeline: Timeline, verdict: Verdict | None) -> bool:
+    """Whether a level describes the service as it is now."""
+    epoch = timeline.levels[-1].opened.epoch
+    return level.opened.epoch == epoch and level.void is None and level_use(level, verdict).why is None
+
+
+def _queue_grows(level: Level, verdict: Verdict | None) -> bool:
+    """Whether latency has no percentile, since it grows as long as the rate is offered."""
+    rates = verdict.rates if verdict is not None else None
+    return rates is not None and any(each.level == level.opened.index and each.state == "queue_grows" for each in rates.levels)
+
+
+def _joined(values: Iterable[array[float]]) -> Series:
+    return np.concatenate([np.zeros(0), *values])
+
+
+def _failures(required: FailuresRequired, levels: Sequence[_Seconds]) -> FailuresAnswer:
+    requests, hits = _joined(each.requests for each in levels), _joined(each.hits for each in levels)
+    total = float(requests.sum())
+    if len(requests) < SECONDS_LEAST or not total:
+        return FailuresAnswer(required=required, requests=int(total), seconds=float(len(requests)))
+    interval = share_interval(
+        float(hits.sum()), total, effect_of_hits(hits, requests, max(required.most, 1 / total), FAILURES_EFFECT)
+    )
+    return FailuresAnswer(
+        required=required,
+        state=interval.state(required.most),
+        share=float(hits.sum()) / total,
+        low=interval.low,
+        high=interval.high,
+        requests=int(total),
+        seconds=float(len(requests)),
+    )
+
+
+def _percentile(required: PercentileRequired, levels: Sequence[_Seconds], *, grows: bool) -> PercentileAnswer:
+    """`grows`: whether the queue surely grows as long as the load lasts, so that no bound is kept."""
+    requests, hits = _joined(each.requests for each in levels), _joined(each.hits for each in levels)
+    total, seconds = float(requests.sum()), float(len(requests))
+    latencies = LatencyHistogram()
+    for each in levels:
+        latencies.add(each.latencies.histogram)
+    ms = latencies.percentile_ms(required.percent / 100)
+    if seconds < SECONDS_LEAST or not total:
+        return PercentileAnswer(required=required, ms=ms, replies=int(total), seconds=seconds)
+    most = 1.0 - required.percent / 100
+    sums_ms = _joined(each.sums_ms for each in levels)
+    effect = effect_of_slow_replies(hits, requests, sums_ms, latencies.variance_ms2, most, required.most_ms)
+    met, not_met = deciding_hits(total, effect, most)
+    slow = float(hits.sum())
+    # with a greater bound than `high_ms` so few replies are slow that it is met, with a smaller one than `low_ms` too many
+    high_ms = latencies.percentile_ms(1.0 - met / total) if met is not None else None
+    low_ms = latencies.percentile_ms(1.0 - not_met / total) if not_met is not None else None
+    is_met, is_not = met is not None and slow <= met, not_met is not None and slow >= not_met
+    return PercentileAnswer(
+        required=required,
+        state="not_met" if grows or is_not else "met" if is_met else "undecided",
+        ms=ms,
+        low_ms=low_ms,
+        high_ms=None if grows else high_ms,
+        replies=int(total),
+        seconds=seconds,
+    )
+
+
+# -- answers of the verdict
+
+
+def _knee(required: KneeRequired, verdict: Verdict | None) -> KneeAnswer:
+    """A knee that the generator may limit is a lower bound of the service's."""
+    knee = verdict.capacity.knee if verdict is not None else None
+    if knee is None:
+        return KneeAnswer(required=required)
+    low = high = None
+    match knee.kind:
+        case "knee":
+            low, high = knee.users_low, knee.users_high if knee.limit != "generator" else None
+        case "at_or_below":
+            high = knee.users_high
+        case "no_knee" if knee.confidence != "low":
+            low = knee.users
+    return KneeAnswer(
+        required=required,
+        state=_state(required.users, low, high),
+        users=knee.users if knee.kind == "knee" else None,
+        low_users=low,
+        high_users=high,
+    )
+
+
+def _capacity(required: CapacityRequired, verdict: Verdict | None, shown_per_s: float | None) -> CapacityAnswer:
+    """Of offered rates if any were, else of users. `shown_per_s`: goodput that a level surely had, whatever the verdict says."""
+    per_s = low = high = None
+    rates = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
+    knee, curve = (verdict.capacity.knee, verdict.capacity.curve) if verdict is not None else (None, None)
+    if rates is not None:
+        low, high = rates.kept_per_s, rates.high_per_s if rates.kind in ("capacity", "at_or_below") else None
+        if rates.kind == "capacity":
+            per_s, low = rates.per_s, rates.low_per_s
+    elif knee is not None and knee.kind == "knee" and curve is not None and curve.capacity_rps is not None:
+        per_s, half = curve.capacity_rps, Z90 * (curve.capacity_se_rps or 0.0)
+        low, high = per_s - half, per_s + half if knee.limit != "generator" else None
+    low = max((each for each in (low, shown_per_s) if each is not None), default=None)
+    return CapacityAnswer(required=required, state=_state(required.per_s, low, high), per_s=per_s, low_per_s=low, high_per_s=high)
+
+
+def _state(least: float, low: float | None, high: float | None) -> State:
+    """Whether a figure is at least so much."""
+    if low is not None and low >= least:
+        return "met"
+    return "not_met" if high is not None and high < least else "undecided"
+
+
+def _shown_per_s(levels: Iterable[Level]) -> float | None:
+    """The greatest goodput that one of these levels surely had: of several equal ones the greatest is so by chance."""
+    known = []
+    for level in levels:
+        figures, offered = level.figures, level.figures.offered
+        rate, error = (
+            (figures.goodput_rps, figures.goodput_se_rps)
+            if offered is None
+            else (offered.finished_per_s, offered.finished_se_per_s)
+        )
+        if rate is not None and error is not None and figures.settled_seconds >= SECONDS_LEAST:
+            known.append(rate - SURE_ERRORS * max(error, math.sqrt(rate / figures.settled_seconds)))
+    return max(known, default=None)
