@@ -21,6 +21,7 @@ TRIALS = {
     "lost-workers": "lost_workers:LostWorkers",
     "moving": "moving:Moving",
     "parts": "parts.trial:Parts",
+    "requirements": "requirements:RequirementTrial",
     "services": "services:Services",
 }
 

@@ -10,7 +10,7 @@ from kit.scenario import Scenario
 
 from capexplorer.analysis.requirements import Requirements, deciding_hits, design_effect, share_interval
 from capexplorer.model.events import Sample, Verdict
-from capexplorer.model.load import Rate, Users
+from capexplorer.model.load import Users
 from capexplorer.model.requirements import (
     Answer,
     CapacityRequired,
@@ -88,10 +88,9 @@ def test_hits_in_bursts_have_a_design_effect_of_their_size() -> None:
 # -- percentiles and failures at a load
 
 
-def steady(load: Users | Rate, *, latency_ms: float, seconds: int, failed: int = 0) -> Scenario:
+def steady(load: Users, *, latency_ms: float, seconds: int, failed: int = 0) -> Scenario:
     each = {"rps": 100, "latency_ms": latency_ms, "p99_ms": latency_ms, "failed": failed}
-    fields = {"users": load.users} if isinstance(load, Users) else {"offered_per_s": load.per_s}
-    return Scenario().ready().level(**fields, seconds=[each] * seconds)
+    return Scenario().ready().level(users=load.users, seconds=[each] * seconds)
 
 
 @pytest.mark.parametrize(("latency_ms", "state"), [(50.0, "met"), (200.0, "not_met")])
@@ -124,7 +123,8 @@ def stated(scenario: Scenario, verdict: Verdict, required: Requirement) -> Answe
     return found
 
 
-ONE_LEVEL = {"users": 4, "rps": 90, "seconds": [{"rps": 90}] * 20}
+def one_level() -> Scenario:
+    return Scenario().ready().level(users=4, rps=90, seconds=[{"rps": 90}] * 20)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ ONE_LEVEL = {"users": 4, "rps": 90, "seconds": [{"rps": 90}] * 20}
 )
 def test_a_knee_is_required_by_its_interval(knee: KneeVerdict | None, state: State) -> None:
     verdict = Verdict(t_s=30.0, capacity=CapacityVerdict(knee=knee))
-    assert stated(Scenario().ready().level(**ONE_LEVEL), verdict, KneeRequired(40.0)).state == state
+    assert stated(one_level(), verdict, KneeRequired(40.0)).state == state
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_knee_is_required_by_its_interval(knee: KneeVerdict | None, state: Sta
 )
 def test_a_capacity_is_required_by_the_interval_of_offered_rates(found: RateCapacity, state: State) -> None:
     verdict = Verdict(t_s=30.0, rates=RateVerdict(capacity=found))
-    assert stated(Scenario().ready().level(**ONE_LEVEL), verdict, CapacityRequired(100.0)).state == state
+    assert stated(one_level(), verdict, CapacityRequired(100.0)).state == state
 
 
 def of_users(capacity_rps: float) -> CapacityVerdict:
@@ -174,9 +174,9 @@ def of_users(capacity_rps: float) -> CapacityVerdict:
 @pytest.mark.parametrize(("capacity_rps", "state"), [(120.0, "met"), (100.5, "undecided"), (95.0, "not_met")])
 def test_a_capacity_of_users_is_required_by_that_of_their_curve(capacity_rps: float, state: State) -> None:
     verdict = Verdict(t_s=30.0, capacity=of_users(capacity_rps))
-    assert stated(Scenario().ready().level(**ONE_LEVEL), verdict, CapacityRequired(100.0)).state == state
+    assert stated(one_level(), verdict, CapacityRequired(100.0)).state == state
 
 
 def test_a_level_with_more_goodput_shows_a_capacity_before_any_knee() -> None:
-    levels = Scenario().ready().level(**ONE_LEVEL).level(users=60, seconds=[{"rps": 130}] * 20)
+    levels = one_level().level(users=60, seconds=[{"rps": 130}] * 20)
     assert stated(levels, Verdict(t_s=60.0), CapacityRequired(100.0)).state == "met"

@@ -1,0 +1,260 @@
+"""How often requirements are answered wrongly, and how soon (`python -m lab.trials requirements`).
+
+Shares: simulated services at a fixed load, whose p95 or failures are known by a long run; bounds from 0.8 to 1.25 times that.
+Verdicts: explorations of the population whose knee or capacity is known. A run ends at its first answer, or after five minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capexplorer.analysis.requirements import (
+    FAILURES_EFFECT,
+    SECONDS_LEAST,
+    Requirements,
+    deciding_hits,
+    effect_of_hits,
+    effect_of_slow_replies,
+)
+from capexplorer.model.events import Sample, Verdict
+from capexplorer.model.requirements import CapacityRequired, KneeRequired, Requirement, State
+from capexplorer.model.timeline import Timeline
+from lab.population.score import FAMILIES
+from lab.trial import Judged, Trial, kinds
+
+RUNS = 400
+LONGEST_S = 300
+RATIOS = (0.8, 0.9, 0.95, 1.05, 1.11, 1.25)
+"""Bounds, as multiples of the truth."""
+WRONG_MOST = 0.05
+TRUTH_S = 20_000
+QUANTILE = 0.95
+LATER_STEP = 0.05
+"""A run is looked at each second, and later at each twentieth of its time, which changes little and costs a tenth."""
+
+Series = NDArray[np.float64]
+"""A value a second."""
+
+Replies = NDArray[np.float64]
+"""Shape (replies, 2): when each ended, in seconds, and its latency in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Users who think for an exponential time in front of some servers."""
+
+    users: int
+    think_s: float
+    service_s: float
+    servers: int = 1
+    spread: str = "exponential"
+
+    def replies(self, rng: np.random.Generator, seconds: int, warm_s: float = 30.0) -> Replies:
+        arrivals = [(each, 0) for each in rng.exponential(self.think_s, self.users)]
+        heapq.heapify(arrivals)
+        free, found = [0.0] * self.servers, []
+        while (at := heapq.heappop(arrivals)[0]) <= seconds + warm_s:
+            ended = max(at, free[0]) + self._service(rng)
+            heapq.heapreplace(free, ended)
+            found.append((ended - warm_s, ended - at))
+            heapq.heappush(arrivals, (ended + rng.exponential(self.think_s), 0))
+        replies = np.array(found)
+        return replies[(replies[:, 0] >= 0) & (replies[:, 0] < seconds)]
+
+    def _service(self, rng: np.random.Generator) -> float:
+        match self.spread:
+            case "lognormal":
+                return float(rng.lognormal(np.log(self.service_s) - 0.5, 1.0))
+            case "bimodal":
+                return self.service_s * (0.5 if rng.random() < 0.9 else 5.5)
+        return float(rng.exponential(self.service_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Requests of which a share fails: each by itself, or all that end within bursts."""
+
+    per_s: float
+    share: float
+    burst_s: float = 0.0
+
+    def seconds(self, rng: np.random.Generator, seconds: int) -> tuple[Series, Series]:
+        """(failures, requests) of each second."""
+        requests = rng.poisson(self.per_s, seconds).astype(float)
+        if not self.burst_s:
+            return rng.binomial(requests.astype(int), self.share).astype(float), requests
+        begins = rng.random(seconds) < self.share / self.burst_s
+        fails = np.convolve(begins, np.ones(int(self.burst_s)))[:seconds] > 0
+        return requests * fails, requests
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """Sessions of a family of the population, whose knee or capacity is asked for."""
+
+    family: str
+    sessions: int = 100
+    first_seed: int = 15_000
+
+
+Case = Queue | Failing | Explored
+
+CASES: dict[str, Case] = {
+    "p95, one server, idle": Queue(30, 1, 0.01),
+    "p95, one server, near its knee": Queue(80, 1, 0.01),
+    "p95, one server, beyond its knee": Queue(110, 1, 0.01),
+    "p95, one fast server, many users": Queue(300, 3, 0.01),
+    "p95, four servers": Queue(20, 0.5, 0.1, 4),
+    "p95, one slow server": Queue(8, 1, 0.1),
+    "p95, lognormal": Queue(60, 1, 0.02, 4, "lognormal"),
+    "p95, bimodal": Queue(60, 1, 0.02, 4, "bimodal"),
+    "failures, each by itself": Failing(100, 0.01),
+    "failures, bursts of two seconds": Failing(100, 0.02, 2),
+    "knee, ladder": Explored("ladder-queue"),
+    "knee, autopilot": Explored("autopilot-queue"),
+    "knee, autopilot, bimodal": Explored("autopilot-bimodal"),
+    "capacity, rates": Explored("rates-queue"),
+    "capacity, autopilot by rate": Explored("rate-autopilot-queue"),
+}
+
+# -- what a run answers
+
+
+def looks() -> list[int]:
+    found, at = [], float(SECONDS_LEAST)
+    while at <= LONGEST_S:
+        found.append(int(at))
+        at += max(1.0, LATER_STEP * at)
+    return found
+
+
+def first_state(look: Callable[[int], State]) -> tuple[State, int]:
+    """The first answer and the second of it. `look`: the answer after so many seconds."""
+    for seconds in looks():
+        if (state := look(seconds)) != "undecided":
+            return state, seconds
+    return "undecided", LONGEST_S
+
+
+def state_of(hits: float, requests: float, effect: float, most: float) -> State:
+    met, not_met = deciding_hits(requests, effect, most)
+    if met is not None and hits <= met:
+        return "met"
+    return "not_met" if not_met is not None and hits >= not_met else "undecided"
+
+
+def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
+    """The answer to whether the p95 of these replies is at most so much."""
+    second = replies[:, 0].astype(int)
+    requests, sums, squares = (
+        np.bincount(second, weights=each, minlength=LONGEST_S).astype(float)
+        for each in (np.ones(len(second)), 1000 * replies[:, 1], (1000 * replies[:, 1]) ** 2)
+    )
+    hits = np.bincount(second[replies[:, 1] > most_s], minlength=LONGEST_S).astype(float)
+
+    def look(seconds: int) -> State:
+        k, n, ms = hits[:seconds], requests[:seconds], sums[:seconds]
+        total = n.sum()
+        variance = squares[:seconds].sum() / total - (ms.sum() / total) ** 2
+        effect = effect_of_slow_replies(k, n, ms, variance, 1 - QUANTILE, 1000 * most_s)
+        return state_of(float(k.sum()), float(total), effect, 1 - QUANTILE)
+
+    return first_state(look)
+
+
+def failing(hits: Series, requests: Series, most: float) -> tuple[State, int]:
+    def look(seconds: int) -> State:
+        k, n = hits[:seconds], requests[:seconds]
+        return state_of(float(k.sum()), float(n.sum()), effect_of_hits(k, n, most, FAILURES_EFFECT), most)
+
+    return first_state(look)
+
+
+def explored(case: Explored, seed: int, ratio: float) -> tuple[State, float] | None:
+    """The first answer of a session, and its time; None if the service has no knee of one value."""
+    session = FAMILIES[case.family].session(seed)
+    knees = session.truth.knees
+    if len(knees) != 1 or knees[0].high > 1.01 * knees[0].low:
+        return None
+    bound = ratio * knees[0].low
+    required: Requirement = CapacityRequired(bound) if session.truth.at_rates else KneeRequired(bound)
+    timeline, asked = Timeline(), Requirements()
+    asked.require(required, timeline)
+    for event in session.events:
+        timeline.apply(event)
+        if isinstance(event, Sample):
+            asked.add(event, timeline)
+        if isinstance(event, Verdict) and (state := asked.answers(timeline)[0].state) != "undecided":
+            return state, event.t_s
+    return "undecided", timeline.last_s
+
+
+# -- the trial
+
+
+def carried_out(case: Case) -> dict[str, Any]:
+    """Figures by bound: shares of answers, and the median seconds to one. A bound above the truth is met, but for knees and
+    capacities, which are then not reached.
+    """
+    match case:
+        case Queue():
+            truth = float(np.quantile(case.replies(np.random.default_rng(1), TRUTH_S)[:, 1], QUANTILE))
+            runs = [case.replies(np.random.default_rng([2, seed]), LONGEST_S) for seed in range(RUNS)]
+            found = {ratio: [slow_replies(run, ratio * truth) for run in runs] for ratio in RATIOS}
+            fixed = {ratio: _fixed_s(runs, truth, ratio) for ratio in RATIOS}
+            return {f"{ratio:g}": {**_summary(found[ratio]), "fixed_s": fixed[ratio]} for ratio in RATIOS}
+        case Failing(share=share):
+            counted = [case.seconds(np.random.default_rng([3, seed]), LONGEST_S) for seed in range(RUNS)]
+            return {f"{ratio:g}": _summary([failing(*run, ratio * share) for run in counted]) for ratio in RATIOS}
+        case Explored():
+            seeds = range(case.first_seed, case.first_seed + case.sessions)
+            return {
+                f"{ratio:g}": _summary([each for seed in seeds if (each := explored(case, seed, ratio)) is not None])
+                for ratio in RATIOS
+            }
+
+
+def _fixed_s(runs: Sequence[Replies], truth_s: float, ratio: float) -> int | None:
+    """Seconds of a run of fixed length of which the p95 is wrong about the bound as rarely as WRONG_MOST; None: longer."""
+    for seconds in looks():
+        below = [np.quantile(run[run[:, 0] < seconds, 1], QUANTILE) <= ratio * truth_s for run in runs]
+        if np.mean([each != (ratio > 1) for each in below]) <= WRONG_MOST:
+            return seconds
+    return None
+
+
+def _summary(answers: Sequence[tuple[State, float]]) -> dict[str, Any]:
+    decided = [seconds for state, seconds in answers if state != "undecided"]
+    return {
+        "runs": len(answers),
+        "met": sum(state == "met" for state, _ in answers) / max(len(answers), 1),
+        "not_met": sum(state == "not_met" for state, _ in answers) / max(len(answers), 1),
+        "median_s": float(np.median(decided)) if decided else None,
+    }
+
+
+class RequirementTrial(Trial[Case]):
+    """Cases compute, each in a process of its own."""
+
+    name = "requirements"
+    about = "How often requirements are answered wrongly, and how soon."
+    cases = CASES
+    parallel = 2
+
+    def carry_out(self, case: Case, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
+        figures = self.in_a_process(carried_out, case)
+        at_least = isinstance(case, Explored)
+        wrong = {
+            f"{ratio} times: {figures[ratio]['not_met' if is_met else 'met']:.1%} wrong": True
+            for ratio in figures
+            if figures[ratio]["not_met" if (is_met := (float(ratio) > 1) != at_least) else "met"] > WRONG_MOST
+        }
+        return Judged(wrong=kinds(wrong), figures=figures)
