@@ -21,8 +21,6 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
-
 from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
@@ -79,15 +77,12 @@ FAILURES_EFFECT = 3.0
 """Assumed design effect of failures, which mostly come independently or all at once."""
 
 
-class ShareInterval(msgspec.Struct, frozen=True):
-    """All shares that the counts do not exclude."""
-
-    low: float
-    high: float
-
-    def state(self, most: float) -> State:
-        """Whether the share is at most so much."""
-        return "met" if self.high <= most else "not_met" if self.low > most else "undecided"
+def share_state(hits: float, requests: float, effect: float, most: float) -> State:
+    """Whether a share of which `hits` of `requests` were seen is at most so much. `effect`: their design effect."""
+    found, independent = hits / effect, requests / effect
+    if _proves(most, found, independent, 1 / ODDS):
+        return "met"
+    return "not_met" if _proves(most, found, independent, ODDS) else "undecided"
 
 
 def deciding_hits(requests: float, effect: float, most: float) -> tuple[float | None, float | None]:
@@ -101,13 +96,13 @@ def deciding_hits(requests: float, effect: float, most: float) -> tuple[float | 
     return met, not_met
 
 
-def share_interval(hits: float, requests: float, effect: float) -> ShareInterval:
-    """Of a share of which `hits` of `requests` were seen. `effect`: their design effect."""
+def share_interval(hits: float, requests: float, effect: float) -> tuple[float, float]:
+    """All shares that the counts do not exclude: the bounds at which nothing is decided."""
     found, independent = hits / effect, requests / effect
     share = found / independent
     low = _last_true(lambda bound: _proves(bound, found, independent, ODDS), 0.0, share) if hits else 0.0
     high = _last_true(lambda bound: _proves(bound, found, independent, 1 / ODDS), 1.0, share) if hits < requests else 1.0
-    return ShareInterval(low, high)
+    return low, high
 
 
 def _proves(bound: float, hits: float, requests: float, odds_ratios: Series) -> bool:
@@ -278,15 +273,14 @@ def _failures(required: FailuresRequired, levels: Sequence[_Seconds]) -> Failure
     total = float(requests.sum())
     if len(requests) < SECONDS_LEAST or not total:
         return FailuresAnswer(required=required, requests=int(total), seconds=float(len(requests)))
-    interval = share_interval(
-        float(hits.sum()), total, effect_of_hits(hits, requests, max(required.most, 1 / total), FAILURES_EFFECT)
-    )
+    failed, effect = float(hits.sum()), effect_of_hits(hits, requests, required.most, FAILURES_EFFECT)
+    low, high = share_interval(failed, total, effect)
     return FailuresAnswer(
         required=required,
-        state=interval.state(required.most),
-        share=float(hits.sum()) / total,
-        low=interval.low,
-        high=interval.high,
+        state=share_state(failed, total, effect, required.most),
+        share=failed / total,
+        low=low,
+        high=high,
         requests=int(total),
         seconds=float(len(requests)),
     )
@@ -306,14 +300,12 @@ def _percentile(required: PercentileRequired, levels: Sequence[_Seconds], *, gro
     sums_ms = _joined(each.sums_ms for each in levels)
     effect = effect_of_slow_replies(hits, requests, sums_ms, latencies.variance_ms2, most, required.most_ms)
     met, not_met = deciding_hits(total, effect, most)
-    slow = float(hits.sum())
     # with a greater bound than `high_ms` so few replies are slow that it is met, with a smaller one than `low_ms` too many
     high_ms = latencies.percentile_ms(1.0 - met / total) if met is not None else None
     low_ms = latencies.percentile_ms(1.0 - not_met / total) if not_met is not None else None
-    is_met, is_not = met is not None and slow <= met, not_met is not None and slow >= not_met
     return PercentileAnswer(
         required=required,
-        state="not_met" if grows or is_not else "met" if is_met else "undecided",
+        state="not_met" if grows else share_state(float(hits.sum()), total, effect, most),
         ms=ms,
         low_ms=low_ms,
         high_ms=None if grows else high_ms,

@@ -66,8 +66,8 @@ def _waits(wait: Any) -> str:
             return f"waits {numbers.number(low)} to {numbers.number(high)} s after the reply"
         case "constant", seconds:
             return f"waits {numbers.number(seconds)} s after the reply" if seconds else "does not wait after the reply"
-        case "poisson", seconds:
-            return f"waits {numbers.number(seconds)} s after the reply on average (exponential)"
+        case "poisson", per_s:
+            return f"waits {numbers.number(1 / per_s)} s after the reply on average (exponential)"
         case "constant_pacing", seconds:
             return f"waits until {numbers.number(seconds)} s after it was sent"
         case "constant_throughput", per_s:

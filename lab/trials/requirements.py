@@ -20,9 +20,9 @@ from capexplorer.analysis.requirements import (
     FAILURES_EFFECT,
     SECONDS_LEAST,
     Requirements,
-    deciding_hits,
     effect_of_hits,
     effect_of_slow_replies,
+    share_state,
 )
 from capexplorer.model.events import Sample, Verdict
 from capexplorer.model.requirements import CapacityRequired, KneeRequired, Requirement, State
@@ -144,13 +144,6 @@ def first_state(look: Callable[[int], State]) -> tuple[State, int]:
     return "undecided", LONGEST_S
 
 
-def state_of(hits: float, requests: float, effect: float, most: float) -> State:
-    met, not_met = deciding_hits(requests, effect, most)
-    if met is not None and hits <= met:
-        return "met"
-    return "not_met" if not_met is not None and hits >= not_met else "undecided"
-
-
 def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
     """The answer to whether the p95 of these replies is at most so much."""
     second = replies[:, 0].astype(int)
@@ -165,7 +158,7 @@ def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
         total = n.sum()
         variance = squares[:seconds].sum() / total - (ms.sum() / total) ** 2
         effect = effect_of_slow_replies(k, n, ms, variance, 1 - QUANTILE, 1000 * most_s)
-        return state_of(float(k.sum()), float(total), effect, 1 - QUANTILE)
+        return share_state(float(k.sum()), float(total), effect, 1 - QUANTILE)
 
     return first_state(look)
 
@@ -173,7 +166,7 @@ def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
 def failing(hits: Series, requests: Series, most: float) -> tuple[State, int]:
     def look(seconds: int) -> State:
         k, n = hits[:seconds], requests[:seconds]
-        return state_of(float(k.sum()), float(n.sum()), effect_of_hits(k, n, most, FAILURES_EFFECT), most)
+        return share_state(float(k.sum()), float(n.sum()), effect_of_hits(k, n, most, FAILURES_EFFECT), most)
 
     return first_state(look)
 

@@ -10,7 +10,10 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Literal, get_args
+
+import msgspec
 
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
@@ -18,8 +21,10 @@ from lab.kit.tables import filled, number, table
 from lab.trial import Judged, Result, Trial, commits, counted
 from lab.trials.faults.trial import HARMLESS, current_of
 
+Axis = Literal["users", "rate"]
+
 TIMEOUT_S = 600.0
-NEAR = 0.10
+NEAR, NEAR_RATE = 0.10, 0.03
 REPEATS = 5
 
 BLAMES = ("bottleneck", "cause")
@@ -89,16 +94,32 @@ def judge(service: KnownService, knee: dict[str, Any], blamed: Sequence[str]) ->
     return Judged(missing=tuple(absent), wrong=(*problems, *wrongly_blamed))
 
 
+def judge_rate(service: KnownService, found: dict[str, Any], blamed: Sequence[str]) -> Judged:
+    """`found`: the verdict on offered rates, empty without one. Wrong are a capacity that is more than 3% off, and ids that the
+    service does not have."""
+    per_s = found.get("per_s") if found.get("kind") == "capacity" else None
+    is_near = per_s is None or abs(per_s / service.capacity_rps - 1) <= NEAR_RATE
+    wrongly_blamed = [each for each in blamed if each not in RIGHT]
+    return Judged(missing=("capacity",) * (per_s is None), wrong=(*("capacity",) * (not is_near), *wrongly_blamed))
+
+
 def _compared(service: KnownService, knee: dict[str, Any]) -> Sequence[tuple[str, float | None, float]]:
     return (("knee", knee.get("users"), service.knee_users), ("capacity", knee.get("capacity_rps"), service.capacity_rps))
 
 
-def judged(service: KnownService, ran: Ran) -> Judged:
-    knee = ran.knee or {}
+def judged(service: KnownService, ran: Ran, axis: Axis) -> Judged:
     blamed = sorted({mark.id for mark in current_of(ran.marks) if mark.kind in BLAMES})
-    found = judge(service, knee, blamed)
-    names = ("users", "users_low", "users_high", "capacity_rps", "confidence", "limit")
-    figures = {name: knee.get(name) for name in names} | {
+    if axis == "users":
+        verdict = ran.knee or {}
+        found = judge(service, verdict, blamed)
+        names = ("users", "users_low", "users_high", "capacity_rps", "confidence", "limit")
+    else:
+        capacities = [each.rates.capacity for each in ran.timeline.verdicts.values() if each.rates is not None]
+        capacity = capacities[-1] if capacities else None
+        verdict = msgspec.structs.asdict(capacity) if capacity is not None else {}
+        found = judge_rate(service, verdict, blamed)
+        names = ("kind", "per_s", "low_per_s", "high_per_s", "confidence", "limit")
+    figures = {name: verdict.get(name) for name in names} | {
         "blamed": blamed,
         "explored_s": ran.timeline.last_s,
         "host_cpu_ratio": ran.median("host_cpu_ratio"),
@@ -122,21 +143,44 @@ class Services(Trial[KnownService]):
             return "uvicorn is not installed: `make services` installs lab/trials/services.lock first"
         return missing(case.program) if case.program else ""
 
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--axis", choices=get_args(Axis), default="users", help="what the autopilot steps")
+
+    def variants(self, case: KnownService, options: argparse.Namespace) -> Sequence[str]:
+        return ("" if options.axis == "users" else "rate",)
+
     def carry_out(self, case: KnownService, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         folder.mkdir(parents=True)
         profile = folder / f"{case.name}.toml"
         profile.write_text(case.profile, encoding="utf-8")
-        return judged(case, headless(folder, str(profile), "--autopilot", timeout_s=TIMEOUT_S, cwd=LAB))
+        ran = headless(folder, str(profile), "--autopilot", *filter(None, (variant,)), timeout_s=TIMEOUT_S, cwd=LAB)
+        return judged(case, ran, options.axis)
 
     def page(self, results: Sequence[Result]) -> str:
+        of_users = [each for each in results if not each.variant]
+        by_rate = [each for each in results if each.variant]
+        return self._page(of_users, by_rate)
+
+    def _page(self, results: Sequence[Result], by_rate: Sequence[Result]) -> str:
         rows = [self._row(each, [one for one in results if one.case == each.name]) for each in SERVICES]
         agree = [_agree([one for one in results if one.case == each.name]) for each in SERVICES]
         holds = sum(_holds(self.cases[each.case], each.figures) for each in results)
         wrongly = sum(bool(set(each.figures.get("blamed", ())) - RIGHT) for each in results)
         head = ("service", "k requests wait for", "k", "s", "Z", "k/s", "N*", "knees found", "capacities, 1/s", "right", "load")
         counts = {"runs": len(results), "hold": holds, "wrongly": wrongly, "agree": sum(agree), "services": len(agree)}
+        widths = {
+            "half_width": _median_half_width(results, "users"),
+            "high": sum(each.figures.get("confidence") == "high" for each in results),
+            "took_s": f"{median(each.figures['explored_s'] for each in results):.0f}",
+        }
+        rates = {
+            "counted_rates": counted(by_rate) if by_rate else "not run",
+            "hold_rates": sum(_holds_rate(self.cases[each.case], each.figures) for each in by_rate),
+            "runs_rates": len(by_rate),
+            "half_width_rates": _median_half_width(by_rate, "per_s"),
+        }
         found = {"counted": counted(results), "commits": commits(results), "services_found": table(head, rows, "llr")}
-        return filled(self.name, **counts, **found)
+        return filled(self.name, **counts, **widths, **rates, **found)
 
     @staticmethod
     def _row(service: KnownService, results: Sequence[Result]) -> tuple[object, ...]:
@@ -152,6 +196,26 @@ def _holds(service: KnownService, found: dict[str, Any]) -> bool:
     """Whether the interval contains N*."""
     low, high = found.get("users_low"), found.get("users_high")
     return low is not None and high is not None and low <= service.knee_users <= high
+
+
+def _holds_rate(service: KnownService, found: dict[str, Any]) -> bool:
+    """Whether the interval contains k/s."""
+    low, high = found.get("low_per_s"), found.get("high_per_s")
+    return low is not None and high is not None and low <= service.capacity_rps <= high
+
+
+_ENDS = {"users": ("users_low", "users_high"), "per_s": ("low_per_s", "high_per_s")}
+
+
+def _median_half_width(results: Sequence[Result], name: str) -> str:
+    """Median of half of the interval, as a share of the value."""
+    low, high = _ENDS[name]
+    known = [
+        (figures[high] - figures[low]) / 2 / figures[name]
+        for figures in (each.figures for each in results)
+        if figures.get(low) is not None and figures.get(high) is not None
+    ]
+    return f"{median(known):.1%}" if known else "–"
 
 
 def _agree(results: Sequence[Result]) -> bool:
