@@ -60,7 +60,7 @@ def _users(header: Header, timeline: Timeline) -> list[str]:
 def _waits(wait: Any) -> str:
     """`waits 0.1 to 0.5 s after the reply`; empty if it is not known."""
     given = wait if isinstance(wait, Mapping) else {"constant": wait} if isinstance(wait, int | float) else {}
-    kind, value = next(((kind, value) for kind, value in given.items() if value is not None), ("", None))
+    kind, value = next(((kind, value) for kind, value in given.items() if value is not None), ("", 0.0))
     match kind, value:
         case "between", [low, high]:
             return f"waits {numbers.number(low)} to {numbers.number(high)} s after the reply"
