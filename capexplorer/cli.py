@@ -83,6 +83,7 @@ COMMANDS = {
     "export": "Write a saved session in another format.",
     "import": "Create a session from Locust's history files or from a table of levels.",
     "compare": "Compare two or more sessions.",
+    "schema": "Print the JSON Schema of the export, the comparison, the log or the profile.",
     "completion": "Print the script that completes commands in bash, zsh or fish.",
     "doctor": "Show which limits of this machine will stop an exploration, and how to raise them.",
 }

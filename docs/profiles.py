@@ -3,20 +3,17 @@ docs/profiles.toml."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import inspect as shape
 
+from capexplorer.commands.schema import meanings
 from capexplorer.drafting.profile_text import value
 from capexplorer.profile import Profile
 from lab.kit.tables import table as markdown_table
@@ -226,21 +223,6 @@ def _expected(pattern: str) -> str:
     """What a pattern expects, in words: its comment at the begin."""
     found = re.match(r"\(\?#([^)]*)\)", pattern)
     return found[1] if found else "text"
-
-
-@cache
-def meanings(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """The docstring of each field, including those of base classes."""
-    found: dict[str, str] = {}
-    for kind in reversed(struct.__mro__):
-        if issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct:
-            body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-            assert isinstance(body, ast.ClassDef)
-            for field, after in zip(body.body, body.body[1:], strict=False):
-                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-                    if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                        found[field.target.id] = _text(after.value.value)
-    return found
 
 
 def _text(docstring: str) -> str:

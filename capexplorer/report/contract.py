@@ -1,0 +1,532 @@
+"""The contract of the JSON documents: the types of what `summary` and `compare/json` write.
+
+The writers build plain values; tests hold every recorded and made session against these types, closed: a missing or an additional
+key fails. `capexplorer schema` publishes them. None: not measured, or not known. Numbers have their units in their names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from ..model.events import By
+from ..model.findings import MarkKind
+from ..model.intervals import Latency
+from ..model.level import Void
+from ..model.load import Arrivals
+from ..model.verdicts import Confidence, EndpointDegradation, Limit, RateVerdict, Severity
+from .compare.difference import Judgement
+
+# -- `export --format json`
+
+
+class Overhead(TypedDict):
+    """Latency that a client class adds by itself, in ms."""
+
+    p50: float | None
+    p99: float | None
+
+
+class EngineFacts(TypedDict):
+    """How load was generated."""
+
+    mode: Literal["in-process", "workers"] | None
+    workers: int | None
+
+
+class SessionFacts(TypedDict):
+    """What was explored, when, and how."""
+
+    id: str
+    label: str | None
+    started_at: str | None
+    """Wall time, ISO 8601 with offset."""
+    duration_s: float | None
+    profile: str | None
+    target: str
+    complete: bool
+    """Whether the log has its end."""
+    requests_file: str | None
+    """Name of the file of whole requests, in the folder of the log."""
+    clients: list[str]
+    """Client classes of the users, by Locust's names."""
+    engine: EngineFacts
+    client_floor_ms: dict[str, Overhead]
+    """By client class."""
+
+
+class EndpointOfLevel(TypedDict):
+    """One endpoint over the settled seconds of a level."""
+
+    name: str
+    method: str
+    requests: int
+    failures: int
+    goodput_rps: float | None
+    leaves_first: bool
+    """Whether it degrades first, and has at this level."""
+    mean_bytes: float | None
+    latency_ms: Latency
+
+
+class DroppedIterations(TypedDict):
+    """Iterations that were planned and did not run to their end: in all, and by the reasons of `levels.csv`."""
+
+    total: int
+    max_users: int
+    target: int
+    starting: int
+    late: int
+    stopped: int
+
+
+class Offered(TypedDict):
+    """The iterations of a rate level over its settled seconds. Only the first two keys if it has none."""
+
+    offered_per_s: float | None
+    arrivals: Arrivals
+    planned: NotRequired[int]
+    started: NotRequired[int]
+    finished: NotRequired[int]
+    """Without a failed request."""
+    failed: NotRequired[int]
+    in_flight_before: NotRequired[int]
+    in_flight: NotRequired[int]
+    """Queued or running at the start, and at the end of the settled seconds."""
+    finished_per_s: NotRequired[float]
+    finished_se_per_s: NotRequired[float | None]
+    in_flight_mean: NotRequired[float]
+    queued_mean: NotRequired[float]
+    late_p99_ms: NotRequired[float | None]
+    late_max_ms: NotRequired[float | None]
+    """How late the generator handled arrivals."""
+    dropped: NotRequired[DroppedIterations]
+    from_plan_ms: NotRequired[Latency]
+    """From the planned time of arrival to the end of the iteration."""
+
+
+class LevelEntry(TypedDict):
+    """A level, or a bin of a ramp: means over its settled seconds."""
+
+    index: int
+    epoch: int
+    """Other parameters of the target open an epoch."""
+    users: float
+    """0 at a rate level."""
+    by: By
+    kind: Literal["step", "ramp", "rate", "recovery"]
+    started_s: float | None
+    settled_s: float | None
+    ended_s: float | None
+    settled: bool
+    """Whether the figures exist."""
+    void: Void | None
+    """Why it has no figures."""
+    warm_ratio: float | None
+    requests: int | None
+    failures: int | None
+    failure_ratio: float | None
+    failures_while_unsettled: int | None
+    throughput_rps: float | None
+    goodput_rps: float | None
+    """Finished work: successful requests, or the target's own count."""
+    goodput_se_rps: float | None
+    think_s: float | None
+    requests_per_task: float | None
+    task_s: float | None
+    latency_ms: Latency
+    endpoints: list[EndpointOfLevel]
+    target_cpu_ratio: float | None
+    """1 is one core busy, here and in the other CPU ratios."""
+    target_rss_bytes: int | None
+    host_cpu_ratio: float | None
+    load_average_1m: float | None
+    generator_cpu_ratio: float | None
+    loop_lag_p99_ms: float | None
+    received_bytes_per_s: float | None
+    sent_bytes_per_s: float | None
+    open_sockets: int | None
+    disk_busy_ratio: float | None
+    ports_used: int | None
+    ports_capacity: int | None
+    others_cpu_ratio: float | None
+    other_processes: dict[str, float] | None
+    """CPU of other processes, by name."""
+    target_run_delay_ratio: float | None
+    generator_run_delay_ratio: float | None
+    cpu_pressure_ratio: float | None
+    steal_ratio: float | None
+    offered: Offered | None
+    """None: a level of users."""
+    held: bool
+    """Whether other processes used CPU that service or generator needed (disturbed)."""
+    service_state: Literal["changed", "other"] | None
+    """`changed` during the level; `other` than the state that the verdict is about."""
+    parts: NotRequired[dict[str, dict[str, float | None]]]
+    """Mean readings of watched parts, by part and reading."""
+
+
+class EndpointTotal(TypedDict):
+    """One endpoint over the settled seconds of all levels."""
+
+    name: str
+    method: str
+    requests: int
+    failures: int
+
+
+class KneeEntry(TypedDict):
+    """A knee, or another finding on the capacity curve."""
+
+    kind: Literal["knee", "at_or_below", "bend", "latency_knee"]
+    epoch: int
+    users: float | None
+    users_low: float | None
+    """Ends of a 90% interval; of other kinds than `knee` the levels between which it lies."""
+    users_high: float | None
+    capacity_rps: float | None
+    limit: Limit | None
+    confidence: Confidence | None
+    evidence: dict[str, Any]
+    """Figures by name; `verification` is provisional, verified or contradicted."""
+
+
+class CauseEntry(TypedDict):
+    """The cause of failures, or a leak. Its id is one of docs/causes.md."""
+
+    id: str
+    epoch: int
+    severity: Severity
+    count: int | None
+    first_s: float | None
+    last_s: float | None
+    users: float | None
+    offered_per_s: float | None
+    evidence: dict[str, Any]
+    """Readings that confirm it, `competing` causes, an `example` of a failure: text of the service."""
+    advice: str
+
+
+class BottleneckEntry(TypedDict):
+    """What limits the service. Its id is one of docs/causes.md."""
+
+    id: str
+    epoch: int
+    users: float | None
+    offered_per_s: float | None
+    confidence: Confidence | None
+    evidence: dict[str, Any]
+    advice: str
+
+
+class ObjectiveEntry(TypedDict):
+    """The highest number of users at which an objective of the profile is met, with a 90% interval."""
+
+    epoch: int
+    name: Literal["p95_ms", "p99_ms", "failure_ratio"]
+    limit: float
+    users: float | None
+    users_low: float | None
+    users_high: float | None
+    goodput_rps: float | None
+
+
+class RecoveryEntry(TypedDict):
+    """Whether the service recovered after overload; `recovered` None: not known."""
+
+    epoch: int
+    from_users: float
+    to_users: float
+    recovered: bool | None
+    after_s: float | None
+
+
+class ShiftEntry(TypedDict):
+    """A permanent change of goodput (1/s) or latency (ms) within a level."""
+
+    epoch: int
+    users: float | None
+    offered_per_s: float | None
+    at_s: float
+    level: int
+    column: Literal["goodput", "latency"]
+    before: NotRequired[float]
+    after: NotRequired[float]
+
+
+class RegimeEntry(TypedDict):
+    """A period in which the service did not change, and the change with which it began."""
+
+    epoch: int
+    began_s: float
+    began: Literal["goodput", "failures", "latency"] | None
+    inside: bool
+    after_step_s: float | None
+    users: float | None
+    offered_per_s: float | None
+    before_rps: float | None
+    after_rps: float
+    before_ms: NotRequired[float | None]
+    after_ms: NotRequired[float | None]
+    unchanged_until_s: NotRequired[float | None]
+    failure_ratio: float | None
+    most_users: float | None
+    most_offered_per_s: float | None
+    most_rps: float
+    knee_users: float | None
+    levels: list[int]
+    judged: bool
+    """Whether the verdict is about it."""
+
+
+class StopRuleEntry(TypedDict):
+    """A limit of the profile's `[stop]` that a level exceeded."""
+
+    t_s: float
+    epoch: int
+    users: float | None
+    offered_per_s: float | None
+    rule: str
+    limit: float
+    measured: float
+    level: int
+    ended: NotRequired[Literal["plan", "autopilot"]]
+
+
+class NoteEntry(TypedDict):
+    """A note of a person."""
+
+    t_s: float
+    text: str
+
+
+class EpochVerdict(TypedDict):
+    """The verdict on one epoch, as a sentence."""
+
+    epoch: int
+    verdict: str
+    no_knee_up_to_users: float | None
+
+
+class ChangedFigure(TypedDict):
+    """A figure of a mark, as recorded and as found now."""
+
+    name: str
+    recorded: Any
+    found: Any
+
+
+class ChangedMark(TypedDict):
+    """How a mark differs from the recorded one."""
+
+    kind: Literal["new", "gone", "changed"]
+    key: str
+    said: str
+    figures: list[ChangedFigure]
+
+
+class Reanalysis(TypedDict):
+    """Which version made the marks, and how they differ from the recorded ones."""
+
+    version: str
+    recorded: int
+    found: int
+    changes: list[ChangedMark]
+
+
+class Summary(TypedDict):
+    """A session: what was measured, and what was concluded. Texts of endpoints, examples and notes come from the service and its
+    users."""
+
+    schema: Literal["capexplorer.summary/1"]
+    conventions: str
+    """What the errors and intervals mean."""
+    session: SessionFacts
+    levels: list[LevelEntry]
+    endpoints: list[EndpointTotal]
+    first_endpoint: EndpointDegradation | None
+    """The endpoint that degrades first."""
+    knees: list[KneeEntry]
+    no_knee_up_to_users: float | None
+    rates: RateVerdict | None
+    """The verdict on offered rates."""
+    causes: list[CauseEntry]
+    bottlenecks: list[BottleneckEntry]
+    slo: list[ObjectiveEntry]
+    recoveries: list[RecoveryEntry]
+    shifts: list[ShiftEntry]
+    regimes: list[RegimeEntry]
+    stop_rules: list[StopRuleEntry]
+    notes: list[NoteEntry]
+    verdict: str
+    """The conclusion, in at most three sentences."""
+    verdicts: list[EpochVerdict]
+    reanalysis: NotRequired[Reanalysis]
+    """Only with --reanalyse."""
+
+
+# -- `compare --format json`
+
+
+class Figure(TypedDict):
+    """An estimate and its standard error."""
+
+    value: float | None
+    se: float | None
+
+
+class Change(TypedDict):
+    """The difference of a figure between two sessions."""
+
+    before: Figure
+    after: Figure
+    change: float | None
+    ratio: float | None
+    """0.05 is 5% more."""
+    noise: float | None
+    """The change that must be exceeded for significance, in the unit of `change`."""
+    judgement: Judgement
+    """Whether the change is `beyond` or `within` noise, or why that is not known."""
+    sure: bool
+    """Whether the verdict claims it: significant among all tests of the comparison."""
+    alone: bool
+    """Whether it is beyond noise at this load only."""
+    better: bool | None
+    floor_change_ms: float | None
+    """How much the clients' own overhead differs."""
+
+
+class OverallChangeEntry(TypedDict):
+    """The mean change of a figure over all loads in common."""
+
+    levels: int
+    beyond_knee: bool
+    ratio: float | None
+    noise: float | None
+    detectable: float | None
+    """The least change that this comparison finds in nine of ten cases."""
+    sure: bool
+
+
+class FiguresAtLoad(TypedDict):
+    """The pooled figures of one session at a number of users, or at an offered rate; those that were measured."""
+
+    users: NotRequired[int]
+    pooled: NotRequired[int]
+    """Levels of this number of users."""
+    per_s: NotRequired[float]
+    goodput: NotRequired[Figure]
+    throughput: NotRequired[Figure]
+    mean: NotRequired[Figure]
+    p50: NotRequired[Figure]
+    p95: NotRequired[Figure]
+    p99: NotRequired[Figure]
+    failure_ratio: NotRequired[Figure]
+    target_cpu: NotRequired[Figure]
+
+
+class ChangesAtLoad(TypedDict):
+    """The changes at a number of users, or at an offered rate, that both sessions have."""
+
+    users: NotRequired[int]
+    held_by_others: NotRequired[bool]
+    """Whether other processes disturbed the level in one of them."""
+    per_s: NotRequired[float]
+    goodput: NotRequired[Change]
+    throughput: NotRequired[Change]
+    mean: NotRequired[Change]
+    p50: NotRequired[Change]
+    p95: NotRequired[Change]
+    p99: NotRequired[Change]
+    failure_ratio: NotRequired[Change]
+    target_cpu: NotRequired[Change]
+
+
+class KneeFigures(TypedDict):
+    """The knee in users, and the goodput there in 1/s."""
+
+    knee: Figure
+    capacity: Figure
+
+
+class ComparedMark(TypedDict):
+    """A mark of one of the sessions."""
+
+    kind: MarkKind
+    id: str
+    severity: Severity
+    users: float | None
+    offered_per_s: float | None
+    count: int | None
+    first_s: float | None
+    last_s: float | None
+
+
+class ComparedSession(TypedDict):
+    """One session, or one epoch of it."""
+
+    letter: str
+    id: str
+    epoch: int | None
+    title: str | None
+    label: str | None
+    started_at: str
+    complete: bool
+    client_floor_ms: dict[str, Overhead]
+    knee: KneeFigures | None
+    levels: list[FiguresAtLoad]
+    unsettled_users: list[float]
+    rates: list[FiguresAtLoad]
+    rate_capacity: Figure | None
+    marks: list[ComparedMark]
+    verdict: str
+
+
+class Condition(TypedDict):
+    """A row of facts, by the letter of the session."""
+
+    name: str
+    values: dict[str, str | None]
+
+
+class OverallChanges(TypedDict):
+    """By figure; those that were tested."""
+
+    service_time: NotRequired[OverallChangeEntry]
+    goodput: NotRequired[OverallChangeEntry]
+    mean: NotRequired[OverallChangeEntry]
+    p50: NotRequired[OverallChangeEntry]
+    p95: NotRequired[OverallChangeEntry]
+    target_cpu: NotRequired[OverallChangeEntry]
+    failure_ratio: NotRequired[OverallChangeEntry]
+
+
+class ComparedPair(TypedDict):
+    """A session beside the baseline."""
+
+    before: str
+    after: str
+    clients: list[str] | None
+    """If they differ: the client classes of both."""
+    levels: list[ChangesAtLoad]
+    rates: list[ChangesAtLoad]
+    rate_capacity: Change | None
+    users_only_before: list[int]
+    users_only_after: list[int]
+    knee: Change
+    capacity: Change
+    overall: OverallChanges
+
+
+class ComparisonDocument(TypedDict):
+    """Sessions compared with the first one."""
+
+    schema: Literal["capexplorer.compare/1"]
+    conventions: str
+    sessions: list[ComparedSession]
+    conditions: list[Condition]
+    """What differs between the machines and runs, and may be a reason for a difference."""
+    subject: list[Condition]
+    """What differs on purpose: versions, parameters."""
+    warnings: list[str]
+    comparisons: list[ComparedPair]
+    verdict: str
