@@ -81,6 +81,7 @@ COMMANDS = {
     "profiles": "List profiles.",
     "targets": "List targets and their parameters.",
     "export": "Write a saved session in another format.",
+    "metrics": "Export a session to Prometheus, OpenTelemetry and Grafana.",
     "import": "Create a session from Locust's history files or from a table of levels.",
     "compare": "Compare two or more sessions.",
     "schema": "Print the JSON Schema of the export, the comparison, the log or the profile.",

@@ -16,6 +16,7 @@ PACKAGES = {
     "nginx": "nginx-light",
     "nsenter": "util-linux",
     "openssl": "openssl",
+    "prometheus": "prometheus",
     "rsvg-convert": "librsvg2-bin",
     "setpriv": "util-linux",
     "ssh": "openssh-client",
