@@ -40,15 +40,20 @@ LIMITS, SANDBOX = "limits.network", "--sandbox"
 """The options that require a namespace, as messages name them."""
 
 
+def is_wanted(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
+    """Whether one of the options requires a namespace."""
+    return sandbox or any(getattr(limits, name) is not None for name in _KEYS)
+
+
 def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
     """Move this process into a network namespace with these limits; False, without any effect, if neither option requires one.
 
     `sandbox`: also without limits, and with a user namespace around it even for root, who could otherwise go back (setns(2)).
     Raises InputError if the kernel does not allow it: the process must then end, because the move may be incomplete.
     """
-    wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
-    if not wanted and not sandbox:
+    if not is_wanted(limits, sandbox=sandbox):
         return False
+    wanted = {name: value for name in _KEYS if (value := getattr(limits, name)) is not None}
     named_by = SANDBOX if sandbox else LIMITS
     if sys.platform != "linux":
         raise InputError(f"{named_by}: needs Linux: only Linux can give a session its own network namespace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,21 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import paths
-from ..addresses import host_and_port, is_http_url, without_userinfo
+from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
 from ..session.catalog import find
 from ..session.reader import open_session
 from ..toml import shown
 from . import shared_options
+from .listening import LISTEN, PROMETHEUS, listening_address, require_library
 from .terminal import print_error, print_line, signals_to
 
 if TYPE_CHECKING:
     from ..metrics.following import FollowedSession, Receiver
-
-LISTEN = "127.0.0.1:9464"
-"""The port that OpenTelemetry's exporters for Prometheus have."""
-
-PROMETHEUS = "prometheus_client"
 
 
 @click.command()
@@ -87,34 +82,13 @@ def command(
         if address is not None:
             open_now.enter_context(_served(followed, *address))
         sending = [Sending(receiver, print_error) for receiver in receivers]
-        followed.follow(stop, lambda: print_line(f"following {followed.id}; Ctrl+C ends it"))
+        followed.follow(stop, lambda: None if address else print_line(f"following {followed.id}; Ctrl+C ends it"))
         if address is not None:
             stop.wait()
         are_taken = [each.end() for each in sending]
         for note in log.notes:
             print_error(f"{log.path}: {note}")
     return 0 if all(are_taken) else 1
-
-
-def listening_address(text: str | None, option: str) -> tuple[str, int]:
-    """ADDRESS and PORT. Raises InputError."""
-    address = host_and_port(text or LISTEN)
-    if address is None:
-        raise InputError(f"{option}: expected ADDRESS:PORT, such as {LISTEN}, got {shown(text)}")
-    return address
-
-
-def require_library(option: str, module: str) -> None:
-    """Raises InputError, which names the extra, if a library is not installed."""
-    if not _is_installed(module):
-        raise InputError(f"{option}: needs {module}: pip install 'capexplorer[metrics]'")
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package that it is in
-        return False
 
 
 def _write_dashboard(path: Path, *, force: bool) -> int:

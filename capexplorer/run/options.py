@@ -85,6 +85,8 @@ class RunOptions:
     """None: users run in this process."""
     keep_bodies: bool = False
     """Whether the sample of whole requests is written at the end, into a file in the log's folder."""
+    metrics: tuple[str, int] | None = None
+    """Address and port at which a process of its own answers Prometheus; None: there is none."""
     follow_shape: bool = True
     """Whether the run starts with the locustfile's shape (a headless plan overrides it)."""
 

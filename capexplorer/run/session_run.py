@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -42,7 +43,8 @@ from ..session import beside
 from ..session.files import new_path
 from ..session.writer import SessionWriter
 from ..steer.requested_load import Manual, Plan, RequestedLoad
-from ..target.supervisor import Output
+from ..target.supervisor import Exited, Output
+from ..target.supervisor import Report as TargetReport
 from .context import RunContext
 from .control_server import ControlServer
 from .load_control import LoadControl
@@ -174,6 +176,8 @@ class SessionRun:
         context.sink.open(writer, self._failures)
         self.path = writer.path
         context.emit(header)
+        if context.options.metrics is not None:
+            self._serve_metrics(writer.path, *context.options.metrics)
         self._sampler = TickSampler(
             context,
             self._load_thread,
@@ -240,6 +244,20 @@ class SessionRun:
 
     def _log(self, level: str, text: str) -> None:
         self.context.log.add("capexplorer", level, text)
+
+    def _serve_metrics(self, path: Path, address: str, port: int) -> None:
+        """Start the command that reads the log and answers Prometheus. It is ended with the supervisor."""
+        argv = (sys.executable, "-P", "-m", "capexplorer", "metrics", str(path.resolve()), "--listen", f"{address}:{port}")
+
+        def on_report(report: TargetReport) -> None:
+            match report:
+                case Output(lines=lines):
+                    for line in lines:
+                        self.context.pump.post(self._log, "info", f"metrics: {line}")
+                case Exited(stopped=False):
+                    self.context.pump.post(self._log, "error", f"metrics: its process ended: {report.how_it_ended()}")
+
+        self.service.supervisor.start_auxiliary(argv, {}, on_report)
 
     # -- the target
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kit.servers import tcp_server
 
 from capexplorer.commands.run import command
 from capexplorer.commands.run.arguments import RunArguments
@@ -15,6 +17,7 @@ from capexplorer.errors import InputError
 from capexplorer.load import variables
 from capexplorer.model.load import Arrivals
 from capexplorer.run.options import RunOptions
+from lab.kit.servers import free_port
 
 TASK = '[users]\n[[users.task]]\nname = "/"\n'
 
@@ -334,3 +337,28 @@ def test_the_word_after_the_autopilot_option_is_its_value_only_if_it_is_an_axis(
 @pytest.mark.parametrize(("given", "expected"), [(None, "poisson"), ("even", "even"), ("poisson", "poisson")])
 def test_the_arrivals_option_overrides_the_profile(given: Arrivals | None, expected: str) -> None:
     assert resolve(RunArguments(profile="sleepers", arrivals=given)).profile.users.arrivals == expected
+
+
+def test_metrics_are_served_at_the_address_of_the_option(tmp_path: Path) -> None:
+    port = free_port()
+    given = RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), metrics=f"[::1]:{port}")
+    assert resolve(given).metrics == ("::1", port)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"metrics": "9464"}, "--metrics: expected ADDRESS:PORT"),
+        ({"metrics": "127.0.0.1:FREE", "sandbox": True}, "--metrics: the run has a network of its own"),
+        ({"metrics": "127.0.0.1:FREE", "limits": ("network.somaxconn=64",)}, "--metrics: the run has a network of its own"),
+    ],
+)
+def test_metrics_that_no_scraper_would_reach_are_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    given = given | {"metrics": given["metrics"].replace("FREE", str(free_port()))}
+    with pytest.raises(InputError, match=message):
+        resolve(RunArguments(profile=profile(tmp_path, 'command = "./shop --port {port}"'), **given))
+
+
+def test_metrics_at_a_port_in_use_are_refused(tmp_path: Path) -> None:
+    with tcp_server() as port, pytest.raises(InputError, match=f"--metrics: 127.0.0.1:{port}: .*in use"):
+        resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), metrics=f"127.0.0.1:{port}"))

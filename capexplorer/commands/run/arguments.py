@@ -146,6 +146,11 @@ class RunArguments:
         help="At the end, write a bounded sample of whole requests next to the log (ID.requests, without secrets, mode 0600);"
         " replay shows it.",
     )
+    metrics: str | None = option(
+        "--metrics",
+        metavar="ADDRESS:PORT",
+        help="Answer Prometheus there, in a process of its own that ends with the run (`capexplorer metrics`).",
+    )
     autopilot: str | None = option(
         "--autopilot",
         type=click.Choice(AUTOPILOT_LOADS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from ...target import place
 from ...target.spec import TargetSpec, load_spec
 from ...toml import shown
 from ..limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
+from ..listening import PROMETHEUS, listening_address, require_library
 from . import profile
 from .arguments import RunArguments
 from .profile import profile_of, with_service_and_users
@@ -163,8 +165,24 @@ def resolve(asked: RunArguments) -> RunOptions:
         autopilot_finds_rate=asked.autopilot == "rate",
         workers=workers,
         keep_bodies=asked.keep_bodies,
+        metrics=None if asked.metrics is None else _metrics(asked.metrics, limits, sandbox=asked.sandbox),
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
+
+
+def _metrics(asked: str, limits: Limits, *, sandbox: bool) -> tuple[str, int]:
+    """Where the metrics are served. Raises InputError: not there, since the port is taken or the run has a network of its own."""
+    address = listening_address(asked, "--metrics")
+    require_library("--metrics", PROMETHEUS)
+    if namespace.is_wanted(limits.network, sandbox=sandbox):
+        raise InputError(
+            "--metrics: the run has a network of its own, which no scraper reaches: serve it by `capexplorer metrics last`"
+        )
+    try:
+        socket.create_server(address, family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET).close()
+    except OSError as error:
+        raise InputError(f"--metrics: {asked}: cannot listen there: {error.strerror or error}") from None
+    return address
 
 
 def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:
