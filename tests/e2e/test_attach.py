@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from capexplorer.model.events import Command, Event, LevelOpened, Sample
+from capexplorer.model.events import Command, Event, LevelOpened, Sample, Target
 
 from .rig import (
     E2E_FOLDER,
@@ -26,6 +27,7 @@ from .rig import (
     on_terminal,
     run_command,
     session_path,
+    started_run,
     wait_until,
 )
 from .tmux_rig import needs_tmux, run_started_in_bash
@@ -210,3 +212,12 @@ def test_a_detached_run_that_cannot_start_reports_the_reason_and_exits_with_4(tm
     assert failed.returncode == 4
     assert failed.stdout == ""
     assert failed.stderr.startswith("capexplorer: false: ended before it was ready (exit code 1)")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_command_ends_a_detached_run_that_is_not_ready(number: int, tmp_path: Path) -> None:
+    never_ready = f"{sys.executable} -c 'import time; time.sleep(300)' {{port}}"
+    with started_run(tmp_path, "--target-cmd", never_ready, "--request", "/", "--detach") as run:
+        run.wait_for_events(Target)
+        run.process.send_signal(number)
+        assert run.exit_code() == 128 + number

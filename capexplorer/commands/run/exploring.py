@@ -9,7 +9,7 @@ import sys
 from _queue import Empty, SimpleQueue
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NoReturn
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -339,15 +339,11 @@ def detached(options: RunOptions, prepare: Callable[[RunOptions], None]) -> int:
 
 def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
     """In the first process: wait until the run is ready, and print how to attach; or print its error and return its exit code."""
-    try:
+    with signals_to(partial(_leave, pid)):
         session = _session(ready)
         sentence = _all(errors) if not session else ""
         if not session:
             _, status = os.waitpid(pid, 0)
-    except KeyboardInterrupt:
-        os.kill(pid, signal.SIGTERM)
-        os.waitpid(pid, 0)
-        raise
     if not session:
         click.echo(sentence or "capexplorer: the run ended before it was ready", err=True, nl=not sentence)
         return os.waitstatus_to_exitcode(status) or 1
@@ -358,6 +354,14 @@ def _started(pid: int, ready: int, errors: int, options: RunOptions) -> int:
         kept_s = options.profile.guards.unattended_s
         print_line(f"load by hand ends after {kept_s:g} s in which no attached screen has the controls")
     return 0
+
+
+def _leave(pid: int, name: str) -> NoReturn:
+    """A signal ends the run that is not ready; a closed terminal does not."""
+    if name != HANG_UP:
+        os.kill(pid, signal.SIGTERM)
+        os.waitpid(pid, 0)
+    raise SystemExit(128 + getattr(signal, name))
 
 
 def _session(ready: int) -> str:
