@@ -76,6 +76,23 @@ def parameters(kind: type[Any]) -> list[click.Parameter]:
     return [each.metadata["parameter"](each.name) for each in fields(kind) if each.metadata]
 
 
+def words(arguments: Any) -> list[str]:
+    """Such a dataclass as words of a command line."""
+    found: list[str] = []
+    for each in fields(arguments):
+        value = getattr(arguments, each.name)
+        if not each.metadata or value in (None, (), False):
+            continue
+        parameter: click.Parameter = each.metadata["parameter"](each.name)
+        if isinstance(parameter, click.Argument):
+            found.append(str(value))
+        elif value is True:
+            found.append(parameter.opts[0])
+        else:
+            found += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (parameter.opts[0], str(one))]
+    return found
+
+
 class LocalFile(click.Path):
     """The path of a file of this machine. A URL is refused as it was typed: a path would lose one of its slashes."""
 

@@ -21,6 +21,12 @@ def write_file(path: Path, content: bytes, *, force: bool) -> None:
     write_files(path, {path.name: content}, force=force)
 
 
+def check_writable(path: Path, *, force: bool) -> None:
+    """Raises InputError as `write_file` does, before there is anything to write."""
+    _folder(path)
+    _refuse(path, force=force)
+
+
 def write_files(path: Path, files: Files, *, force: bool) -> None:
     """Write a file and others into its folder: none if one may not be written. The file that `path` names is written last.
 

@@ -123,6 +123,15 @@ def parse(text: str, where: str, max_users: int) -> tuple[Step, ...]:
     return steps
 
 
+def duration_s(text: str, where: str) -> float:
+    """The seconds of a duration as in a plan: `5m`. Raises InputError with one line."""
+    _check_size(text, where)
+    found = re.fullmatch(rf"\s*{_DURATION}\s*", text, re.ASCII)
+    if found is None:
+        raise InputError(f"{where}: expected a duration like `90s` or `5m`, got {shown(text)}")
+    return _duration_s(found, where)
+
+
 def offers_rates(steps: Iterable[Step]) -> bool:
     """Whether some of them offer a rate."""
     return any(isinstance(step.load, Rate) or step.needs == "capacity" for step in steps)

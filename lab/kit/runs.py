@@ -134,15 +134,17 @@ def started_run(
     cwd: Path = ROOT,
     before: Sequence[str] = (),
     program: str = PROGRAM,
+    subcommand: str = "run",
     sessions: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Run]:
     """A process `capexplorer run ARGS` with its output and its session in `folder`; it is killed at the end if it still runs.
 
-    `before`: words of a command that runs it, such as `taskset -c 0`. `environment`: further variables.
+    `subcommand`: another one than `run`. `before`: words of a command that runs it, such as `taskset -c 0`. `environment`:
+    further variables.
     """
     sessions, marked = sessions or folder / "sessions", MarkedEnvironment(**(environment or {}))
-    command = [*before, program, "run", "--sessions-dir", str(sessions), *args]
+    command = [*before, program, subcommand, "--sessions-dir", str(sessions), *args]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             command, cwd=cwd, env=marked.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
