@@ -17,6 +17,7 @@ from msgspec import inspect as shape
 
 from ..model.events import KnownEvent
 from ..profile import Profile
+from ..report.ab.formats import AbDocument
 from ..report.contract import ComparisonDocument, Summary
 from ..session.codec import FIELDS
 
@@ -36,6 +37,7 @@ class Schema(msgspec.Struct, frozen=True):
 SCHEMAS: Mapping[str, Schema] = {
     "export": Schema(Summary, "What `capexplorer export --format json` writes", is_whole=True),
     "compare": Schema(ComparisonDocument, "What `capexplorer compare --format json` writes", is_whole=True),
+    "ab": Schema(AbDocument, "What `capexplorer ab --json` writes", is_whole=True),
     "log": Schema(KnownEvent, f"A line of a session's log; {' and '.join(FIELDS)} at its end are its seal"),
     "profile": Schema(Profile, "A profile, as read from TOML"),
 }

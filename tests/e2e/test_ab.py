@@ -57,7 +57,9 @@ def test_a_signal_keeps_the_pairs_that_are_known_and_ends_both_runs(number: int,
         assert run.exit_code() == 128 + number
         assert_both_ended(run)
     found = result_in(tmp_path)
-    assert (found["ended"], found["seed"], found["exit_code"], len(found["blocks"])) == ("interrupted", 7, 5, 2)
+    assert found["exit_code"] == 5
+    found = found["run"]
+    assert (found["ended"], found["seed"], len(found["blocks"])) == ("interrupted", 7, 2)
     for block in found["blocks"]:
         assert block["figures"]["seconds"] >= 6
         assert block["figures"]["goodput_per_s"] == pytest.approx(20, rel=0.2), "4 users who wait for 0.2 s"
@@ -70,7 +72,7 @@ def test_a_signal_while_the_targets_start_leaves_nothing(tmp_path: Path) -> None
         wait_until(lambda: run.marked.pids("actor.py"), "a target")
         run.process.send_signal(signal.SIGTERM)
         assert run.exit_code() == 128 + signal.SIGTERM
-    assert result_in(tmp_path)["blocks"] == []
+    assert result_in(tmp_path)["run"]["blocks"] == []
 
 
 def test_a_target_that_dies_ends_both_runs_and_the_command_with_exit_code_4(tmp_path: Path) -> None:
@@ -79,4 +81,4 @@ def test_a_target_that_dies_ends_both_runs_and_the_command_with_exit_code_4(tmp_
         os.kill(run.marked.pids("actor.py")[-1], signal.SIGKILL)
         assert run.exit_code() == 4
         assert_both_ended(run)
-    assert "the target died" in result_in(tmp_path)["why"]
+    assert "the target died" in result_in(tmp_path)["run"]["why"]

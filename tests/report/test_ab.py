@@ -152,7 +152,7 @@ def test_without_a_settled_success_there_are_no_figures(level: dict[str, float])
 def test_the_document_has_blocks_answers_and_the_exit_code() -> None:
     found = measured(capacity=0.95)
     read = json.loads(formats.json(found))
-    assert (read["schema"], read["exit_code"], read["seed"], len(read["blocks"])) == ("capexplorer.ab/1", 3, 7, 32)
+    assert (read["schema"], read["exit_code"], read["run"]["seed"], len(read["run"]["blocks"])) == ("capexplorer.ab/1", 3, 7, 32)
     assert [(each["figure"], each["answer"]) for each in read["findings"]] == [
         ("goodput", None), ("mean", None), ("p95", "equal"), ("failures", "undecided"),
         ("capacity", "lower"), ("mean", None), ("p95", None), ("failures", "undecided"),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ...wording import units
 from ..escaping import markdown as escaped
 from ..tables import Table
 from . import sentences
-from .result import Result
+from .result import Finding, Result
 
 SCHEMA = "capexplorer.ab/1"
 
@@ -28,19 +26,22 @@ def markdown(result: Result) -> bytes:
     return "\n".join(lines).encode()
 
 
+class AbDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The result for programs. Changes are relative to A: 0.05 is 5%; null: not known."""
+
+    schema: str = SCHEMA
+    verdict: str
+    """In one sentence."""
+    conventions: str = sentences.INTERVALS
+    exit_code: int
+    """Of a run that no signal ended."""
+    findings: tuple[Finding, ...]
+    """Figures of each load, with answers where they were asked for."""
+    run: Result
+
+
 @units.fixed()
 def json(result: Result) -> bytes:
     """The document, indented."""
-    return msgspec.json.format(msgspec.json.encode(document(result)), indent=2) + b"\n"
-
-
-def document(result: Result) -> dict[str, Any]:
-    """All of the result as plain values, with its answers. Changes are relative to A: 0.05 is 5%; null: not known."""
-    return {
-        "schema": SCHEMA,
-        "verdict": sentences.verdict(result),
-        "conventions": sentences.INTERVALS,
-        "exit_code": result.exit_code,
-        "findings": msgspec.to_builtins(result.findings),
-        **msgspec.to_builtins(result),
-    }
+    document = AbDocument(verdict=sentences.verdict(result), exit_code=result.exit_code, findings=result.findings, run=result)
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
