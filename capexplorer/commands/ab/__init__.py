@@ -33,7 +33,7 @@ from .measuring import Measuring
 from .sides import Side, sides
 
 POLL_S = 0.1
-"""Seconds between two looks at the runs; a level's end is in their logs a third of a second later."""
+"""Seconds between two checks of the runs; a level's end is in their logs a third of a second later."""
 
 
 @click.command(params=parameters(AbArguments))
@@ -45,7 +45,7 @@ def command(**given: Any) -> int:
 
     Both run, and only one has load at a time: blocks of A and B in random order, at a load below A's knee, where p95 is
     compared, and at one beyond it, where goodput is the capacity. The run ends as soon as it is decided whether they differ by
-    as much as --until, or the time is over.
+    as much as --until, or the time has passed.
 
     Exit code 0: B is no worse; 3: B is worse; 5: not decided in time.
     """
