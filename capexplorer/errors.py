@@ -11,17 +11,30 @@ Any other exception that reaches the command line is a defect of capexplorer (ex
 
 from __future__ import annotations
 
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command has ended, besides 128 + N for signal N. docs/man.py has the words of each."""
+
+    DONE = 0
+    DEFECT = 1
+    INPUT = 2
+    NOT_MET = 3
+    FAILED = 4
+    UNDECIDED = 5
+
 
 class CapexplorerError(Exception):
     """Base of all errors that are reported in one line. `exit_code` is the process's."""
 
-    exit_code = 1
+    exit_code = ExitCode.DEFECT
 
 
 class InputError(CapexplorerError):
     """Wrong input: a file, a key, an option."""
 
-    exit_code = 2
+    exit_code = ExitCode.INPUT
 
 
 class SessionError(InputError):
@@ -31,7 +44,7 @@ class SessionError(InputError):
 class TargetError(CapexplorerError):
     """The target could not be started, did not become ready, or died. `output` holds its last lines."""
 
-    exit_code = 4
+    exit_code = ExitCode.FAILED
 
     def __init__(self, message: str, output: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -41,4 +54,4 @@ class TargetError(CapexplorerError):
 class LogWriteError(CapexplorerError):
     """The session log could not be written (disk full, folder read-only)."""
 
-    exit_code = 4
+    exit_code = ExitCode.FAILED

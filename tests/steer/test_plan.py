@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from capexplorer.errors import InputError
 from capexplorer.model.load import NO_LOAD, Rate, Users
-from capexplorer.steer.plan import Share, Step, check_start, parse
+from capexplorer.steer.plan import Share, Step, check_start, duration_s, parse
 from capexplorer.steer.plan_moves import PlanCursor
 
 
@@ -255,3 +255,17 @@ def test_a_plan_that_cannot_begin_a_run_is_refused(text: str, message: str) -> N
 )
 def test_a_plan_that_can_begin_a_run_is_accepted(text: str) -> None:
     check_start(parse(text, "--plan", 2000), "--plan")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5m", 300.0), ("90", 90.0), (" 1.5 h ", 5_400.0), ("200ms", 0.2)])
+def test_a_duration_alone_is_that_of_a_plan(text: str, seconds: float) -> None:
+    assert duration_s(text, "--within") == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("soon", "like `90s` or `5m`, got `soon`"), ("0s", "above 0"), ("9" * 30, "18 digits")]
+)
+def test_a_duration_that_is_none_is_one_line(text: str, expected: str) -> None:
+    with pytest.raises(InputError, match="^--within: ") as raised:
+        duration_s(text, "--within")
+    assert expected in str(raised.value)
