@@ -191,6 +191,16 @@ class Objectives(Table, frozen=True, kw_only=True):
     """Highest share of requests that fail: 0.01 is 1%."""
 
 
+class Required(Table, frozen=True, kw_only=True):
+    """What the service must do: a run without a screen ends once it knows whether it does
+    ([requirements.md](requirements.md))."""
+
+    all: tuple[str, ...] = ()
+    """Requirements such as `"p95 <= 300ms @ 50 users"` or `"capacity >= 100/s"`, in addition to those of `--require`."""
+    within: str | None = None
+    """Time in which they are to be decided, such as `"10m"`; default: 5 minutes, or as long as the plan takes."""
+
+
 class MetricLimit(Table, frozen=True, kw_only=True):
     """A limit of one of the target's own metrics."""
 
@@ -280,6 +290,8 @@ class Profile(Table, frozen=True, kw_only=True):
     """Plans by name, for `--plan NAME` and the key `p`."""
     slo: Objectives = Objectives()
     """Service level objectives."""
+    require: Required = Required()
+    """What the service must do."""
     stop: StopRules = StopRules()
     """Limits that end a plan or the autopilot."""
 

@@ -12,6 +12,7 @@ from typing import get_args
 import click
 
 from capexplorer import cli
+from capexplorer.errors import ExitCode
 from capexplorer.tui.keys import KEYS, ScreenName
 
 DOCS = Path(__file__).parent
@@ -23,14 +24,16 @@ SCREENS = {
     "picker": "The picker",
 }
 
-EXIT_STATUS = (
-    ("0", "done"),
-    ("1", "a defect of capexplorer"),
-    ("2", "wrong input"),
-    ("3", "a stop rule ended the run, or a condition of --fail-if holds"),
-    ("4", "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no level settled"),
-    ("128 + N", "signal N ended it"),
-)
+EXIT_CODES = {
+    ExitCode.DONE: "done; all that is required is met",
+    ExitCode.DEFECT: "a defect of capexplorer",
+    ExitCode.INPUT: "wrong input",
+    ExitCode.NOT_MET: "a stop rule ended the run, something that is required is not met, or a condition of --fail-if holds",
+    ExitCode.FAILED: "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no"
+    " level settled",
+    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met",
+}
+EXIT_STATUS = (*((str(int(code)), words) for code, words in EXIT_CODES.items()), ("128 + N", "signal N ended it"))
 FILES = (
     ("~/.config/capexplorer/config.toml", "the configuration file"),
     ("profiles/NAME.toml, NAME.toml", "profiles of the working folder"),

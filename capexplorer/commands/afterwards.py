@@ -24,6 +24,8 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
         width = shutil.get_terminal_size().columns
         verdict = with_whole_commands(f"verdict: {printable(wording.verdict(timeline))}")
         print_line(plain_characters(textwrap.fill(verdict, width, break_on_hyphens=False, break_long_words=False)))
+    for each in timeline.answers:
+        print_line(f"required: {wording.answer(each)}")
     print_line(f"saved: {path}")
     print_line("to replay it, or to export it as a page:")
     for words in (["replay"], ["export", "--format", "html", "-o", f"{path.stem}.html"]):

@@ -100,11 +100,13 @@ class SetSpawnRate(_Control, frozen=True, tag="spawn_rate"):
 
 
 class SetAutopilot(_Control, frozen=True, tag="autopilot"):
-    """Start the autopilot with the levels measured so far, or end it, which leaves the load as it is."""
+    """Start the autopilot with the levels measured so far, or end it, which leaves the load as it is. It decides what is required
+    and still open; else it finds the knee.
+    """
 
     on: bool
     finds_rate: bool = False
-    """Search for the capacity as an offered rate, not for the knee in users."""
+    """Search for the capacity as an offered rate instead."""
 
 
 class VerifyKnee(_Control, frozen=True, tag="verify"):
@@ -116,6 +118,13 @@ class StartPlan(_Control, frozen=True, tag="plan"):
 
     is_answered = True
     plan: Text
+
+
+class Require(_Control, frozen=True, tag="require"):
+    """Require this of the service as well, from now on: `p95 <= 300ms @ 50 users`."""
+
+    is_answered = True
+    requirement: Text
 
 
 class ChangeWorkers(_Control, frozen=True, tag="workers"):
@@ -166,6 +175,7 @@ RunControl = (
     | SetAutopilot
     | VerifyKnee
     | StartPlan
+    | Require
     | ChangeWorkers
     | WatchPart
     | AddNote
@@ -189,7 +199,7 @@ def expected(state: State, control: Control) -> State:
             return replace(state, autopilot=on)
         case VerifyKnee():
             return replace(state, autopilot=True)
-        case SetStep() | SetSpawnRate() | ChangeWorkers() | WatchPart() | AddNote() | RestartTarget() | EndRun():
+        case Require() | SetStep() | SetSpawnRate() | ChangeWorkers() | WatchPart() | AddNote() | RestartTarget() | EndRun():
             return state
         case AskControls() | GiveControls():
             return state

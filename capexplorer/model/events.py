@@ -213,6 +213,7 @@ CommandName = Literal[
     "quit",
     "autopilot",
     "plan",
+    "require",
     "runner",
     "controls",
     "workers",

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from .requirements import LoadRequirement
+
 Why = Literal[
     "first",
     "double",
@@ -80,6 +82,12 @@ class AddWorker(_Proposal, frozen=True, tag="add_worker"):
     """Start one more worker process: the generator is saturated, and the machine has CPU for one."""
 
 
+class Decide(_Proposal, frozen=True, tag="decide"):
+    """Go to the load at which this is required, and stay until it is decided."""
+
+    required: LoadRequirement
+
+
 class Done(_Proposal, frozen=True, tag="done"):
     """The search has finished: the knee is found, verified as far as possible, and users are back at the lowest level."""
 
@@ -98,4 +106,4 @@ class GiveUp(_Proposal, frozen=True, tag="give_up"):
 Decision = GoTo | Hold | Done | GiveUp
 """The decision of a search from the levels measured so far."""
 
-Proposal = Decision | AddWorker
+Proposal = Decision | AddWorker | Decide

@@ -42,6 +42,9 @@ class FailuresRequired(msgspec.Struct, frozen=True, tag="failures"):
     load: Load
 
 
+EXAMPLES = ("capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s")
+"""As requirements are typed."""
+
 Requirement = CapacityRequired | KneeRequired | PercentileRequired | FailuresRequired
 LoadRequirement = PercentileRequired | FailuresRequired
 """Those about one load."""

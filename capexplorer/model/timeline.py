@@ -45,6 +45,7 @@ from .events import (
 from .histogram import counts_between, merged
 from .level import Level
 from .load import NO_LOAD, Load
+from .requirements import Answer
 
 # -- The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
 #
@@ -260,6 +261,11 @@ class Timeline:
     def current_verdict(self) -> Verdict | None:
         """The verdict of the latest level's epoch; None if it has none yet."""
         return self.verdicts.get(self.levels[-1].opened.epoch) if self.levels else None
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The latest answers to what is required of the service, in the order in which it was asked; empty: nothing is."""
+        return self.answered.answers if self.answered is not None else ()
 
     @property
     def wanted(self) -> int:

@@ -6,6 +6,7 @@ Runs in the pump's thread. `analysis` judges the levels, and the searches of `st
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from statistics import median
 from typing import Literal, Protocol
 
@@ -17,15 +18,18 @@ from ..model.events import By, Proposed, Sample
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.load import RATE_MOST_PER_S, Load, Rate, Users
-from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold, Proposal
+from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal
+from ..model.requirements import CapacityAnswer, LoadRequirement
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
 from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
 from ..steer.rate_search import End, Offer, RateInput, RateSearch
 from ..steer.requested_load import RequestedLoad
+from ..steer.requirement_search import WITHIN_S, Finished, RequirementSearch, Seek, Visit, open_at_loads
 from ..steer.search import Search
 from .context import RunContext
 from .live_levels import CurrentEpoch, LiveLevels, LiveMarks
+from .options import Task
 
 LATEST_S = 3.0
 """Seconds over which failures, and arrivals that were dropped, are counted for leaving a level at once."""
@@ -48,6 +52,9 @@ FIRST_PER_S = 10.0
 """Where a search by rate begins unless a rate is offered already: a level there takes half a minute, and few services serve
 less."""
 
+FIRST_SHARE = 0.5
+"""Share of a required capacity at which the search by rate begins: its next level is the required rate."""
+
 Growth = Literal["possible", "coming", "none"]
 """Whether one more worker may be started, one was started and has not joined yet, or neither."""
 
@@ -62,10 +69,6 @@ class Workers(Protocol):
         """Start one more."""
 
 
-Task = Literal["knee", "verify", "rate"]
-"""What the autopilot looks for: the knee; only the levels that verify the known one; the capacity as an offered rate."""
-
-
 class AutopilotDriver:
     """Off until `begin`. Each second it publishes the next step and, while it is on, takes it as the driver of one generation."""
 
@@ -75,7 +78,11 @@ class AutopilotDriver:
         self._adviser.begin(context.options.start_users)
         self._rate_search = RateSearch(FIRST_PER_S)
         self._proposals = PublishedProposals(context, levels.marks)
+        self._requirements = RequirementSearch()
         self._task: Task | None = None
+        self._seeks: Task | None = None
+        """The search of this time: the task itself, or one that the requirements need; None while a load decides."""
+        self._first_users, self._began_s = 1, 0.0
         self._generation = 0
 
     @property
@@ -87,15 +94,22 @@ class AutopilotDriver:
         """Start with the levels measured so far. `generation`: that of the driver it steps as. `first_users`: where a search by
         users begins if none run yet; one by rate begins at the rate that is offered now.
         """
-        self._generation, self._task = generation, task
-        if task == "rate":
-            self._rate_search = RateSearch(self._requested_load.load.per_s or FIRST_PER_S)
+        self._generation, self._task, self._first_users, self._began_s = generation, task, first_users, self._context.now_s()
+        if task == "require":
+            self._requirements, self._seeks = RequirementSearch(self._context.options.within_s or WITHIN_S), None
         else:
-            self._adviser.begin(first_users, only_verifies=task == "verify")
+            self._seek(task, self._requested_load.load.per_s or FIRST_PER_S)
+
+    def _seek(self, task: Task, first_per_s: float) -> None:
+        self._seeks = task
+        if task == "rate":
+            self._rate_search = RateSearch(first_per_s)
+        else:
+            self._adviser.begin(self._first_users, only_verifies=task == "verify")
 
     def end(self) -> None:
         """No more steps, without a command that says so."""
-        self._task = None
+        self._task = self._seeks = None
 
     def taken_over(self, by: By) -> None:
         """Another driver has begun: end, and emit a command that says so."""
@@ -111,11 +125,16 @@ class AutopilotDriver:
 
         `planned`: the proposal of the plan or shape that has the load.
         """
-        is_open, by_users = self._requested_load.is_open, self._task in ("knee", "verify")
-        ended = self._search_rate(current) if self._task == "rate" and is_open else None
+        is_open = self._requested_load.is_open
+        ended = self._decide() if self._task == "require" and is_open and self.is_on else None
+        by_users = self._seeks in ("knee", "verify")
+        if self._seeks == "rate" and is_open:
+            ended = self._search_rate(current)
         steps_users = by_users and self.is_on
         if not steps_users and planned is not None:
             self._proposals.show(planned)
+        elif self._seeks is None and (required := self._open_at(self._requested_load.load)) is not None:
+            self._proposals.show(Decide(required))
         elif not steps_users and isinstance(self._requested_load.load, Rate):
             self._proposals.show(Hold("rate_search" if self.is_on else "rate"))
         elif is_open and (by_users or self._adviser.is_due):
@@ -124,12 +143,43 @@ class AutopilotDriver:
             return self._carry_out(proposal) if by_users else ended
         return ended
 
+    # -- requirements
+
+    def _open_at(self, load: Load) -> LoadRequirement | None:
+        """What this load decides, or else the lowest one at which something is open; None: no load does."""
+        found = open_at_loads(self._context.timeline.answers)
+        return next((each for each in found if each.load == load), found[0] if found else None)
+
+    def _decide(self) -> str | None:
+        """Go to the load that decides what is open, or begin the search that does. Returns the sentence of the end."""
+        match self._requirements.due(self._context.timeline.answers, self._context.now_s() - self._began_s):
+            case Visit(load):
+                self._seeks = None
+                required = self._open_at(load)
+                self._step(load, "require", {"required": wording.text_of(required)} if required is not None else {})
+            case Seek(what):
+                task: Task = "rate" if what == "capacity" and self._context.options.can_offer_rates else "knee"
+                if task != self._seeks:
+                    if task == "knee" and isinstance(self._requested_load.load, Rate):
+                        self._step(Users(self._first_users), "first", {})
+                    bounds = [each.required.per_s for each in self._context.timeline.answers if isinstance(each, CapacityAnswer)]
+                    self._seek(task, FIRST_SHARE * min(bounds, default=FIRST_PER_S))
+            case Finished(why):
+                load = self._requested_load.load
+                used = [each.load for each in self._context.timeline.levels if each.has_load and type(each.load) is type(load)]
+                self._step(min(used, key=lambda each: each.amount, default=load), "rest", {})
+                states = Counter[str](each.state for each in self._context.timeline.answers)
+                return self._finish("done" if why == "decided" else "gave_up", why, {**states})
+        return None
+
     def _carry_out(self, proposal: Proposal) -> str | None:
         match proposal:
             case GoTo():
                 self._take(proposal)
             case AddWorker():
                 self._workers.add("autopilot")  # a level begins when the worker is there
+            case Done() | GiveUp() if self._task == "require":
+                self._end_search()
             case Done() | GiveUp():
                 if isinstance(proposal, Done) or self._take(GoTo(proposal.users, "rest")):
                     left_out = self._adviser.end(proposal)
@@ -142,10 +192,17 @@ class AutopilotDriver:
         match self._rate_search.due(known):
             case Offer(per_s, why):
                 self._step(Rate(per_s), why, {})
+            case End() if self._task == "require":
+                self._end_search()
             case End(per_s, why, found) if self._step(Rate(per_s), "rest", {}):
                 names = ("kind", "limit", "per_s", "low_per_s", "high_per_s", "kept_per_s") if known.capacity is not None else ()
                 return self._finish("done" if found else "gave_up", why, {name: getattr(known.capacity, name) for name in names})
         return None
+
+    def _end_search(self) -> None:
+        """The search that the requirements needed has ended by its own rules."""
+        self._seeks = None
+        self._requirements.searched()
 
     def _take(self, proposal: GoTo) -> bool:
         """False if another driver has begun: the step is refused."""
@@ -179,7 +236,7 @@ class AutopilotDriver:
 
     def _emit_end(self, how: Figures) -> dict[str, Param | None]:
         task = {} if self._task == "knee" else {"task": self._task}
-        self._task = None
+        self._task = self._seeks = None
         args: dict[str, Param | None] = {"on": False, **task, **how}
         self._context.command("autopilot", "autopilot", args)
         return args

@@ -28,11 +28,13 @@ from ..steer.plan import Step
 from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver
 from ..steer.requested_load import POOL_SPAWN_RATE, Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..wording import units
-from .autopilot import AutopilotDriver, Task, Workers
+from .autopilot import AutopilotDriver, Workers
 from .context import RunContext
+from .live_answers import LiveAnswers
 from .live_levels import CurrentEpoch, LiveLevels
+from .options import Task
 
-EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart"]
+EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart", "decided", "within"]
 """Why a plan or a shape ended."""
 
 
@@ -44,6 +46,7 @@ class LoadControl:
         self._options, self._outcome, self._timeline = context.options, context.outcome, context.timeline
         self._max_users = context.options.profile.guards.max_users
         self.levels = LiveLevels(context, requested_load)
+        self.answers = LiveAnswers(context)
         self._stop_watch = StopWatch(context.options.profile.stop, context.timeline)
         self._driver = requested_load.driver
         """The driver as the pump knows it. `RequestedLoad` knows another one at once, in any thread; until the pump gets to that
@@ -51,6 +54,8 @@ class LoadControl:
         """
         self._plan = PlanDriver(context.options.steps, context.timeline, self._max_users)
         self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers)
+        self._began_s: float | None = None
+        """When load first ran."""
         self._ramp_moved_s = 0.0
         """When a shape last moved the users, or a plan ended."""
 
@@ -83,16 +88,17 @@ class LoadControl:
         target, opened = self._requested_load, self.levels.opened
         is_free = self.levels.index < 0 and isinstance(target.driver.kind, Manual)
         target.open()  # must come first: from now on a step by hand reaches the load directly
+        self.answers.begin()
+        self._began_s = self._context.now_s() if self._began_s is None else self._began_s
         match self._driver.kind:
             case Plan() if not self._plan.has_begun and self._is_current:
                 self.advance_plan()
-            case Manual() if is_free and self._options.autopilot:
-                self._driver = Driving(Autopilot(), target.hand_to(Autopilot()))
-                task: Task = "rate" if self._options.autopilot_finds_rate else "knee"
-                self._autopilot.begin(self._driver.generation, task, self._options.start_users)
-                self._let_autopilot_act(CurrentEpoch(self._timeline))
             case Manual() if is_free and has_shape and self._options.follow_shape:
                 self._driver = Driving(Shape(), target.start_shape())
+            case Manual() if is_free and self._options.autopilot is not None:
+                self._driver = Driving(Autopilot(), target.hand_to(Autopilot()))
+                self._autopilot.begin(self._driver.generation, self._options.autopilot, self._options.start_users)
+                self._let_autopilot_act(CurrentEpoch(self._timeline))
             case _ if (opened is None or opened.load != target.load) and self._autopilot.is_on:
                 self.levels.step(target.load, "autopilot", target.start())
             case _ if opened is None or opened.load != target.load:
@@ -132,7 +138,7 @@ class LoadControl:
         opened = self.levels.opened
         is_rate = opened is not None and isinstance(opened.load, Rate)
         has_no_figures = is_rate or (opened.ramp if opened is not None else self.levels.index >= 0)
-        if task != "rate" and self._requested_load.is_open and has_no_figures:
+        if task in ("knee", "verify") and self._requested_load.is_open and has_no_figures:
             load = Users(first_users) if is_rate else Users(self._requested_load.load.users)
             rate = self._requested_load.move(load, self._driver.generation)
             if rate is not None:
@@ -258,13 +264,28 @@ class LoadControl:
             self.open_level(self._requested_load.load, "plan", opened.spawn_rate)
 
     def ticked(self) -> None:
-        """Called after each sample: runs marks and stop rules, then the autopilot."""
+        """Called after each sample: runs marks, answers and stop rules, then the autopilot."""
         self.levels.split_at_shifts()
         current = CurrentEpoch(self._timeline)
         self.levels.marks.ticked(current)
+        self.answers.ticked()
         self._on_triggered(self._stop_watch.look(current))
+        self._end_plan_when_answered()
         planned = self._plan.proposal(self._context.now_s()) if self._driver.is_planned and self._is_current else None
         self._let_autopilot_act(current, planned)
+
+    def _end_plan_when_answered(self) -> None:
+        """A plan or a shape ends, like a search, once all that is required is decided, or the time for it is spent."""
+        if not self._driver.is_planned or not self._is_current or not self.answers.asked:
+            return
+        within_s, passed_s = self._options.within_s, self._context.now_s() - (self._began_s or 0.0)
+        why: EndedBy | None = (
+            "decided" if not self.answers.has_open else "within" if within_s is not None and passed_s >= within_s else None
+        )
+        if why is not None:
+            self._end_driver(why, "plan")
+            self.to_zero("plan")
+            self._outcome.finish(wording.PLAN_ENDS[why])
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""
@@ -291,8 +312,9 @@ class LoadControl:
         self.levels.close()
 
     def end(self) -> None:
-        """Emit the final marks. Call it after the last tick."""
+        """Emit the final marks and answers. Call it after the last tick."""
         self.levels.marks.end()
+        self.answers.end()
 
 
 # -- a profile's stop rules: each triggers at most once per level, as a mark

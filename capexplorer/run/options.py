@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from ..load.variables import DrawnTogether
 from ..model.controls import Param
+from ..model.requirements import Requirement
 from ..profile import Profile
 from ..steer.plan import Step
 from ..target.spec import TargetSpec
@@ -15,6 +17,10 @@ from ..target.spec import TargetSpec
 TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
 """Variables of a worker's environment: by the first a run recognises the workers that it started itself, the second has the
 shared secret. Command lines are visible to all users of a machine."""
+
+Task = Literal["knee", "verify", "rate", "require"]
+"""What the autopilot looks for: the knee; only the levels that verify the known one; the capacity as an offered rate; the loads
+that decide the requirements."""
 
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
 
@@ -74,10 +80,12 @@ class RunOptions:
     sessions_dir: Path
     steps: tuple[Step, ...] = ()
     """The plan's steps; empty: a person steers."""
-    autopilot: bool = False
+    autopilot: Task | None = None
     """Start with the autopilot; a run without a screen ends with it."""
-    autopilot_finds_rate: bool = False
-    """Whether the autopilot looks for the capacity as an offered rate instead of the knee in users."""
+    requirements: tuple[Requirement, ...] = ()
+    """What the service must do. A plan or a shape, like the autopilot, ends once all of it is decided."""
+    within_s: float | None = None
+    """Seconds of load in which it is to be decided; None: as long as a plan or a shape takes, else WITHIN_S of the search."""
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     """Run load and target in a network namespace that has only loopback."""
@@ -89,6 +97,11 @@ class RunOptions:
     """Address and port at which a process of its own answers Prometheus; None: there is none."""
     follow_shape: bool = True
     """Whether the run starts with the locustfile's shape (a headless plan overrides it)."""
+
+    @property
+    def can_offer_rates(self) -> bool:
+        """Whether workers, if there are any, can be offered a rate."""
+        return self.workers is None or not self.workers.plain
 
     def users_url(self, service_url: str) -> str | None:
         """The host for a locustfile's users; None: they use their own."""

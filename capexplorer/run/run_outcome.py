@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 
 from .. import wording
+from ..errors import ExitCode
 from ..model.catalogue import RAISED, USER_CODE
 from ..model.events import FailureSignature
 from ..model.findings import Cause
 from ..model.level import Level
+from ..model.requirements import State
 from ..model.timeline import Timeline
 
 FailureSource = Literal["target", "log", "defect", "stop_rule", "plan", "load", "locustfile", "load_thread", "workers"]
@@ -39,6 +41,7 @@ class RunOutcome:
         self._finished: str | None = None
         self._quit: str | None = None
         self._wanted_exit_code: int | None = None
+        self._states: frozenset[State] = frozenset()
         self._failures: dict[FailureSource, Failure] = {}
 
     @property
@@ -82,6 +85,10 @@ class RunOutcome:
         """The locustfile's `environment.process_exit_code`, used if nothing else failed."""
         self._wanted_exit_code = code
 
+    def answer(self, states: Iterable[State]) -> None:
+        """The states of all that is required of the service, which decide the exit code if nothing else does."""
+        self._states = frozenset(states)
+
     def fail_without_measurement(self, timeline: Timeline, requests: int, failures: int) -> None:
         """Fail a run that measured nothing, unless it has failed already or its locustfile set an exit code itself."""
         why = shortfall(timeline, requests, failures, finished=self._finished is not None)
@@ -95,11 +102,17 @@ class RunOutcome:
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code: 128 + signal, else the failure's, else the locustfile's, else 0."""
+        """The process's exit code: 128 + signal, else the failure's, else the locustfile's, else that of the answers."""
         if self.signal is not None:
             return 128 + signal.Signals[self.signal]
         own = self.failure.exit_code if self.failure is not None else 0
-        return own or self._wanted_exit_code or 0
+        return own or self._wanted_exit_code or self._answers_exit_code
+
+    @property
+    def _answers_exit_code(self) -> ExitCode:
+        if "not_met" in self._states:
+            return ExitCode.NOT_MET
+        return ExitCode.UNDECIDED if "undecided" in self._states else ExitCode.DONE
 
 
 def shortfall(timeline: Timeline, requests: int, failures: int, *, finished: bool) -> str | None:

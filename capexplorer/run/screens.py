@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
+from .. import wording
 from ..errors import InputError
 from ..load import native
 from ..model.controls import (
@@ -23,6 +24,7 @@ from ..model.controls import (
     GiveControls,
     NewLevel,
     Param,
+    Require,
     RestartTarget,
     RunControl,
     RunControls,
@@ -39,14 +41,15 @@ from ..model.controls import (
 )
 from ..model.events import CommandName, Note
 from ..model.load import NO_LOAD, Load, Rate, Users, clamped_rate
+from ..model.requirements import LoadRequirement, Requirement
 from ..model.watched import PartSpec, mistakes, parsed_part
 from ..read.servers import missing_client
 from ..steer.plan import offers_rates, parse
 from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
-from .autopilot import Task
+from ..steer.requirement_text import parse as parse_requirement
 from .context import RunContext
 from .load_control import LoadControl
-from .options import NO_RATES
+from .options import NO_RATES, Task
 from .part_watch import PartWatch
 from .run_outcome import Failure
 from .service import Service, TargetLifecycle
@@ -271,7 +274,8 @@ class LiveControls:
             case SetAutopilot(on=False):
                 self._switch_autopilot(None)
             case SetAutopilot(finds_rate=finds_rate):
-                self._switch_autopilot("rate" if finds_rate else "knee")
+                decides = self._load_control.answers.has_open and not finds_rate
+                self._switch_autopilot("rate" if finds_rate else "require" if decides else "knee")
             case VerifyKnee():
                 self._switch_autopilot("verify")
             case StartPlan(plan):
@@ -281,6 +285,10 @@ class LiveControls:
                 generation = self._hand_to(Plan())
                 self._record("plan", plan=plan)
                 self._context.pump.post(self._load_control.begin_plan, steps, generation)
+            case Require(text):
+                required = self._requirement(text)
+                self._record("require", requirement=wording.text_of(required))
+                self._context.pump.post(self._load_control.answers.ask, required)
             case ChangeWorkers(add):
                 require_none(workers.why_not(add=add))
                 self._context.pump.post(workers.add if add else workers.remove, "user")
@@ -351,9 +359,14 @@ class LiveControls:
     # -- what is asked for: raises InputError if it cannot be done
 
     def _require_rates(self, subject: str) -> None:
-        workers = self._context.options.workers
-        if workers is not None and workers.plain:
+        if not self._context.options.can_offer_rates:
             raise InputError(f"{subject}{NO_RATES}")
+
+    def _requirement(self, text: str) -> Requirement:
+        required = parse_requirement(text, "require", self.setup.max_users)
+        if isinstance(required, LoadRequirement) and isinstance(required.load, Rate):
+            self._require_rates("require: ")
+        return required
 
     def _part(self, text: str) -> PartSpec:
         """The part to watch, which no other part is yet."""

@@ -160,7 +160,7 @@ class SessionRun:
         if not isinstance(self.requested_load.driver.kind, Manual):
             return True
         options, begun = self.context.options, self.load_control.levels.index >= 0
-        return not begun and (options.autopilot or (options.follow_shape and self._workload.shape is not None))
+        return not begun and (options.autopilot is not None or (options.follow_shape and self._workload.shape is not None))
 
     # -- beginning and end
 

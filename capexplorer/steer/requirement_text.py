@@ -6,7 +6,15 @@ import re
 
 from ..errors import InputError
 from ..model.load import RATE_LEAST_PER_S, RATE_MOST_PER_S, Load, Rate, Users
-from ..model.requirements import CapacityRequired, FailuresRequired, KneeRequired, PercentileRequired, Requirement
+from ..model.requirements import (
+    EXAMPLES,
+    CapacityRequired,
+    FailuresRequired,
+    KneeRequired,
+    LoadRequirement,
+    PercentileRequired,
+    Requirement,
+)
 from ..toml import shown
 
 _NUMBER = r"(?P<{}>\d+(?:\.\d+)?)"
@@ -20,19 +28,21 @@ _FORMS = {
         ("failures", rf"failures\s*<=\s*{_NUMBER.format('bound')}\s*%\s*{_LOAD}"),
     )
 }
-EXAMPLES = ("capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s")
 PERCENT_LEAST, PERCENT_MOST = 50.0, 99.9
 """Percentiles that a run can decide: one outside needs more requests than a run makes, or says nothing of slow replies."""
 
 
-def parse(text: str, where: str) -> Requirement:
+def parse(text: str, where: str, max_users: int | None = None) -> Requirement:
     """The requirement. `where` names the option or key in messages. Raises InputError with one line that says what was
-    expected.
+    expected, also if it is about more than `max_users`.
     """
     for kind, form in _FORMS.items():
         found = form.fullmatch(text)
         if found is not None:
-            return _required(kind, found, where)
+            required = _required(kind, found, where)
+            if max_users is not None and isinstance(required, LoadRequirement) and required.load.users > max_users:
+                raise InputError(f"{where}: {required.load.users} users exceed guards.max_users ({max_users})")
+            return required
     raise InputError(f"{where}: expected one like {', '.join(f'`{each}`' for each in EXAMPLES)}, got {shown(text)}")
 
 

@@ -39,7 +39,18 @@ from .marks import (
     stop_rule,
     title,
 )
-from .next_step import NextStep, autopilot, is_autopilots, next_step, plan, under_way, until_next, verifying, why_not_verify
+from .next_step import (
+    PLAN_ENDS,
+    NextStep,
+    autopilot,
+    is_autopilots,
+    next_step,
+    plan,
+    under_way,
+    until_next,
+    verifying,
+    why_not_verify,
+)
 from .numbers import CONVENTIONS, INTERVALS, session_time, wall_time
 from .occurrences import VOID, clients, command, failure, journal, kept_requests, target
 from .rate_sentences import (
@@ -51,4 +62,5 @@ from .rate_sentences import (
     rates,
     short_rate_capacity,
 )
+from .requirements import STATES, answer, short_answer, tally, text_of
 from .verdict import Judgement, epoch_name, judgement, judgements, verdict, warm

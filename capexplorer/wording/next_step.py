@@ -10,11 +10,12 @@ import msgspec
 
 from ..analysis.epoch_view import reported
 from ..model.events import Proposed
-from ..model.load import Users
-from ..model.proposals import AddWorker, Done, Figures, GiveUp, GoTo, Hold
+from ..model.load import Load, Users
+from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold
+from ..model.requirements import LoadRequirement, unanswered
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RateCapacity
-from . import numbers, quantities
+from . import numbers, quantities, requirements
 from .knee_sentences import short_knee, verified
 from .rate_sentences import rate_capacity, short_rate_capacity
 
@@ -47,6 +48,8 @@ VERIFYING = {"soak": "soak at {}", "beyond": "{}, 20% beyond the knee", "return_
 """The name of each level that verifies a knee; {} is its number of users."""
 
 PLAN_ENDS = {
+    "decided": "all that is required is decided",
+    "within": "the time for the requirements is spent",
     "stop_rule": "a limit of [stop] was exceeded",
     "no_knee": "its next step needs a knee, and none was found",
     "restart": "the target restarts",
@@ -77,7 +80,14 @@ REASONS = {
 """By the reason for a number of users: why the autopilot stepped, and why the line NEXT proposes it."""
 
 _NEXT_LEVEL = ("next level", "next level")
-_TASKS = {"verify": "verification", "rate": "autopilot at rates"}
+_TASKS = {"verify": "verification", "rate": "autopilot at rates", "require": "requirements"}
+
+REQUIREMENT_ENDS = {
+    "decided": "requirements decided",
+    "within": "the time for the requirements is spent",
+    "searched": "no search decides more requirements",
+}
+"""Why the autopilot ended that had requirements to decide."""
 
 RATE_STEPS = {
     "first": "measure the first rate",
@@ -100,6 +110,8 @@ RATE_ENDS = {
 
 def autopilot_step(args: Mapping[str, Any]) -> str:
     """Why the autopilot stepped, in one line: `goodput at 97% of linear scaling: larger step`."""
+    if args.get("why") == "require":
+        return f"decides {args.get('required', 'a requirement')}"
     if "per_s" in args:
         return RATE_STEPS.get(str(args.get("why")), "next rate")
     share = args.get("efficiency")
@@ -118,6 +130,8 @@ def autopilot(args: Mapping[str, Any]) -> str:
     if args.get("on"):
         return f"{name} on"
     match args.get("end"):
+        case str() if args.get("task") == "require":
+            return f"{REQUIREMENT_ENDS.get(str(args.get('why')), 'requirements')}: {requirements.tally(args)}"
         case "done" if args.get("task") == "rate":
             return f"{name} finished: {_found_rate(args)}"
         case "gave_up" if args.get("task") == "rate":
@@ -251,7 +265,8 @@ def next_step(timeline: Timeline, *, can_restart: bool = False, exported: bool =
         reason = timeline.target.reason if timeline.target is not None else None
         waits = f"{WAITS['starting']}: {reason[:_REASON_LONGEST]}" if reason else WAITS["starting"]
         return NextStep("", waits) if state in ("building", "starting") else None
-    if by_rate and isinstance(timeline.load, Users) and timeline.proposed.proposal != Hold("plan"):
+    proposal = timeline.proposed.proposal
+    if by_rate and isinstance(timeline.load, Users) and proposal != Hold("plan") and not isinstance(proposal, Decide):
         return _at_a_rate(timeline, "+ offers a rate")
     return _step_for(timeline.proposed, timeline, exported=exported)
 
@@ -272,6 +287,8 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
             countdown = until_next(timeline)
             return NextStep("", f"{words}; {countdown}" if countdown else words)
+        case Decide(required):
+            return _decide(required, timeline.load)
         case AddWorker():
             return NextStep("W", "add a worker process; the generator is saturated")
         case Done() | GiveUp() if exported:
@@ -283,6 +300,13 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return _after_disturbance(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
+
+
+def _decide(required: LoadRequirement, load: Load) -> NextStep:
+    text = requirements.text_of(required)
+    if required.load == load:
+        return NextStep("", f"until {text} is decided")
+    return NextStep("Enter", f"{quantities.requested(required.load)}; decides {text}")
 
 
 def _changed_s(timeline: Timeline) -> float:
@@ -322,6 +346,9 @@ def under_way(timeline: Timeline) -> str:
         return ""
     load = quantities.requested(timeline.load)
     proposal = timeline.proposed.proposal if timeline.proposed is not None else None
+    if isinstance(proposal, Decide):
+        given = next((each for each in timeline.answers if each.required == proposal.required), unanswered(proposal.required))
+        return f"deciding {requirements.short_answer(given)}"
     if proposal == Hold("rate_search"):
         return f"finding the capacity as an offered rate: {load}"
     if not is_autopilots(timeline) or not isinstance(proposal, GoTo | Hold):

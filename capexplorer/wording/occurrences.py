@@ -71,6 +71,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "runner": lambda args: f"the locustfile ended the load: runner.{args.get('call', '?')}()",
     "quit": lambda _: "quit",
     "plan": plan,
+    "require": lambda args: f"required: {args.get('requirement', '?')}",
     "controls": _controls,
     "workers": _workers,
     "watch": _watch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..model.load import Load, Users
 from ..model.requirements import (
@@ -46,6 +46,16 @@ def answer(given: Answer) -> str:
     return f"{text_of(given.required)}: {STATES[given.state]}" + (f", {found}" if found else "")
 
 
+def short_answer(given: Answer) -> str:
+    """Without its state: `p95 <= 300ms @ 50 users: 212 ms [198 ms–231 ms] of 1,204 replies in 24 s`."""
+    return f"{text_of(given.required)}: {_found(given) or 'nothing measured yet'}"
+
+
+def tally(states: Mapping[str, object]) -> str:
+    """`2 met, 1 not met`, of numbers by state."""
+    return ", ".join(f"{states[state]} {words}" for state, words in STATES.items() if states.get(state)) or "none"
+
+
 def _found(given: Answer) -> str:
     """What was measured; empty if nothing was."""
     match given:
@@ -56,6 +66,8 @@ def _found(given: Answer) -> str:
         case PercentileAnswer(ms=ms, low_ms=low, high_ms=high, replies=replies, seconds=seconds):
             basis = f" of {numbers.count(replies)} replies in {numbers.span(seconds)}" if replies else ""
             return _with_interval(ms, low, high, quantities.latency) + basis
+        case FailuresAnswer(share=None):
+            return ""
         case FailuresAnswer(share=share, low=low, high=high, requests=requests, seconds=seconds):
             basis = f" of {numbers.count(requests)} requests in {numbers.span(seconds)}" if requests else ""
             return _with_interval(share, low, high, numbers.percent) + basis

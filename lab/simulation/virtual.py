@@ -38,10 +38,10 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
 from capexplorer.model.verdicts import CapacityVerdict
-from capexplorer.run.autopilot import AutopilotDriver, Growth, Task
+from capexplorer.run.autopilot import AutopilotDriver, Growth
 from capexplorer.run.context import EventSink, RunContext, RunLog
 from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
-from capexplorer.run.options import RunOptions
+from capexplorer.run.options import RunOptions, Task
 from capexplorer.run.pump import Pump
 from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad

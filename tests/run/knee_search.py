@@ -7,8 +7,9 @@ from pathlib import Path
 
 from capexplorer.model.events import By, Command, LevelOpened
 from capexplorer.model.readings import NeighboursReading, TargetReading
-from capexplorer.run.autopilot import AutopilotDriver, Growth, Task
+from capexplorer.run.autopilot import AutopilotDriver, Growth
 from capexplorer.run.live_levels import CurrentEpoch
+from capexplorer.run.options import Task
 from capexplorer.steer.requested_load import Autopilot
 
 from .run_without_load import RunWithoutLoad

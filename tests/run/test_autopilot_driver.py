@@ -12,8 +12,9 @@ from capexplorer.model.load import Load, Rate, Users
 from capexplorer.model.proposals import Hold
 from capexplorer.model.readings import NeighboursReading
 from capexplorer.model.verdicts import KneeVerdict
-from capexplorer.run.autopilot import AutopilotDriver, Task
+from capexplorer.run.autopilot import AutopilotDriver
 from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
+from capexplorer.run.options import Task
 from capexplorer.steer.requested_load import Autopilot
 
 from .bare_context import NoWorkers, bare_context, requested_load

@@ -42,10 +42,11 @@ def test_a_text_is_one_requirement_and_can_be_written_again(text: str, expected:
         ("p95 <= 3ms @ 2.5 users", "expected a whole number of users"),
         ("p95 <= 3ms @ 0 users", "expected a whole number of users"),
         ("p95 <= 3ms @ 1000000/s", "expected a rate of 0.01 to 100,000 a second"),
+        ("failures <= 1% @ 101", "101 users exceed guards.max_users (100)"),
         ("latency <= 3ms @ 2", "expected one like"),
     ],
 )
 def test_a_mistake_says_where_it_is_and_what_was_expected(text: str, expected: str) -> None:
     with pytest.raises(InputError) as raised:
-        parse(text, "--require")
+        parse(text, "--require", 100)
     assert str(raised.value).startswith("--require: ") and expected in str(raised.value) and "\n" not in str(raised.value)

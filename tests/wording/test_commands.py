@@ -19,6 +19,8 @@ KNEE: dict[str, Any] = {"kind": "knee", "knee_users": 50.0, "users_low": 46.0, "
          "users → 3, autopilot: goodput at 100% of linear scaling: larger step"),
         ({"users": 35, "why": "soak", **KNEE},
          "users → 35, autopilot: knee 50 [46–55] at 100/s: soak at 70% of it, to verify it"),
+        ({"users": 8, "why": "require", "required": "p95 <= 300ms @ 8 users"},
+         "users → 8, autopilot: decides p95 <= 300ms @ 8 users"),
         ({"users": 60, "why": "beyond"}, "users → 60, autopilot: 20% beyond the knee, to verify it"),
         ({"users": 1, "why": "return_to_first"},
          "users → 1, autopilot: back to the first level, to check whether the service has changed"),
@@ -43,8 +45,12 @@ def test_a_step_of_the_autopilot_has_its_reason(args: dict[str, Any], sentence: 
          "autopilot gave up: the limit max_users is reached; no knee up to 20 users"),
         ({"why": "taken_over", "who": "user"}, "autopilot off: users were changed by hand"),
         ({"why": "taken_over", "who": "user", "task": "verify"}, "verification off: users were changed by hand"),
+        ({"end": "done", "why": "decided", "task": "require", "met": 2, "not_met": 1}, "requirements decided: 2 met, 1 not met"),
+        ({"end": "gave_up", "why": "within", "task": "require", "undecided": 1},
+         "the time for the requirements is spent: 1 undecided"),
+        ({"why": "taken_over", "who": "user", "task": "require"}, "requirements off: users were changed by hand"),
     ],
-    ids=range(7),
+    ids=range(10),
 )  # fmt: skip
 def test_the_end_of_the_autopilot_names_what_it_found_or_why_not(args: dict[str, Any], sentence: str) -> None:
     assert wording.command(Command(t_s=1.0, name="autopilot", by="autopilot", args={"on": False, **args})) == sentence

@@ -39,6 +39,7 @@ FEW_FAIL = FailuresRequired(0.001, Rate(80.0))
             FailuresAnswer(required=FEW_FAIL, state="not_met", share=0.02, low=0.013, high=0.03, requests=2000, seconds=25.0),
             "failures <= 0.1% @ 80/s: not met, 2% [1.3%–3%] of 2,000 requests in 25 s",
         ),
+        (FailuresAnswer(required=FEW_FAIL, requests=90, seconds=4.0), "failures <= 0.1% @ 80/s: undecided"),
         (
             CapacityAnswer(required=CapacityRequired(100.0), state="met", per_s=None, low_per_s=104.0),
             "capacity >= 100/s: met, at least 104/s",

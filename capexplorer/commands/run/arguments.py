@@ -108,7 +108,7 @@ class RunArguments:
     headless: bool = option(
         "--headless",
         is_flag=True,
-        help="Without a screen: needs --plan, --autopilot or a locustfile with a shape; prints the session's path.",
+        help="Without a screen: needs --plan, --autopilot, --require or a locustfile with a shape; prints the session's path.",
     )
     detach: bool = option(
         "--detach",
@@ -150,6 +150,19 @@ class RunArguments:
         "--metrics",
         metavar="ADDRESS:PORT",
         help="Answer Prometheus there, in a process of its own that ends with the run (`capexplorer metrics`).",
+    )
+    requirements: tuple[str, ...] = option(
+        "--require",
+        multiple=True,
+        metavar="REQUIREMENT",
+        help='What the service must do: "capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s".'
+        " Repeatable. The run goes to the loads that decide it, and ends once it is decided: exit code 0 met, 3 not met, 5"
+        " undecided.",
+    )
+    within: str | None = option(
+        "--within",
+        metavar="DURATION",
+        help="With --require: time in which it is to be decided; default: 5m, or as the plan takes.",
     )
     autopilot: str | None = option(
         "--autopilot",

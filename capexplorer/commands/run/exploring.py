@@ -20,12 +20,13 @@ from rich.text import Text
 
 from ... import namespace, wording
 from ...errors import InputError
-from ...model.events import Command, Event, LevelClosed, Log, Mark, Target
+from ...model.events import Answered, Command, Event, LevelClosed, Log, Mark, Target
 from ...model.figures import LevelBin, LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.limits import LEAST_GENERATOR_OPEN_FILES
 from ...model.load import OfferedFigures, Rate, Users
+from ...model.requirements import Requirement, State
 from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
@@ -55,7 +56,8 @@ def explore_headless(options: RunOptions) -> int:
     with live_run(options) as assembled:
         run, capture = assembled.run, assembled.capture
         if not run.is_driven:
-            raise InputError(f"--headless: needs --plan or --autopilot: {options.locustfile} has no shape that would end the run")
+            needs = "needs --plan, --autopilot or --require"
+            raise InputError(f"--headless: {needs}: {options.locustfile} has no shape that would end the run")
         progress = Progress(capture.stderr, options.steps, capture.stdout, run.timeline_of_events())
         run.server.let_end(partial(run.outcome.interrupt, "SIGTERM"))
         with signals_to(run.outcome.interrupt):
@@ -79,6 +81,8 @@ class Progress:
         self._steps, self._timeline = steps, Timeline() if timeline is None else timeline
         self._printed: set[str] = set()
         """Keys of the findings that were printed in full."""
+        self._states: dict[Requirement, State] = {}
+        """Of each requirement as of the latest line about it."""
         self._stdout, self._has_begun = stdout, False
 
     def watch(self, run: LiveRun, outcome: Unattended) -> None:
@@ -106,6 +110,8 @@ class Progress:
         if self._timeline.levels:
             for judged in wording.judgements(self._timeline).values():
                 self._console.print(Text(printable(f"verdict: {judged.sentence}")))
+        for each in self._timeline.answers:
+            self._console.print(Text(f"required: {wording.answer(each)}"))
 
     def take(self, events: Sequence[Event]) -> None:
         """Print a line for each event of importance. The reason for the run's end is printed by others."""
@@ -117,7 +123,7 @@ class Progress:
                 self._console.print(Text(f"{wording.session_time(event.t_s)}  {printable(line)}"))
 
     def _line(self, event: Event) -> str | None:
-        """The line for closed levels, the target's states, findings, and the autopilot's steps; None: the event has none."""
+        """The line for closed levels, states of the target, findings, answers, steps of the autopilot; else None."""
         match event:
             case Command(by="autopilot"):
                 return wording.command(event)
@@ -129,9 +135,17 @@ class Progress:
                 return f"target {event.state}"
             case Mark():
                 return self._finding(event)
+            case Answered():
+                return self._news(event)
             case Log(level="error", source="capexplorer"):
                 return event.text
         return None
+
+    def _news(self, answered: Answered) -> str | None:
+        """The answers whose state is another one than before; None: there are none."""
+        news = [each for each in answered.answers if each.state != self._states.get(each.required, "undecided")]
+        self._states |= {each.required: each.state for each in answered.answers}
+        return "; ".join(map(wording.answer, news)) or None
 
     def _finding(self, mark: Mark) -> str | None:
         """A finding in full, once. That it ended, began again or was retracted is said without its readings and advice."""
@@ -430,9 +444,10 @@ def explore(options: RunOptions, asked: RunArguments) -> int:
     """Run until the user, the plan, a signal or a failure ends it. Returns the exit code."""
     driven = options.steps or options.autopilot
     if asked.headless and not driven and not (options.locustfile and options.follow_shape):
-        raise InputError("--headless: needs --plan or --autopilot (or a locustfile with a shape)")
+        raise InputError("--headless: needs --plan, --autopilot or --require (or a locustfile with a shape)")
     if asked.detach and not driven and not options.profile.guards.unattended_s:
-        raise InputError("--detach: needs --plan or --autopilot, or [guards] unattended_s above 0: else it would end at once")
+        needs = "needs --plan, --autopilot or --require, or [guards] unattended_s above 0"
+        raise InputError(f"--detach: {needs}: else it would end at once")
     if (asked.baseline is not None or asked.mouse) and (asked.headless or asked.detach):
         raise InputError(f"{'--baseline' if asked.baseline is not None else '--mouse'}: needs the live screen")
     if not asked.headless and not asked.detach:

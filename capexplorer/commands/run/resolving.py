@@ -17,12 +17,15 @@ from ...errors import InputError
 from ...load import variables
 from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Param
 from ...model.limits import Limits
+from ...model.load import Rate
+from ...model.requirements import LoadRequirement, Requirement
 from ...model.watched import PartSpec, mistakes, parsed_part
 from ...profile import Profile, Users
 from ...read.servers import missing_client
-from ...run.options import NO_RATES, SECRET, RunOptions
+from ...run.options import NO_RATES, SECRET, RunOptions, Task
 from ...session import redact
-from ...steer.plan import Step, check_start, is_text, offers_rates, parse
+from ...steer.plan import Step, check_start, duration_s, is_text, offers_rates, parse
+from ...steer.requirement_text import parse as parse_requirement
 from ...target import place
 from ...target.spec import TargetSpec, load_spec
 from ...toml import shown
@@ -136,6 +139,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     if locustfile is None:
         variables.check(found.users, known, where)
     named = variables.values(found.users, known)
+    required = _requirements(asked, found, where)
     workers = workers_wanted(asked, found)
     redact.remember({**named, SECRET: workers.secret if workers is not None else ""})
     return RunOptions(
@@ -153,7 +157,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         variables=named,
         locustfile=locustfile,
         locust_arguments=asked.locust_arguments,
-        start_users=_first_users(asked, found),
+        start_users=_first_users(asked, found, required),
         spawn_rate=_spawn_rate(asked, found),
         label=asked.label or version,
         version=version,
@@ -161,8 +165,9 @@ def resolve(asked: RunArguments) -> RunOptions:
         steps=_steps(asked, found, where),
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
-        autopilot=asked.autopilot is not None,
-        autopilot_finds_rate=asked.autopilot == "rate",
+        autopilot=_autopilot(asked, required),
+        requirements=required,
+        within_s=_within_s(asked, found, where),
         workers=workers,
         keep_bodies=asked.keep_bodies,
         metrics=None if asked.metrics is None else _metrics(asked.metrics, limits, sandbox=asked.sandbox),
@@ -183,6 +188,35 @@ def _metrics(asked: str, limits: Limits, *, sandbox: bool) -> tuple[str, int]:
     except OSError as error:
         raise InputError(f"--metrics: {asked}: cannot listen there: {error.strerror or error}") from None
     return address
+
+
+def _requirements(asked: RunArguments, found: Profile, where: str) -> tuple[Requirement, ...]:
+    """What the service must do, by the profile and the command line, each once."""
+    texts = [(text, f"{where}: require.all") for text in found.require.all] + [(text, "--require") for text in asked.requirements]
+    required = [(parse_requirement(text, text_in, found.guards.max_users), text_in) for text, text_in in texts]
+    for each, text_in in required:
+        if asked.plain_workers and isinstance(each, LoadRequirement) and isinstance(each.load, Rate):
+            raise InputError(f"{text_in}: {NO_RATES}")
+    return tuple(dict.fromkeys(each for each, _ in required))
+
+
+def _within_s(asked: RunArguments, found: Profile, where: str) -> float | None:
+    """Seconds in which the requirements are to be decided; None: not said."""
+    if asked.within is not None and not (asked.requirements or found.require.all):
+        raise InputError("--within: needs --require, which is to be decided in that time")
+    if asked.within is not None:
+        return duration_s(asked.within, "--within")
+    return None if found.require.within is None else duration_s(found.require.within, f"{where}: require.within")
+
+
+def _autopilot(asked: RunArguments, required: Sequence[Requirement]) -> Task | None:
+    """What the autopilot looks for from the start; None: it is off. It decides what a profile requires where no person does."""
+    if asked.plan is not None:
+        return None
+    alone = bool(asked.requirements or asked.autopilot or asked.headless or asked.detach)
+    if required and alone:
+        return "require"
+    return None if asked.autopilot is None else "rate" if asked.autopilot == "rate" else "knee"
 
 
 def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:
@@ -223,9 +257,9 @@ def _limits(
     return limits
 
 
-def _first_users(asked: RunArguments, found: Profile) -> int:
+def _first_users(asked: RunArguments, found: Profile, required: Sequence[Requirement]) -> int:
     """The initial users. The autopilot begins at one user, not at the profile's `start`: low levels define the low-load line."""
-    by_default = 1 if asked.autopilot is not None else found.users.start
+    by_default = 1 if _autopilot(asked, required) is not None else found.users.start
     users = by_default if asked.users is None else asked.users
     if users > found.guards.max_users:
         raise InputError(f"--users: expected at most guards.max_users ({found.guards.max_users}), got {users}")
