@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
 class CapexplorerError(Exception):
     """Base of all errors that are reported in one line. `exit_code` is the process's."""
 
-    exit_code = ExitCode.DEFECT
+    exit_code: int = ExitCode.DEFECT
 
 
 class InputError(CapexplorerError):

@@ -230,6 +230,34 @@ class ObjectiveEntry(TypedDict):
     goodput_rps: float | None
 
 
+class RequirementEntry(TypedDict):
+    """What was required, and the answer. The interval of the figure is open on a side that is None."""
+
+    required: str
+    kind: Literal["capacity", "knee", "percentile", "failures"]
+    state: Literal["met", "not_met", "undecided"]
+    per_s: NotRequired[float | None]
+    low_per_s: NotRequired[float | None]
+    high_per_s: NotRequired[float | None]
+    """Of `capacity`."""
+    users: NotRequired[float | None]
+    low_users: NotRequired[float | None]
+    high_users: NotRequired[float | None]
+    """Of `knee`."""
+    ms: NotRequired[float | None]
+    low_ms: NotRequired[float | None]
+    high_ms: NotRequired[float | None]
+    replies: NotRequired[int]
+    """Of `percentile`."""
+    share: NotRequired[float | None]
+    low: NotRequired[float]
+    high: NotRequired[float]
+    requests: NotRequired[int]
+    """Of `failures`."""
+    seconds: NotRequired[float]
+    """Of `percentile` and `failures`: in which replies or requests were counted."""
+
+
 class RecoveryEntry(TypedDict):
     """Whether the service recovered after overload; `recovered` None: not known."""
 
@@ -351,6 +379,8 @@ class Summary(TypedDict):
     """The verdict on offered rates."""
     causes: list[CauseEntry]
     bottlenecks: list[BottleneckEntry]
+    requirements: list[RequirementEntry]
+    """What was required of the service, and the answers."""
     slo: list[ObjectiveEntry]
     recoveries: list[RecoveryEntry]
     shifts: list[ShiftEntry]

@@ -29,7 +29,8 @@ def opening(timeline: Timeline) -> list[str]:
         each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _operating(found, epoch, timeline))
     ]
     users = [] if header is None else _users(header, timeline)
-    return [each for each in [*users, *(objectives or [_not_judged(header)]), *operating] if each]
+    required = [f"Required: {wording.answer(each)}." for each in timeline.answers]
+    return [each for each in [*users, *required, *(objectives or [_not_judged(header)]), *operating] if each]
 
 
 def _named(timeline: Timeline, epoch: int, sentences: Iterator[str]) -> Iterator[str]:

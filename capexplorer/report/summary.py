@@ -22,6 +22,7 @@ from ..model.level_use import LevelUse, level_uses
 from ..model.load import Drops, OfferedFigures, Users
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
+from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
@@ -260,6 +261,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "rates": None if latest is None or latest.rates is None else _fields(latest.rates),
         "causes": entries["causes"],
         "bottlenecks": entries["bottlenecks"],
+        "requirements": [_requirement(each) for each in timeline.answers],
         "slo": [fields(each, _OBJECTIVE, 6) for each in (latest.slo if latest is not None else ())],
         "recoveries": entries["recoveries"],
         "shifts": entries["shifts"],
@@ -343,6 +345,12 @@ def _regimes(verdict: Verdict) -> Iterator[RegimeVerdict]:
     """The regimes of levels of users, then those of offered rates."""
     yield from verdict.regimes
     yield from verdict.rates.regimes if verdict.rates is not None else ()
+
+
+def _requirement(given: Answer) -> dict[str, Any]:
+    """Its figures have names with units, which the kind decides."""
+    required = {"required": wording.text_of(given.required), "kind": given.__struct_config__.tag}
+    return required | fields(given, given.__struct_fields__[1:], 6)
 
 
 def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.suggester import SuggestFromList
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -59,16 +60,17 @@ class Ask(Dialog[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
 
-    def __init__(self, title: str, hint: str, check: Check, *, value: str = "") -> None:
+    def __init__(self, title: str, hint: str, check: Check, *, value: str = "", examples: Iterable[str] = ()) -> None:
+        """`examples`: answers that complete what is typed, by the key for the cursor's right."""
         super().__init__()
-        self._title, self._hint, self._check, self._value = title, hint, check, value
+        self._title, self._hint, self._check, self._value, self._examples = title, hint, check, value, examples
 
     def compose(self) -> ComposeResult:
         """Title, input, hint."""
         with self.box(self._title):
-            yield Input(self._value, compact=True)
+            yield Input(self._value, compact=True, suggester=SuggestFromList(self._examples, case_sensitive=False))
             yield _hint(self._hint)
-            yield _keys("Enter: OK    Esc: cancel")
+            yield _keys(f"Enter: OK    {'→: complete    ' if self._examples else ''}Esc: cancel")
 
     def on_input_changed(self) -> None:
         """Remove an error message when the input changes."""

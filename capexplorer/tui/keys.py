@@ -198,6 +198,14 @@ LOAD_KEYS = (
     Key(
         "p", "plan", "start a plan from the profile, or one that you type; changing the users by hand ends it", LIVE, "p plan", 2
     ),
+    Key(
+        "o",
+        "require",
+        "ask whether the service does what is required: p95 <= 300ms @ 50 users; NEXT, or the autopilot, decides it",
+        LIVE,
+        "o require",
+        4,
+    ),
     Key("m", "new_level", "begin a new level with the same users (after a warm-up or a deployment)", LIVE, "m level", 5),
     Key("r", "spawn_rate", "set how many users are started per second", LIVE, "r rate", 6),
     Key(
@@ -248,7 +256,7 @@ KEYS = (
         "R requests",
         6,
     ),
-    Key("o", "log", "show the log: messages, and what target and users printed; again: go back", CHARTS, "o log", 6),
+    Key("O", "log", "show the log: messages, and what target and users printed; again: go back", CHARTS, "O log", 6),
     Key("1,2,3,4,5,6,7,8,9", "pane", "show a pane by its number", CHARTS, numbered=True),
     Key("tab", "next_pane", "go to the next pane; Shift+Tab to the previous one", CHARTS, "Tab pane", 6),
     Key("shift+tab", "previous_pane", "", CHARTS),

@@ -149,7 +149,7 @@ _BY_FILE: dict[str, tuple[str, str]] = {
 """By option: (where a profile has the users, where a locustfile has them)."""
 
 _BY_TARGET: dict[str, tuple[str, str]] = {
-    "log": ("the target's log (key o)", "the service's own log"),
+    "log": ("the target's log (key O)", "the service's own log"),
     "cores": (" (`--limit target.cpus=...`)", ""),
 }
 """By option: (for a target that capexplorer started, for a service that was running)."""

@@ -137,7 +137,7 @@ async def test_the_key_bar_and_the_help_list_the_keys_of_a_replay_only(path: Pat
 async def test_q_leaves_a_pane_that_fills_the_screen_before_it_quits(path: Path) -> None:
     harness = ReplayHarness(path)
     async with harness.run(NARROW) as pilot:
-        await pilot.press("o")
+        await pilot.press("O")
         await pilot.pause()
         assert harness.text().splitlines()[-1].rstrip().endswith("q back")
         await pilot.press("q")

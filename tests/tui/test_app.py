@@ -18,6 +18,7 @@ from capexplorer.model.controls import (
     EndRun,
     GiveControls,
     NewLevel,
+    Require,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -31,7 +32,8 @@ from capexplorer.model.controls import (
 )
 from capexplorer.model.events import Command, Ended, LevelOpened, Log, Proposed, Target, Verdict
 from capexplorer.model.load import NO_LOAD, Rate, Users
-from capexplorer.model.proposals import AddWorker, Done, GiveUp, GoTo, Hold, Proposal
+from capexplorer.model.proposals import AddWorker, Decide, Done, GiveUp, GoTo, Hold, Proposal
+from capexplorer.model.requirements import PercentileRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
 from capexplorer.tui.actions import watching
@@ -68,6 +70,7 @@ KEYS: dict[str, tuple[Control, ...]] = {
     "W W ctrl+w": (ChangeWorkers(add=True), ChangeWorkers(add=True), ChangeWorkers(add=False)),
     "h 'db=pid space 7 enter": (WatchPart("db=pid 7"),),
     "x": (Zero(),),
+    "o 'knee>=40 enter": (Require("knee>=40"),),
     "g 2 enter": (USERS[2],),
     "r 5 enter": (SetSpawnRate(5.0),),
     "r enter": (SetSpawnRate(None),),
@@ -115,7 +118,7 @@ def typing(text: str) -> Step:
 
 GRID = ("throughput", "latency", "curve", "resources")
 FILLING = {
-    "f": "failures", "d": "failures", "o": "log", "5": "endpoints", "6": "journal", "9": "parts", "z": "latency",
+    "f": "failures", "d": "failures", "O": "log", "5": "endpoints", "6": "journal", "9": "parts", "z": "latency",
 }  # fmt: skip
 """Panes that fill the screen, by the key that leads to them."""
 ALL_SIX = tuple(name for name, _ in PANES[:6])
@@ -257,6 +260,10 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
         ],
     ),
     "a step to the same load": (proposing(GoTo(80, "beyond", {}, True, 8.0, 20.0)), [("enter", did(NewLevel()))]),
+    "a proposed load that decides a requirement": (
+        proposing(Decide(PercentileRequired(95.0, 300.0, Users(94)))),
+        [("", shows(" NEXT  Enter: 94 users; decides p95 <= 300ms @ 94 users")), ("enter", did(USERS[94]))],
+    ),
     "a proposed worker": (proposing(AddWorker()), [("enter", did(ChangeWorkers(add=True)))]),
     "a found knee": (
         proposing(Done("knee")),
@@ -277,8 +284,8 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
         [
             ("tab tab z", panes("curve", focus="curve")),
             ("z", panes(*GRID, focus="curve")),
-            ("4 o", panes("log", focus="log")),
-            ("o", panes(*GRID, focus="resources")),
+            ("4 O", panes("log", focus="log")),
+            ("O", panes(*GRID, focus="resources")),
         ],
     ),
     "panes by number and by Tab": (
@@ -296,7 +303,7 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
         )
         for key, pane in FILLING.items()
     },
-    "one pane after another": (Under, [("2 5 f o escape", panes(*GRID, focus="latency"))]),
+    "one pane after another": (Under, [("2 5 f O escape", panes(*GRID, focus="latency"))]),
     "the cursor is left before the pane": (
         Under,
         [

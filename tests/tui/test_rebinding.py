@@ -110,7 +110,7 @@ async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences
         theme="nord",
         window_s=60.0,
         markers="ascii",
-        keys=rebound({"log": "l", "logarithmic": "o"}, "config.toml"),
+        keys=rebound({"log": "l", "logarithmic": "O"}, "config.toml"),
         keep_theme=kept_themes.append,
     )
     app = ExplorerApp(LiveFeed(FakeSource()), ViewOnlyActions(None), preferences=preferences)
@@ -118,7 +118,7 @@ async def test_the_app_uses_the_theme_window_markers_and_keys_of_the_preferences
         assert app.theme == "nord"
         assert app.explorer.inspecting.time.length_s == 60.0
         assert app.explorer.palette.markers == "ascii"
-        await pilot.press("o")
+        await pilot.press("O")
         assert app.explorer.options.log_latency, "the new key of the logarithmic scale has no effect"
         assert app.explorer.arrangement.shown == 0
         await pilot.press("l")

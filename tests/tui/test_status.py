@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.style import Style
 
-from capexplorer.model.events import (
-    Command,
-)
+from capexplorer.model.events import Answered, Command
 from capexplorer.model.load import Users
+from capexplorer.model.requirements import Answer, KneeAnswer, KneeRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
-from capexplorer.tui.panes.status import Group, accuracy, group_line, verdict
+from capexplorer.tui.panes.status import Group, accuracy, group_line, requirements, verdict
 from capexplorer.tui.protocols import View
 from capexplorer.tui.render.text import clauses
 
@@ -43,6 +43,30 @@ def test_the_reason_of_the_autopilot_s_step_is_cut_at_a_clause() -> None:
 def test_the_verdict_takes_the_lines_that_panes_can_spare(most: int) -> None:
     timeline = Timeline([*session([(80, 30)]), cause("server_error", 5.0, 80)])
     assert len(verdict(timeline, Palette(), 24, most)) == most
+
+
+MET = KneeAnswer(required=KneeRequired(20.0), state="met", users=31.0, low_users=28.0, high_users=34.0)
+NOT_MET = replace(MET, required=KneeRequired(40.0), state="not_met")
+OPEN = replace(MET, required=KneeRequired(32.0), state="undecided")
+
+
+@pytest.mark.parametrize(
+    ("answers", "most", "badges"),
+    [
+        ((), 2, []),
+        ((MET, NOT_MET), 2, [" MET  knee >= 20: ", " NOT MET  knee >= 40: "]),
+        ((MET, OPEN, NOT_MET), 2, [" NOT MET  knee >= 40: ", " REQUIRED  and 1 met, 1 undecided"]),
+        ((MET, OPEN, NOT_MET), 1, [" REQUIRED  1 met, 1 not met, 1 undecided"]),
+        ((MET, OPEN, NOT_MET), 3, [" MET ", " UNDECIDED ", " NOT MET "]),
+    ],
+)
+def test_answers_take_the_lines_that_there_are_and_those_not_met_come_first(
+    answers: tuple[Answer, ...], most: int, badges: list[str]
+) -> None:
+    timeline = Timeline([*session(), Answered(t_s=9.0, answers=answers)])
+    lines = [line.text for line in requirements(timeline, View(load=Users(80), verdict_lines=most), Palette(), 78)]
+    assert [line[: len(badge)] for line, badge in zip(lines, badges, strict=True)] == badges
+    assert {cell_len(line) for line in lines} <= {78}
 
 
 def test_in_a_narrow_line_the_loop_lag_is_left_out_before_the_knee() -> None:

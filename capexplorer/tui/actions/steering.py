@@ -16,6 +16,7 @@ from ...model.controls import (
     Controls,
     EndRun,
     NewLevel,
+    Require,
     RestartTarget,
     SetAutopilot,
     SetSpawnRate,
@@ -28,7 +29,8 @@ from ...model.controls import (
     Zero,
 )
 from ...model.load import RATE_LEAST_PER_S, RATE_MOST_PER_S, Rate, Users
-from ...model.proposals import GoTo, Proposal
+from ...model.proposals import Decide, GoTo, Proposal
+from ...model.requirements import EXAMPLES
 from ...model.watched import parsed_part
 from ...wording import quantities
 from ...wording.numbers import counted, iterations
@@ -135,6 +137,7 @@ class LiveRunActions(Actions):
             "autopilot": self.action_autopilot,
             "verify": self.action_verify,
             "plan": self.action_plan,
+            "require": self.action_require,
             "new_level": self.action_new_level,
             "spawn_rate": self.action_spawn_rate,
             "add_worker": partial(self.action_worker, 1),
@@ -215,7 +218,9 @@ class LiveRunActions(Actions):
             self._take(proposed)
 
     def _take(self, proposed: Proposal | None) -> None:
-        if isinstance(proposed, GoTo) and proposed.users != self.state.load.users:
+        if isinstance(proposed, Decide):
+            self._do(StepTo(proposed.required.load))
+        elif isinstance(proposed, GoTo) and proposed.users != self.state.load.users:
             self._do(StepTo(Users(proposed.users)))
         else:
             self._do(NewLevel())
@@ -318,8 +323,9 @@ class LiveRunActions(Actions):
         if self._may_steer():
             finds_rate = self.unit == "rate"
             self._chosen = None
-            goal = "the capacity as a rate" if finds_rate else "the knee"
-            words = f"autopilot on, to find {goal}; changing the load by hand ends it"
+            decides = "undecided" in [each.state for each in self._screen.timeline.answers]
+            goal = "find the capacity as a rate" if finds_rate else "decide what is required" if decides else "find the knee"
+            words = f"autopilot on, to {goal}; changing the load by hand ends it"
             on = not self.state.autopilot
             self._do(SetAutopilot(on, finds_rate), words if on else "autopilot off")
 
@@ -351,6 +357,18 @@ class LiveRunActions(Actions):
 
     def _plan(self, plan: str) -> None:
         self._screen.show_message(f"plan {plan}: changing the users by hand ends it")
+
+    def action_require(self) -> None:
+        """Ask for a requirement."""
+        hint = f"for example {', '.join(EXAMPLES)}"
+        self._ask(Ask("What is required?", hint, self._require, examples=EXAMPLES), self._required)
+
+    def _require(self, requirement: str) -> str | None:
+        """Ask the run, or return why not. If this screen may not steer any more, `_ask` says so."""
+        return self.controls.do(Require(requirement)) if self._steers else None
+
+    def _required(self, requirement: str) -> None:
+        self._screen.show_message(f"required: {requirement}; a lets the autopilot decide it")
 
     def action_new_level(self) -> None:
         """Begin a new level at the same load."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -311,6 +312,22 @@ def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDIC
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
 
 
+def requirements(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
+    """A line for each answer. Of more than a verdict may have lines those not met come first, and the last counts the others."""
+    colors = {"not_met": palette.error, "undecided": palette.muted, "met": palette.success}
+    answers, most = timeline.answers, 1 if view.brief else view.verdict_lines
+    if len(answers) > most:
+        answers = tuple(sorted(answers, key=lambda each: list(colors).index(each.state)))
+    shown, rest = (answers, ()) if len(answers) <= most else (answers[: most - 1], answers[most - 1 :])
+    lines = [(wording.STATES[each.state].upper(), colors[each.state], wording.short_answer(each)) for each in shown]
+    if rest:
+        states = Counter[str](each.state for each in rest)
+        lines.append(("REQUIRED", colors[rest[0].state], f"{'' if not shown else 'and '}{wording.tally(states)}"))
+    badges = [(_badge(name, color, palette), words) for name, color, words in lines]
+    plain = styled(color=palette.text)
+    return [text.line([badge, (f" {text.shorten(words, _beside(badge, width))}", plain)], width) for badge, words in badges]
+
+
 def baseline(view: View, palette: Palette, width: int) -> list[Strip]:
     """One line while a baseline is drawn: how the level differs from it."""
     if not view.baseline:
@@ -452,6 +469,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         group_line(first, width),
         group_line([*second, *words], width),
         *([] if view.brief else verdict(timeline, palette, width, view.verdict_lines)),
+        *requirements(timeline, view, palette, width),
         *baseline(view, palette, width),
         *controls(view, palette, width),
         *autopilot(timeline, view, palette, width),

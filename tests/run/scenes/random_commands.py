@@ -111,7 +111,12 @@ class _RandomSession:
         users = Users(task=(Task(name="/a"),))
         profile = Profile(users=users, plans={}, stop=stop, guards=Guards(max_users=40))
         return RunOptions(
-            name="random", profile=profile, sessions_dir=path.parent, steps=steps, autopilot=seed % 4 == 2, start_users=2
+            name="random",
+            profile=profile,
+            sessions_dir=path.parent,
+            steps=steps,
+            autopilot="knee" if seed % 4 == 2 else None,
+            start_users=2,
         )
 
     # -- commands
