@@ -85,6 +85,7 @@ COMMANDS = {
     "import": "Create a session from Locust's history files or from a table of levels.",
     "compare": "Compare two or more sessions.",
     "ab": "Tell which of two builds is better, by blocks of load in turn.",
+    "mcp": "Serve the tools of capexplorer to an agent (Model Context Protocol).",
     "schema": "Print the JSON Schema of the export, the comparison, the log or the profile.",
     "completion": "Print the script that completes commands in bash, zsh or fish.",
     "doctor": "Show which limits of this machine will stop an exploration, and how to raise them.",

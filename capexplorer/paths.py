@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import platformdirs
@@ -40,15 +41,15 @@ def sample_profiles() -> Path:
     return ((checkout() or _SHIPPED) / "profiles").resolve()
 
 
-def profiles() -> dict[str, Path]:
-    """All profiles by name, the working folder's first: from profiles/, for the working folder also from the folder itself."""
+def profiles(folders: Iterable[Path] | None = None) -> dict[str, Path]:
+    """All profiles by name, first those of the folders (default: the working folder) and of their profiles/, then the samples."""
     found: dict[str, Path] = {}
-    for root in _roots():
-        for path in sorted((root / "profiles").glob("*.toml")):
+    for folder in (Path.cwd(),) if folders is None else folders:
+        own = folder.resolve()
+        for path in (*sorted((own / "profiles").glob("*.toml")), *filter(_has_users, sorted(own.glob("*.toml")))):
             found.setdefault(path.stem, path)
-        if root == Path.cwd().resolve():
-            for path in filter(_has_users, sorted(root.glob("*.toml"))):
-                found.setdefault(path.stem, path)
+    for path in sorted(sample_profiles().glob("*.toml")):
+        found.setdefault(path.stem, path)
     return found
 
 

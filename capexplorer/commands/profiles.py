@@ -28,16 +28,17 @@ def command(as_json: bool) -> None:
 
     A plan runs with `capexplorer run PROFILE --plan NAME`.
     """
-    rows = [_row(name, path) for name, path in paths.profiles().items()]
+    rows = [row(name, path) for name, path in paths.profiles().items()]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    for row in rows:
-        click.echo("\n".join(_lines(row)))
+    for each in rows:
+        click.echo("\n".join(_lines(each)))
 
 
-def _row(name: str, path: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def row(name: str, path: Path) -> dict[str, Any]:
+    """What is known of a profile; with a `problem`, nothing else is."""
+    unknown: dict[str, Any] = {
         "name": name,
         "title": None,
         "target": None,
@@ -49,10 +50,10 @@ def _row(name: str, path: Path) -> dict[str, Any]:
     try:
         found = profile.load(path)
     except InputError as error:
-        return row | {"problem": str(error)}
+        return unknown | {"problem": str(error)}
     lengths = {plan: length_s(text, found.guards.max_users) for plan, text in found.plans.items()}
     target = found.service
-    return row | {"title": found.title, "target": target, "plans": found.plans, "plan_lengths_s": lengths}
+    return unknown | {"title": found.title, "target": target, "plans": found.plans, "plan_lengths_s": lengths}
 
 
 def length_s(plan: str, max_users: int) -> float | None:

@@ -65,16 +65,23 @@ def command(name: str | None) -> None:
 def document(name: str) -> dict[str, Any]:
     """The schema of this name."""
     schema = SCHEMAS[name]
-    (root,), definitions = msgspec.json.schema_components([schema.kind], ref_template="#/$defs/{name}")
-    for kind in _objects(shape.type_info(schema.kind)):
-        definition, found = definitions[kind.cls.__name__], meanings(kind.cls)
-        definition["description"] = _text(inspect.getdoc(kind.cls) or "")
-        for field in kind.fields:
+    return {"$schema": DRAFT, **schema_of(schema.kind, is_whole=schema.is_whole), "title": schema.title}
+
+
+def schema_of(kind: Any, *, is_whole: bool = False) -> dict[str, Any]:
+    """The schema of a type, with the docstrings of its classes and fields. `is_whole`: its writer leaves no key out."""
+    (root,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    for each in _objects(shape.type_info(kind)):
+        definition, found = definitions[each.cls.__name__], meanings(each.cls)
+        definition["description"] = _text(inspect.getdoc(each.cls) or "")
+        for field in each.fields:
             if field.name in found:
                 definition["properties"][field.encode_name]["description"] = found[field.name]
-    for definition in definitions.values():
-        _publish(definition, is_whole=schema.is_whole)
-    return {"$schema": DRAFT, "title": schema.title, **_publish(root, is_whole=schema.is_whole), "$defs": definitions}
+    if "$ref" in root:
+        root = definitions.pop(kind.__name__)
+    for definition in (root, *definitions.values()):
+        _publish(definition, is_whole=is_whole)
+    return {**root, **({"$defs": definitions} if definitions else {})}
 
 
 def _objects(kind: shape.Type, above: frozenset[type[Any]] = frozenset()) -> Iterator[shape.StructType | shape.TypedDictType]:

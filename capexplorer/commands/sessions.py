@@ -70,15 +70,14 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
     context.default_map = {name: {"sessions_dir": sessions_dir} for name in ("rm", "rename")}
     if context.invoked_subcommand is not None:
         return
-    running = run_sockets.running()
-    rows = [_row(entry) | {"running": entry.id in running} for entry in list_sessions(sessions_dir or paths.sessions())]
+    found = rows(list_sessions(sessions_dir or paths.sessions()))
     if as_json:
-        click.echo(json.dumps([_valid(row) for row in rows], indent=2))
+        click.echo(json.dumps([_valid(row) for row in found], indent=2))
         return
     width = shutil.get_terminal_size().columns if os.isatty(1) else None
-    for line in table([row for row in rows if not row["problem"]], width):
+    for line in table([row for row in found if not row["problem"]], width):
         click.echo(line)
-    for row in rows:
+    for row in found:
         if row["problem"]:
             click.echo(f"{printable(row['id'])}  {printable(row['problem'])}")
 
@@ -145,6 +144,12 @@ def table(rows: Sequence[dict[str, Any]], width: int | None) -> list[str]:
         ).rstrip()
         for index in range(len(rows) + 1 if rows else 0)
     ]
+
+
+def rows(entries: Sequence[SessionEntry]) -> list[dict[str, Any]]:
+    """What is known of each session; it takes a second for a log of a day that was never listed."""
+    running = run_sockets.running()
+    return [_row(entry) | {"running": entry.id in running} for entry in entries]
 
 
 def _row(entry: SessionEntry) -> dict[str, Any]:

@@ -72,6 +72,9 @@ class RunArguments:
         help="With --target-cmd or --compose: seconds until the target must be ready, including compilation; default: 120.",
     )
     users: int | None = option("--users", type=click.IntRange(min=0), help="Number of users at the start.")
+    max_users: int | None = option(
+        "--max-users", type=click.IntRange(min=1), metavar="N", help="Lower the profile's [guards] max_users."
+    )
     spawn_rate: float | None = option("--spawn-rate", type=float, help="Users started per second; default: each step takes 1 s.")
     settings: tuple[str, ...] = option(
         "--set",

@@ -125,6 +125,8 @@ def resolve(asked: RunArguments) -> RunOptions:
     """The checked options of a run. Raises InputError: one line with the file or option, the key, and what was expected."""
     asked = with_service_and_users(asked)
     name, found, where, known = profile_of(asked)
+    if asked.max_users is not None:
+        found = _with_at_most(asked.max_users, found)
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
@@ -255,6 +257,15 @@ def _limits(
         check_loopback_alone(namespace.SANDBOX, starts_target=spec is not None, allow_hosts=allow_hosts)
     check_here(limits, limits_in, starts_target=spec is not None, port=port, allow_hosts=allow_hosts)
     return limits
+
+
+def _with_at_most(users: int, found: Profile) -> Profile:
+    """The profile with lower guards."""
+    most = min(users, found.guards.max_users)
+    guards = msgspec.structs.replace(found.guards, max_users=most)
+    return msgspec.structs.replace(
+        found, guards=guards, users=msgspec.structs.replace(found.users, start=min(found.users.start, most))
+    )
 
 
 def _first_users(asked: RunArguments, found: Profile, required: Sequence[Requirement]) -> int:

@@ -1,0 +1,278 @@
+"""`capexplorer mcp`: its tools, by the library's own client. What they refuse, and that no run outlives the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.servers import http_server
+
+from capexplorer import cli, paths
+from capexplorer.commands.mcp.guards import Guards
+from capexplorer.report.formats import FORMATS
+from capexplorer.session.catalog import list_sessions
+from capexplorer.session.reader import open_session
+from lab.kit.runs import PROGRAM, MarkedEnvironment, wait_until
+
+pytest.importorskip("mcp", reason="pip install 'capexplorer[mcp]'")
+
+from mcp import Client, StdioServerParameters, stdio_client, types
+
+from capexplorer.commands.mcp import serving
+
+PROFILE = """
+url = "http://127.0.0.1:1"
+users.task = [{ name = "/" }]
+plans.short = "1:2s"
+"""
+ELSEWHERE = PROFILE.replace("127.0.0.1:1", "db.example") + 'guards.allow_hosts = ["db.example"]\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "own"
+    (folder / "inside").mkdir(parents=True)
+    for name in ("own", "inside/deep"):
+        (folder / f"{name}.toml").write_text(PROFILE)
+    (folder / "elsewhere.toml").write_text(ELSEWHERE)
+    (tmp_path / "outside.toml").write_text(PROFILE)
+    (folder / "link.toml").symlink_to(tmp_path / "outside.toml")
+    (tmp_path / "sessions").mkdir()
+    return folder
+
+
+@pytest.fixture
+def guards(folder: Path) -> Guards:
+    return Guards(
+        folders=(folder,),
+        sessions_dir=folder.parent / "sessions",
+        allow_hosts=(),
+        allow_commands=False,
+        max_users=20,
+        max_seconds=30.0,
+        runs=1,
+    )
+
+
+class Agent:
+    """A client of the server."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.progress: list[str | None] = []
+
+    async def call(self, tool: str, **arguments: Any) -> types.CallToolResult:
+        result = await self.client.call_tool(tool, arguments, progress_callback=self._take)
+        assert isinstance(result, types.CallToolResult)
+        return result
+
+    async def _take(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progress.append(message)
+
+    async def data(self, tool: str, **arguments: Any) -> Any:
+        result = await self.call(tool, **arguments)
+        assert not result.is_error, text(result)
+        assert json.loads(text(result)) == result.structured_content
+        assert result.structured_content["about"] == serving.DATA
+        return result.structured_content["data"]
+
+    async def refusal(self, tool: str, **arguments: Any) -> str:
+        result = await self.call(tool, **arguments)
+        assert result.is_error
+        (line,) = text(result).splitlines()
+        return line
+
+
+def text(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+@pytest.fixture
+async def agent(guards: Guards) -> AsyncIterator[Agent]:
+    async with Client(serving.server_of(guards)) as client:
+        yield Agent(client)
+
+
+async def test_each_tool_has_a_description_and_a_typed_schema_whose_fields_are_described(agent: Agent) -> None:
+    tools = (await agent.client.list_tools()).tools
+    assert {tool.name for tool in tools} == {
+        "doctor", "profiles", "sessions", "run", "follow", "stop", "verdict", "explain", "compare",
+    }  # fmt: skip
+    for tool in tools:
+        assert tool.description
+        assert (tool.input_schema["type"], tool.input_schema["additionalProperties"]) == ("object", False)
+        for name, field in tool.input_schema["properties"].items():
+            assert field.get("description"), f"{tool.name}: {name}"
+    assert [tool.name for tool in tools if not (tool.annotations and tool.annotations.read_only_hint)] == ["run", "stop"]
+
+
+async def test_the_verdict_is_the_export_and_without_the_whole_a_part_of_it(agent: Agent) -> None:
+    with open_session(paths.sample_sessions()["sample"]) as log:
+        exported = json.loads(FORMATS["json"].to_text(log))
+    assert await agent.data("verdict", session="sample", whole=True) == exported
+    part = await agent.data("verdict", session="sample")
+    assert part.items() < exported.items()
+    assert {"verdict", "knees", "causes"} <= set(part)
+
+
+async def test_a_mark_is_explained_by_its_key_or_id(agent: Agent) -> None:
+    cause = (await agent.data("verdict", session="sample-ports"))["causes"][0]
+    (mark,) = (await agent.data("explain", session="sample-ports", mark=cause["id"]))["marks"]
+    assert mark["advice"] == cause["advice"]
+    assert mark["evidence"]["count"] == cause["count"]
+    assert mark["catalogue"]["symptom"]
+    assert (await agent.data("explain", session="sample-ports", mark=mark["key"]))["marks"] == [mark]
+    assert mark["key"] in await agent.refusal("explain", session="sample-ports", mark="no-such-mark")
+
+
+async def test_a_comparison_is_that_of_the_command(agent: Agent, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    pair = ("sample", "sample-4-threads")
+    assert cli.run(["compare", *pair, "--format", "json"]) == 0
+    printed = json.loads(capfdbinary.readouterr().out)
+    assert await agent.data("compare", sessions=pair, whole=True) == printed
+    part = await agent.data("compare", sessions=pair)
+    assert part["verdict"] == printed["verdict"]
+    assert part["comparisons"][0].items() < printed["comparisons"][0].items()
+
+
+async def test_sessions_profiles_and_doctor_are_lists_of_what_the_commands_show(agent: Agent, guards: Guards) -> None:
+    shutil.copy(paths.sample_sessions()["sample"], guards.sessions_dir / "a.jsonl")
+    assert [row["id"] for row in (await agent.data("sessions"))["sessions"]] == ["a"]
+    profiles = {row["name"]: row for row in (await agent.data("profiles"))["profiles"]}
+    assert profiles["own"]["plans"] == {"short": "1:2s"}
+    assert profiles["mixed"]["target"] == "mixed"
+    assert {check["state"] for check in (await agent.data("doctor", profile="own"))["checks"]} <= {
+        "ok", "bounds", "missing", "unavailable",
+    }  # fmt: skip
+
+
+async def test_the_progress_of_a_saved_session_is_what_came_after_a_moment(agent: Agent) -> None:
+    whole = await agent.data("follow", session="sample")
+    assert (whole["running"], bool(whole["levels"]), bool(whole["marks"])) == (False, True, True)
+    later = await agent.data("follow", session="sample", since="3-1")
+    assert (later["levels"], later["marks"]) == (whole["levels"][3:], whole["marks"][1:])
+    assert later["next"] == whole["next"]
+    nothing = await agent.data("follow", session="sample", since=whole["next"])
+    assert (nothing["levels"], nothing["marks"]) == ([], [])
+    assert await agent.refusal("follow", session="sample", since="yesterday")
+
+
+REFUSED: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "a profile elsewhere": lambda folder: {"profile": str(folder.parent / "outside.toml"), "plan": "1:2s"},
+    "a profile above": lambda folder: {"profile": "../outside.toml", "plan": "1:2s"},
+    "a link to a profile elsewhere": lambda folder: {"profile": "link", "plan": "1:2s"},
+    "a profile that is none": lambda folder: {"profile": "no-such", "plan": "1:2s"},
+    "a profile whose load goes elsewhere": lambda folder: {"profile": "elsewhere", "plan": "1:2s"},
+    "a command": lambda folder: {"command": "touch made", "plan": "1:2s"},
+    "a service elsewhere": lambda folder: {"url": "http://service.example/", "plan": "1:2s"},
+    "a file as requests": lambda folder: {"url": "http://127.0.0.1:1", "requests": [str(folder / "own.toml")], "plan": "1:2s"},
+    "no service": lambda folder: {"plan": "1:2s"},
+    "two services": lambda folder: {"url": "http://127.0.0.1:1", "profile": "own", "plan": "1:2s"},
+    "no load": lambda folder: {"profile": "own"},
+    "two loads": lambda folder: {"profile": "own", "plan": "1:2s", "autopilot": "users"},
+    "too many users": lambda folder: {"profile": "own", "plan": "21:2s"},
+    "too long a plan": lambda folder: {"profile": "own", "plan": "1:20s,2:20s"},
+    "an option in a value": lambda folder: {"profile": "own", "plan": "--target-cmd=touch made"},
+    "an unknown argument": lambda folder: {"profile": "own", "plan": "1:2s", "target_cmd": "touch made"},
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+async def test_a_run_that_is_not_allowed_is_refused_in_one_line(
+    why: str, agent: Agent, guards: Guards, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert await agent.refusal("run", **REFUSED[why](folder))
+    assert list_sessions(guards.sessions_dir) == []
+    assert not (folder / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../a", "a.jsonl", "no-such-session"])
+async def test_a_session_is_named_by_its_id(name: str, agent: Agent) -> None:
+    for tool in ("verdict", "follow", "stop"):
+        assert await agent.refusal(tool, session=name)
+    assert await agent.refusal("explain", session=name, mark="x")
+    assert await agent.refusal("compare", sessions=["sample", name])
+
+
+async def test_a_run_of_somebody_else_is_not_stopped(agent: Agent) -> None:
+    assert "sample" in await agent.refusal("stop", session="sample")
+
+
+async def test_an_unknown_tool_is_refused_in_one_line(agent: Agent) -> None:
+    assert "`verdict`" in await agent.refusal("verdicts")
+
+
+def test_a_long_text_is_cut_wherever_it_is() -> None:
+    found = serving.bounded({"a": ["x" * 5_000], "k" * 5_000: 1})
+    assert len(found["a"][0]) < 2 * serving.TEXT_MOST
+    assert max(map(len, found)) < 2 * serving.TEXT_MOST
+
+
+async def test_a_result_that_is_too_large_is_refused(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "RESULT_MOST_BYTES", 5_000)
+    assert await agent.refusal("verdict", session="sample", whole=True)
+    assert await agent.data("verdict", session="sample")
+
+
+@asynccontextmanager
+async def server_process(sessions: Path, marked: MarkedEnvironment) -> AsyncIterator[Agent]:
+    """The real command, as a client starts it."""
+    arguments = ["--sessions-dir", str(sessions), "mcp", "--max-seconds", "60"]
+    command = StdioServerParameters(command=PROGRAM, args=arguments, env=dict(marked.environment), cwd=sessions)
+    async with Client(stdio_client(command)) as client:
+        yield Agent(client)
+
+
+async def followed_to_its_end(agent: Agent, session: str) -> list[dict[str, Any]]:
+    found = await agent.data("follow", session=session)
+    levels: list[dict[str, Any]] = found["levels"]
+    while found["running"]:
+        found = await agent.data("follow", session=session, since=found["next"], wait_s=10)
+        levels += found["levels"]
+    return levels
+
+
+@pytest.mark.slow
+async def test_a_service_is_explored_by_the_real_command(tmp_path: Path) -> None:
+    marked = MarkedEnvironment()
+    with http_server() as service:
+        async with server_process(tmp_path, marked) as agent:
+            session = (await agent.data("run", url=f"{service.url}/items", plan="1:4s,2:4s", label="first"))["session"]
+            assert await agent.refusal("run", url=service.url, plan="1:2s"), "one run at a time"
+            levels = await followed_to_its_end(agent, session)
+            assert [level["users"] for level in levels] == [1, 2]
+            assert agent.progress, "progress is reported while a call waits"
+            verdict = await agent.data("verdict", session=session, whole=True)
+            assert (verdict["session"]["label"], verdict["session"]["complete"]) == ("first", True)
+            assert {request.path for request in service.requests} >= {"/items"}
+            other = (await agent.data("run", url=service.url, plan="1:50s"))["session"]
+            assert (await agent.data("stop", session=other))["session"] == other
+            compared = await agent.data("compare", sessions=[session, other])
+            assert compared["comparisons"]
+    marked.assert_no_process_left()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["closed", "SIGTERM", "SIGKILL"])
+async def test_a_run_ends_with_the_server_and_is_saved(how: str, tmp_path: Path) -> None:
+    marked = MarkedEnvironment()
+    with http_server() as service, suppress(ExceptionGroup):
+        async with AsyncExitStack() as stack:
+            agent = await stack.enter_async_context(server_process(tmp_path, marked))
+            session = (await agent.data("run", url=service.url, plan="1:50s"))["session"]
+            if how != "closed":
+                (pid,) = marked.pids(f"{PROGRAM} --sessions-dir")
+                os.kill(pid, getattr(signal, how))
+    marked.assert_no_process_left()
+    (entry,) = wait_until(lambda: list_sessions(tmp_path), "the session")
+    assert (entry.id, entry.complete) == (session, True)
