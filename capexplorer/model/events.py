@@ -139,6 +139,8 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     host: HostFacts
     engine: Engine = Engine()
     interval_s: float = 1.0
+    trace_url: str | None = None
+    """Where the trace of a request is shown, with `{trace_id}` in place of its id; None: not known."""
 
 
 # -- Events of processes: states of the target, lines that were logged or printed, the end of the app.

@@ -109,6 +109,13 @@ class KeptRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     worker: str = ""
     """Name of the worker that sent it; empty: the run's own process."""
 
+    @property
+    def trace_id(self) -> str | None:
+        """The trace that it belongs to, by its header `traceparent`; None: none."""
+        sent = next((value for name, value in self.sent_headers if name.lower() == "traceparent"), "")
+        parts = sent.split("-")
+        return parts[1] if len(parts) >= 4 else None
+
     def moved(self, seconds: float) -> KeptRequest:
         """A copy whose time is later by so many seconds, to convert it to another clock."""
         return msgspec.structs.replace(self, brief=msgspec.structs.replace(self.brief, t_s=self.brief.t_s + seconds))

@@ -93,6 +93,10 @@ class RunOptions:
     """None: users run in this process."""
     keep_bodies: bool = False
     """Whether the sample of whole requests is written at the end, into a file in the log's folder."""
+    traceparent: bool = False
+    """Whether each request has a trace."""
+    trace_url: str | None = None
+    """Where a trace is shown, with `{trace_id}` in place of its id; None: not known."""
     metrics: tuple[str, int] | None = None
     """Address and port at which a process of its own answers Prometheus; None: there is none."""
     follow_shape: bool = True

@@ -423,6 +423,7 @@ def build_header(
         host=host_facts(),
         engine=Engine(mode="workers", workers=options.workers.count) if options.workers else Engine(),
         interval_s=INTERVAL_S,
+        trace_url=options.trace_url,
     )
     return header, writer
 

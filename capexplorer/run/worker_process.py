@@ -21,7 +21,7 @@ from ..load.engine import Report, RunnerEnded
 from ..load.guard import HostGuard
 from ..load.hooks import guarding
 from ..load.hooks.hook import put_in_place
-from ..load.hooks.hook_table import GUARD
+from ..load.hooks.hook_table import GUARD, TRACES
 from ..load.kept_requests import RequestSampling
 from ..load.load_thread import LoadThread
 from ..load.workers import messages as jobs
@@ -91,6 +91,8 @@ class WorkerProcess:
         self._check(job)
         native.bound_bodies(job.max_body_mb)
         put_in_place(GUARD, self._guard)
+        if job.traceparent:
+            put_in_place(TRACES)
         guarding.forget_environment()
         if job.users is not None:
             redact.remember(variables.values(job.users, os.environ))  # here they may be others than those of the run

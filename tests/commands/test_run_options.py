@@ -362,3 +362,31 @@ def test_metrics_that_no_scraper_would_reach_are_refused(given: dict[str, Any], 
 def test_metrics_at_a_port_in_use_are_refused(tmp_path: Path) -> None:
     with tcp_server() as port, pytest.raises(InputError, match=f"--metrics: 127.0.0.1:{port}: .*in use"):
         resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), metrics=f"127.0.0.1:{port}"))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, (False, None)),
+        ({"traceparent": True}, (True, None)),
+        ({"trace_url": "http://127.0.0.1/t/{trace_id}"}, (True, "http://127.0.0.1/t/{trace_id}")),
+    ],
+)
+def test_where_traces_are_shown_says_that_there_are_traces(
+    given: dict[str, Any], expected: tuple[bool, str | None], tmp_path: Path
+) -> None:
+    found = resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), **given))
+    assert (found.traceparent, found.trace_url) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"trace_url": "http://127.0.0.1/t/"}, "--trace-url: expected .*{trace_id}"),
+        ({"trace_url": "127.0.0.1/{trace_id}"}, "--trace-url: expected http"),
+        ({"traceparent": True, "bind": "127.0.0.1:5557", "plain_workers": True}, "--traceparent: plain Locust workers"),
+    ],
+)
+def test_traces_that_could_not_be_shown_or_sent_are_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), **given))

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from textual.geometry import Size
 
 from capexplorer.model.events import Event, FailureSignature, FailureTick, Sample
-from capexplorer.model.kept_request import Body, KeptRequest, NoRequests, Phases, RequestBrief
+from capexplorer.model.kept_request import Body, Headers, KeptRequest, NoRequests, Phases, RequestBrief
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.endpoint_charts import EndpointCurve, EndpointLatency, EndpointThroughput, level_points
 from capexplorer.tui.panes.endpoints import SORTS, EndpointTable, in_order, rows_shown
-from capexplorer.tui.panes.kept_requests import RequestPane, formatted, phase_lines
+from capexplorer.tui.panes.kept_requests import RequestPane, formatted, phase_lines, request_lines
 from capexplorer.tui.screens.explorer import ExplorerScreen
 from capexplorer.wording.quantities import latency_cell, rate_cell
 
@@ -250,3 +250,23 @@ async def test_from_a_point_and_from_its_level_to_the_requests_of_that_level_and
 
 async def test_a_session_without_kept_requests_shows_the_reason() -> None:
     await tell(with_requests(why_none="no requests were kept: run it with --keep-bodies"), ("R", shows("no requests were kept")))
+
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize(
+    ("headers", "trace_url", "line"),
+    [
+        ((("Traceparent", f"00-{TRACE}-00f067aa0ba902b7-01"),), "http://t/{trace_id}?a", f"trace http://t/{TRACE}?a"),
+        ((("Traceparent", f"00-{TRACE}-00f067aa0ba902b7-01"),), None, None),
+        ((("traceparent", "nonsense"),), "http://t/{trace_id}", None),
+        ((), "http://t/{trace_id}", None),
+    ],
+)
+def test_a_request_links_to_its_trace_where_the_session_says_traces_are_shown(
+    headers: Headers, trace_url: str | None, line: str | None
+) -> None:
+    kept = replace(request(1, name="/cpu"), sent_headers=headers)
+    traces = [each.text for each in request_lines(kept, trace_url) if each.text.startswith("trace ")]
+    assert traces == ([] if line is None else [line])

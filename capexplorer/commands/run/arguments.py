@@ -149,6 +149,16 @@ class RunArguments:
         help="At the end, write a bounded sample of whole requests next to the log (ID.requests, without secrets, mode 0600);"
         " replay shows it.",
     )
+    traceparent: bool = option(
+        "--traceparent",
+        is_flag=True,
+        help="Send the header `traceparent` with a random trace id, so that services record a trace of each request.",
+    )
+    trace_url: str | None = option(
+        "--trace-url",
+        metavar="URL",
+        help="As --traceparent; where a trace is shown: http://127.0.0.1:3200/trace/{trace_id}. Kept requests (R) have the link.",
+    )
     metrics: str | None = option(
         "--metrics",
         metavar="ADDRESS:PORT",

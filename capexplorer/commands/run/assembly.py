@@ -98,12 +98,14 @@ def _install_guard(context: RunContext) -> HostGuard:
     from ...load.guard import HostGuard
     from ...load.hooks import guarding
     from ...load.hooks.hook import put_in_place
-    from ...load.hooks.hook_table import GUARD
+    from ...load.hooks.hook_table import GUARD, TRACES
 
     workers = context.options.workers
     bound = workers.bind[0] if workers is not None and workers.bind is not None else None
     guard = HostGuard(context.options.allow_hosts, partial(_refused, context), joined=bound)
     put_in_place(GUARD, guard)
+    if context.options.traceparent:
+        put_in_place(TRACES)
     for name in guarding.forget_environment():
         context.log_line("capexplorer", "warning", f"{name} is ignored: load goes to the service itself, not to a proxy")
     return guard

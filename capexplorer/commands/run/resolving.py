@@ -172,9 +172,24 @@ def resolve(asked: RunArguments) -> RunOptions:
         within_s=_within_s(asked, found, where),
         workers=workers,
         keep_bodies=asked.keep_bodies,
+        traceparent=asked.traceparent or asked.trace_url is not None,
+        trace_url=_trace_url(asked),
         metrics=None if asked.metrics is None else _metrics(asked.metrics, limits, sandbox=asked.sandbox),
         follow_shape=asked.plan is None and asked.users is None and asked.autopilot is None,
     )
+
+
+TRACE_ID = "{trace_id}"
+
+
+def _trace_url(asked: RunArguments) -> str | None:
+    """Where traces are shown. Raises InputError; also if they are wanted, but plain Locust workers send the requests."""
+    url = asked.trace_url
+    if asked.plain_workers and (asked.traceparent or url is not None):
+        raise InputError(f"{'--traceparent' if url is None else '--trace-url'}: plain Locust workers send no traces")
+    if url is not None and not (TRACE_ID in url and is_http_url(url.replace(TRACE_ID, "0"))):
+        raise InputError(f"--trace-url: expected http(s)://HOST/... with {TRACE_ID} in it, got {shown(without_userinfo(url))}")
+    return url
 
 
 def _metrics(asked: str, limits: Limits, *, sandbox: bool) -> tuple[str, int]:

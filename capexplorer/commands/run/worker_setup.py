@@ -155,4 +155,5 @@ def _job(options: RunOptions, service: Service) -> Job:
         arguments=options.locust_arguments,
         url=service.url if file is None else options.users_url(service.url),
         max_body_mb=users.max_body_mb,
+        traceparent=options.traceparent,
     )

@@ -15,6 +15,7 @@ import geventhttpclient.client
 import locust
 import locust.clients
 import locust.user.wait_time
+import requests
 import requests.models
 import urllib3.connection
 import urllib3.connectionpool
@@ -33,7 +34,8 @@ from locust.user.users import PytestUser, User
 from requests.adapters import HTTPAdapter
 
 from .. import user_activity
-from . import client_connections, client_results, guarding, task_hooks
+from ..lean.session import LeanSession
+from . import client_connections, client_results, guarding, task_hooks, tracing
 from .hook import AS_LOCUST_IS_IMPORTED, BEFORE_LOCUST, Hook
 
 _Connection, _SecureConnection = urllib3.connection.HTTPConnection, urllib3.connection.HTTPSConnection
@@ -123,4 +125,11 @@ USERS = (
 WORKERS = (Hook(zmqrpc.BaseSocket, "__init__", guarding.with_keys, "a stranger must not join a run"),)
 """With the secret of a run that has workers, before the port is opened or a run is joined."""
 
-TABLE = (*BEFORE_LOCUST, *AS_LOCUST_IS_IMPORTED, *AFTER_LOCUST, *GUARD, *USERS, *WORKERS)
+TRACES = (
+    Hook(UserAgent, "urlopen", tracing.traced_opening, "sends the requests of FastHttpUser"),
+    Hook(requests.Session, "prepare_request", tracing.traced_preparing, "makes the requests of HttpUser"),
+    Hook(LeanSession, "send", tracing.traced_sending, "sends the requests of the lean client, which has no cost without traces"),
+)
+"""Once a process, if each request is to have a trace."""
+
+TABLE = (*BEFORE_LOCUST, *AS_LOCUST_IS_IMPORTED, *AFTER_LOCUST, *GUARD, *USERS, *WORKERS, *TRACES)

@@ -90,6 +90,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None = None
     """The host for the users; None: they have their own."""
     max_body_mb: float = MAX_BODY_MB
+    traceparent: bool = False
+    """Whether each request has a trace."""
 
 
 def versions() -> dict[str, str]:

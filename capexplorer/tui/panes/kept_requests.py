@@ -45,7 +45,10 @@ class RequestPane(ScrollingPane):
 
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """As many lines as fit."""
-        lines = [strip for line in request_lines(self.request) for strip in _wrapped(line, options.palette, size.width)]
+        trace_url = timeline.header.trace_url if timeline.header is not None else None
+        lines = [
+            strip for line in request_lines(self.request, trace_url) for strip in _wrapped(line, options.palette, size.width)
+        ]
         first, last = self.window(len(lines), size.height)
         return lines[first:last]
 
@@ -58,14 +61,16 @@ class RequestLine(msgspec.Struct, frozen=True):
     indent: int = 1
 
 
-def request_lines(request: KeptRequest) -> Iterator[RequestLine]:
-    """All lines of the request, from top to bottom."""
+def request_lines(request: KeptRequest, trace_url: str | None = None) -> Iterator[RequestLine]:
+    """All lines of the request, from top to bottom. `trace_url`: where traces are shown."""
     brief = request.brief
     where = "" if brief.level is None else f", level {brief.level}"
     by = f", worker {request.worker}" if request.worker else ""
     yield RequestLine("muted", f"{wording.session_time(brief.t_s)}{where}{by}; kept as {_KEPT_FOR[brief.why]}")
     if brief.error:
         yield RequestLine("error", brief.error)
+    if trace_url is not None and request.trace_id is not None:
+        yield RequestLine("plain", f"trace {trace_url.replace('{trace_id}', request.trace_id)}")
     yield from _heading("Timing")
     yield from (RequestLine("plain", line) for line in phase_lines(request.phases, brief.response_ms))
     yield from _heading("Sent")

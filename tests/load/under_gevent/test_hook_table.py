@@ -39,7 +39,7 @@ def test_each_hook_of_the_table_replaces_an_attribute_that_exists() -> None:
     put_in_place(hook_table.GUARD, HostGuard())
     put_in_place(hook_table.USERS, Observers(recorder.activity, Offering(recorder.iterations, errors), errors))
     put_in_place(hook_table.WORKERS, "secret")
-    with while_in_place(hook.AS_LOCUST_IS_IMPORTED):
+    with while_in_place(hook.AS_LOCUST_IS_IMPORTED), while_in_place(hook_table.TRACES):
         assert [_name(each) for each in hook_table.TABLE if not _is_in_place(each)] == []
     modules = [each.attribute for each in hook_table.TABLE if each.owner is sys.modules]
     assert all(PathFinder.find_spec(name, locust.__path__) for name in modules)
