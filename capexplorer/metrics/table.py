@@ -8,11 +8,16 @@ never 0. Counters and histograms grow over the whole session. The number of seri
 
 from __future__ import annotations
 
+from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
+
+# isort: split
 import errno
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
+
+import numpy as np
 
 from ..model.columns import ENDPOINTS_MOST, EndpointKey
 from ..model.events import EndpointTick, Event, FailureSignature, Mark, Sample
@@ -22,9 +27,6 @@ from ..model.load import OfferedTick
 from ..model.timeline import Timeline, version_of
 from ..model.verdicts import CONFIDENCES, Confidence, KneeVerdict
 from ..wording.requirements import STATES, text_of
-
-# isort: split
-import numpy as np
 
 PREFIX = "capexplorer_"
 
