@@ -29,17 +29,22 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("md", "html", "json")
+JUNIT = "junit"
+"""A further format, of conditions."""
 
 FAILED = 3
 """A condition of --fail-if holds."""
 
-_SUFFIXES = {".html": "html", ".htm": "html", ".json": "json"}
+_SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".xml": JUNIT}
 
 
 @click.command(epilog=f"\b\n{HELP}")
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=shared_options.sessions)
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Default: from the suffix of -o; else the screen on a terminal, or md."
+    "--format",
+    "form",
+    type=click.Choice((*FORMATS, JUNIT)),
+    help="Default: from the suffix of -o; else the screen on a terminal, or md.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=None, help="Output file; default: stdout.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -69,7 +74,8 @@ def command(
     comparison = compare([opened(name, sessions_dir or paths.sessions(), reanalyse=reanalyse) for name in sessions])
     if on_screen:
         return _show(comparison)
-    content = rendered(comparison, form or _SUFFIXES.get(output.suffix.lower() if output else "", "md"))
+    chosen = form or _SUFFIXES.get(output.suffix.lower() if output else "", "md")
+    content = _test_cases(comparison, parsed_conditions) if chosen == JUNIT else rendered(comparison, chosen)
     if output is None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -122,6 +128,17 @@ def rendered(comparison: Comparison, form: str) -> bytes:
 
     renderers: dict[str, Callable[[Comparison], bytes]] = {"md": markdown.render, "html": page.render, "json": json.render}
     return renderers[form](comparison)
+
+
+def _test_cases(comparison: Comparison, conditions: Sequence[Condition]) -> bytes:
+    """The conditions as JUnit XML. Raises InputError without any: a file without a test case fails in some CI systems."""
+    from ..report.checks import Baseline
+    from ..report.formats import junit
+
+    if not conditions:
+        raise InputError("--format junit: needs --fail-if: its conditions are the test cases")
+    checks = Baseline(conditions=tuple(conditions), comparison=comparison).checks
+    return junit.render("compare", checks, {"verdict": sentences.verdict(comparison)})
 
 
 def _judged(conditions: Sequence[Condition], comparison: Comparison) -> int:

@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from .. import paths, wording
+from ..errors import InputError
 from ..model.events import Event
-from ..report.formats import FORMATS
+from ..model.timeline import Timeline
+from ..report.formats import FORMATS, ci_summary
 from ..report.redaction import redacted
 from ..session.canonical import canonical
 from ..session.catalog import find
@@ -42,18 +44,37 @@ def _format_help() -> str:
     "--redact", is_flag=True, help="Remove host names, addresses and file paths (and secrets, which older logs may contain)."
 )
 @click.option("--reanalyse", is_flag=True, help="Use the marks that this version finds, and list the changes.")
+@click.option(
+    "--picture-url",
+    metavar="URL",
+    help="With --format summary and -o: the page links to URL in place of a chart; the picture is written beside the page.",
+)
 @shared_options.sessions_dir
 def command(
-    session: str, form: str, output: Path | None, force: bool, redact: bool, reanalyse: bool, sessions_dir: Path | None
+    session: str,
+    form: str,
+    output: Path | None,
+    force: bool,
+    redact: bool,
+    reanalyse: bool,
+    picture_url: str | None,
+    sessions_dir: Path | None,
 ) -> None:
     """Write a saved session in another format. SESSION is a path, any unique part of an id or title, `last` or `last-1`."""
+    if picture_url is not None and (form != ci_summary.FORMAT.name or output in (None, _STDOUT)):
+        raise InputError(f"--picture-url: needs --format {ci_summary.FORMAT.name} and -o FILE")
     path = find(session, sessions_dir or paths.sessions())
     with _events(path) as recorded:
         events: Iterable[Event] = with_found(path, recorded) if reanalyse else recorded
         if redact:
             events = redacted(map(canonical, events))
         if output is not None and output != _STDOUT:
-            FORMATS[form].write(FORMATS[form].of_log(events, output.name), output, force=force)
+            files = (
+                ci_summary.with_picture(Timeline(events), output.name, picture_url)
+                if picture_url is not None
+                else FORMATS[form].of_log(events, output.name)
+            )
+            FORMATS[form].write(files, output, force=force)
             return
         content = FORMATS[form].to_text(events)
     sys.stdout.buffer.write(content)

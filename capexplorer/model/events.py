@@ -142,6 +142,11 @@ class Header(Event, frozen=True, kw_only=True, tag="header"):
     trace_url: str | None = None
     """Where the trace of a request is shown, with `{trace_id}` in place of its id; None: not known."""
 
+    @property
+    def profile_name(self) -> str:
+        """The name of the profile, else that of the target."""
+        return str(self.profile.get("name") or self.target.name)
+
 
 # -- Events of processes: states of the target, lines that were logged or printed, the end of the app.
 

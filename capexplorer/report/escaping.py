@@ -94,6 +94,12 @@ def cell(text: str) -> str:
     return f"'{shown}" if first in _FORMULA else shown
 
 
+def annotation(text: str, *, of_title: bool = False) -> str:
+    """Text of a workflow command of GitHub Actions, which ends at a line end; a title ends also at a comma or a colon."""
+    shown = visible(text).replace("%", "%25")
+    return shown.replace(":", "%3A").replace(",", "%2C") if of_title else shown
+
+
 def _isolated(text: str) -> str:
     return f"{_ISOLATE}{text}{_END}" if any(unicodedata.bidirectional(each) in ("R", "AL", "AN") for each in text) else text
 

@@ -173,7 +173,7 @@ class ExportForm(Dialog[str | None]):
         lines = Text()
         for index, each in enumerate(self._formats):
             chosen = index == self._chosen
-            lines.append(f"{'▸' if chosen else ' '} {each.name:<5} {each.description}", style="bold reverse" if chosen else "")
+            lines.append(f"{'▸' if chosen else ' '} {each.name:<7} {each.description}", style="bold reverse" if chosen else "")
             lines.append("\n" if index + 1 < len(self._formats) else "")
         return lines
 

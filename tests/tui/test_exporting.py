@@ -69,7 +69,7 @@ async def test_a_typed_path_keeps_its_name_and_follows_the_format(folder: Path) 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_the_form_fits(size: tuple[int, int]) -> None:
-    parts = "▸ md", "hgrm  a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"
+    parts = "▸ md", "hgrm    a folder: one percentile distribution per level", f"{ID}.md", "Enter: write"
     await tell(live(), ("e", shows(*parts)), size=size)
 
 

@@ -54,10 +54,19 @@ class Condition(msgspec.Struct, frozen=True):
 
     def holds(self, one: Difference) -> bool | None:
         """Whether the change exceeds the limit; None if the change is unknown."""
+        size = self._size(one)
+        return None if size is None else OPERATORS[self.op](size, self.limit)
+
+    def distance(self, one: Difference) -> float:
+        """By how much a known change stays below the limit, or above it; negative if it exceeds the limit."""
+        size = self._size(one) or 0.0
+        return self.limit - size if self.op.startswith(">") else size - self.limit
+
+    def _size(self, one: Difference) -> float | None:
         size = one.change if self.figure == "failure_ratio" else one.ratio
         if size is None:  # from zero to a value: exceeds any limit
             size = None if one.change is None else float("inf") if one.change > 0 else float("-inf")
-        return None if size is None else OPERATORS[self.op](size, self.limit)
+        return size
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -67,6 +76,8 @@ class Outcome(msgspec.Struct, frozen=True):
     unjudged: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
     """Conditions whose change exceeds the limit, but is within noise or caused by the client."""
+    passed: tuple[str, ...] = ()
+    """Of each pair in which no change exceeds the limit: the change that is nearest to it."""
 
 
 def parse(text: str) -> Condition:
@@ -93,6 +104,7 @@ def judge(condition: Condition, comparison: Comparison) -> Outcome:
         tuple(line for each in outcomes for line in each.failed),
         tuple(line for each in outcomes for line in each.unjudged),
         tuple(line for each in outcomes for line in each.excused),
+        tuple(line for each in outcomes for line in each.passed),
     )
 
 
@@ -124,7 +136,9 @@ def _of_pair(condition: Condition, pair: Pair) -> Outcome:
         for at, one in over
         if one.counts and at not in kept
     )
-    return Outcome(failed, unknown, excused)
+    at, nearest_one = min(measured, key=lambda each: condition.distance(each[1]))[:2]
+    passed = () if over else (f"{who}: does not hold{at}: {_change_text(nearest_one)}",)
+    return Outcome(failed, unknown, excused, passed)
 
 
 def _places(condition: Condition, pair: Pair) -> Sequence[tuple[str, Difference]]:

@@ -58,7 +58,8 @@ def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
     blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged), *map(markdown, opening(timeline))]
     if picture_name is not None:
         blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
-    blocks += _levels(user_rows(timeline))
+    if rows := user_rows(timeline):
+        blocks += ["## Levels", *levels(rows)]
     if (rates := tables.rates(timeline)).rows:
         blocks += ["## Offered rates", rates.markdown(), tables.ABOUT]
     blocks += _endpoint_levels(timeline)
@@ -74,7 +75,6 @@ def _title(timeline: Timeline) -> str:
     header = timeline.header
     if header is None:
         return "# Capacity"
-    profile = str(header.profile.get("name") or header.target.name)
     state = "" if timeline.ended is not None else ", snapshot of a running session"
     length = numbers.span(timeline.last_s, in_full=True)
     when = f"{code(wording.wall_time(header.started_at))}, {length}{state}" if header.started_at else "imported"
@@ -82,12 +82,11 @@ def _title(timeline: Timeline) -> str:
     requests = f"\n\n{markdown(kept)}" if kept else ""
     named = version_of(timeline)
     version = f", version {code(named)}" if named else ""
-    return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(profile)}, {when}{requests}"
+    return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(header.profile_name)}, {when}{requests}"
 
 
-def _levels(rows: list[ReportedLevel]) -> list[str]:
-    if not rows:
-        return []
+def levels(rows: list[ReportedLevel]) -> list[str]:
+    """The table of levels, and what its signs mean."""
     several = len(epochs(rows)) > 1
     titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
     titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
@@ -95,7 +94,7 @@ def _levels(rows: list[ReportedLevel]) -> list[str]:
     sentence = [_FEW] if any(row.has_few("p99") and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
     sentence += sign_notes(row.kind for row in rows)
-    return ["## Levels", table.markdown(), *([" ".join(sentence)] if sentence else [])]
+    return [table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
 def _cells(row: ReportedLevel) -> list[str]:
