@@ -31,6 +31,10 @@ replace_ignored_signals()
 # The configuration file of the person who runs the tests could change keys, theme and units.
 os.environ["CAPEXPLORER_CONFIG"] = str(Path(__file__).parent / "data" / "empty-configuration.toml")
 
+# Where GitHub Actions runs these tests, a headless run would write to the job's page and print annotations.
+for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(name, None)
+
 # Without a deadline no test fails because the machine is busy. Every run has the same examples, so that a failure is due to the
 # commit; `make fuzz` draws new examples, and five times as many. `make mutants` does not ask for the smallest one that fails.
 settings.register_profile("new-examples", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])

@@ -183,6 +183,41 @@ class RunArguments:
         metavar="[users|rate]",
         help="Start the autopilot: it finds and verifies the knee; `rate`: it finds the capacity as an offered rate.",
     )
+    junit: Path | None = option(
+        "--junit",
+        type=LocalFile(),
+        metavar="FILE",
+        help="With --headless: write what is required, and --fail-if, as test cases (JUnit XML) for a CI system.",
+    )
+    summary: Path | None = option(
+        "--summary",
+        type=LocalFile(),
+        metavar="FILE",
+        help="With --headless: write a short page in Markdown, as for a pull request's comment. It is also appended to"
+        " $GITHUB_STEP_SUMMARY where that is set.",
+    )
+    picture_url: str | None = option(
+        "--picture-url",
+        metavar="URL",
+        help="With --summary: the page links to URL in place of a chart in Mermaid code; the picture is written beside FILE.",
+    )
+    baseline_store: Path | None = option(
+        "--baseline-store",
+        type=LocalFile(),
+        metavar="DIR",
+        help="With --headless: compare with the latest session in this folder of the same profile on the same kind of machine.",
+    )
+    fail_if: tuple[str, ...] = option(
+        "--fail-if",
+        multiple=True,
+        metavar="CONDITION",
+        help='With --baseline-store: exit with code 3 if it holds, such as "p95@50>10%"; see `capexplorer compare --help`.',
+    )
+    update_baseline: bool = option(
+        "--update-baseline",
+        is_flag=True,
+        help="With --baseline-store: keep this session there as the latest one if the exit code is 0.",
+    )
     locust_arguments: tuple[str, ...] = ()
     """What followed `--`."""
 
@@ -191,3 +226,16 @@ class RunArguments:
         """The option that names the service; None: the profile does."""
         given = (("--host", self.host), ("--target-cmd", self.target_cmd), ("--compose", self.compose))
         return next((option for option, value in given if value is not None), None)
+
+    @property
+    def of_results(self) -> dict[str, object]:
+        """The options about what a headless run writes at its end, with their values; without those that are not given."""
+        given: dict[str, object] = {
+            "--junit": self.junit,
+            "--summary": self.summary,
+            "--picture-url": self.picture_url,
+            "--baseline-store": self.baseline_store,
+            "--fail-if": self.fail_if,
+            "--update-baseline": self.update_baseline,
+        }
+        return {name: value for name, value in given.items() if value}

@@ -42,6 +42,7 @@ from .on_screen import HANG_UP, release_input
 if TYPE_CHECKING:
     from ...run.screens import Unattended
     from ...run.session_run import LiveRun
+    from .reporting import Reporting
 
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 BAR_CELLS = 30
 
 
-def explore_headless(options: RunOptions) -> int:
-    """Run until the plan, the autopilot, a signal or a failure ends it. Returns the exit code."""
+def explore_headless(options: RunOptions, reporting: Reporting) -> int:
+    """Run until the plan, the autopilot, a signal or a failure ends it, then write what is wanted. Returns the exit code."""
     with live_run(options) as assembled:
         run, capture = assembled.run, assembled.capture
         if not run.is_driven:
@@ -66,7 +67,8 @@ def explore_headless(options: RunOptions) -> int:
             progress.end(run)
     if capture.stdout_failure is not None:
         print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.path}")
-    return report_failure(run)
+    code = report_failure(run)
+    return code if run.path is None else reporting.of_run(run.path, code)
 
 
 class Progress:
@@ -450,6 +452,10 @@ def explore(options: RunOptions, asked: RunArguments) -> int:
         raise InputError(f"--detach: {needs}: else it would end at once")
     if (asked.baseline is not None or asked.mouse) and (asked.headless or asked.detach):
         raise InputError(f"{'--baseline' if asked.baseline is not None else '--mouse'}: needs the live screen")
+    if not asked.headless and asked.of_results:
+        raise InputError(
+            f"{next(iter(asked.of_results))}: needs --headless; `export` and `compare` write results of a saved session"
+        )
     if not asked.headless and not asked.detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
     _check_shell_limits(options.profile.limits.generator.open_files)
@@ -457,9 +463,13 @@ def explore(options: RunOptions, asked: RunArguments) -> int:
         raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
     if asked.detach:
         return detached(options, _enter_network)
-    _enter_network(options)
     if asked.headless:
-        return explore_headless(options)
+        from .reporting import reporting_of
+
+        reporting = reporting_of(asked)
+        _enter_network(options)
+        return explore_headless(options, reporting)
+    _enter_network(options)
     from .on_screen import explore_on_screen
 
     return explore_on_screen(options, asked)
