@@ -77,19 +77,19 @@ def parameters(kind: type[Any]) -> list[click.Parameter]:
 
 
 def words(arguments: Any) -> list[str]:
-    """Such a dataclass as words of a command line."""
+    """Such a dataclass as words of a command line. A value is joined to its option, so that none is taken for an option."""
     found: list[str] = []
     for each in fields(arguments):
         value = getattr(arguments, each.name)
-        if not each.metadata or value in (None, (), False):
+        if not each.metadata or value is None or value is False or value == ():
             continue
         parameter: click.Parameter = each.metadata["parameter"](each.name)
         if isinstance(parameter, click.Argument):
             found.append(str(value))
         elif value is True:
-            found.append(parameter.opts[0])
+            found.append(parameter.opts[-1])
         else:
-            found += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (parameter.opts[0], str(one))]
+            found += [f"{parameter.opts[-1]}={one}" for one in (value if isinstance(value, tuple) else (value,))]
     return found
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from kit.servers import http_server
 
 from capexplorer import cli, paths
 from capexplorer.commands.mcp.guards import Guards
+from capexplorer.commands.run import Run
+from capexplorer.commands.run.arguments import RunArguments
+from capexplorer.commands.shared_options import parameters
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.catalog import list_sessions
 from capexplorer.session.reader import open_session
@@ -26,6 +29,7 @@ pytest.importorskip("mcp", reason="pip install 'capexplorer[mcp]'")
 from mcp import Client, StdioServerParameters, stdio_client, types
 
 from capexplorer.commands.mcp import serving
+from capexplorer.commands.mcp.runs import Runs
 
 PROFILE = """
 url = "http://127.0.0.1:1"
@@ -166,6 +170,15 @@ async def test_the_progress_of_a_saved_session_is_what_came_after_a_moment(agent
     assert await agent.refusal("follow", session="sample", since="yesterday")
 
 
+async def test_a_run_whose_level_is_open_is_followed_and_judged(agent: Agent, guards: Guards) -> None:
+    lines = paths.sample_sessions()["sample"].read_bytes().splitlines(keepends=True)
+    in_level = [number for number, line in enumerate(lines) if line.startswith(b'{"type":"sample"') and b'"settled":true' in line]
+    (guards.sessions_dir / "open.jsonl").write_bytes(b"".join(lines[: in_level[len(in_level) // 2]]))
+    found = await agent.data("follow", session="open", wait_s=0)
+    assert (found["running"], found["ended"], bool(found["levels"])) == (True, None, True)
+    assert found["verdict"] == (await agent.data("verdict", session="open"))["verdict"]
+
+
 REFUSED: dict[str, Callable[[Path], dict[str, Any]]] = {
     "a profile elsewhere": lambda folder: {"profile": str(folder.parent / "outside.toml"), "plan": "1:2s"},
     "a profile above": lambda folder: {"profile": "../outside.toml", "plan": "1:2s"},
@@ -194,6 +207,37 @@ async def test_a_run_that_is_not_allowed_is_refused_in_one_line(
     assert await agent.refusal("run", **REFUSED[why](folder))
     assert list_sessions(guards.sessions_dir) == []
     assert not (folder / "made").exists()
+
+
+async def test_a_run_that_is_allowed_is_a_command_with_the_guards(
+    agent: Agent, guards: Guards, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[RunArguments] = []
+
+    async def start(runs: Runs, words: Sequence[str], most_s: float, within_s: float) -> Path:
+        assert most_s <= guards.max_seconds
+        with Run("run", params=parameters(RunArguments)).make_context("run", list(words)) as context:
+            started.append(RunArguments(**context.params))
+        return Path("a.jsonl")
+
+    monkeypatch.setattr(Runs, "start", start)
+    assert await agent.data("run", profile="own", plan="short") == {"session": "a", "ends_within_s": guards.max_seconds}
+    await agent.data("run", profile="inside/deep.toml", require=["knee >= 4"], within="1m", seconds=5)
+    await agent.data("run", url="http://127.0.0.1:8000/etc?a=b", autopilot="users", label="--sandbox")
+    own, deep, url = started
+    assert all((each.headless, each.max_users, each.allow_hosts) == (True, guards.max_users, ()) for each in started)
+    assert all((each.sessions_dir, each.target_cmd) == (guards.sessions_dir, None) for each in started)
+    assert (own.profile, own.plan) == (str(folder / "own.toml"), "short")
+    assert (deep.profile, deep.requirements, deep.within) == (str(folder / "inside/deep.toml"), ("knee >= 4",), "1m")
+    assert (url.host, url.requests, url.label) == ("http://127.0.0.1:8000", ("GET /etc?a=b",), "--sandbox")
+
+
+def test_without_the_library_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("capexplorer.commands.mcp.find_spec", lambda name: None)
+    assert cli.run(["mcp"]) == 2
+    assert "capexplorer[mcp]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a", "a.jsonl", "no-such-session"])

@@ -44,7 +44,7 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"{name[:200]}: expected a profile below {', '.join(map(str, self.folders))} (--folder)")
         found = profile.load(path)
         for host in found.guards.allow_hosts:
-            if not is_loopback(host) and host not in self.allow_hosts:
+            if not is_loopback(host) and host.lower() not in {each.lower() for each in self.allow_hosts}:
                 raise InputError(f"{path}: guards.allow_hosts: {host} is not allowed here (--allow-host {host})")
         return path, found
 

@@ -28,7 +28,7 @@ class AgentRun:
     def __init__(self, words: Sequence[str], most_s: float) -> None:
         self._stdout, self._stderr = TemporaryFile(), TemporaryFile()
         """Files, since nobody reads pipes in time."""
-        command = [sys.executable, "-P", "-m", "capexplorer", "run", "--headless", *words]
+        command = [sys.executable, "-P", "-m", "capexplorer", "run", *words]
         self._process = subprocess.Popen(
             isolated.command("capexplorer.procs.bounded_process", str(most_s), *command),
             stdin=subprocess.PIPE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -30,7 +30,9 @@ from ...toml import shown
 from ..compare import locate, read
 from ..doctor import examine
 from ..profiles import length_s, row
+from ..run.arguments import RunArguments
 from ..sessions import rows
+from ..shared_options import words
 from .guards import Guards
 from .runs import POLL_S, Runs, now
 
@@ -72,7 +74,7 @@ class Newest(Asked, frozen=True, kw_only=True):
 
 
 class ToRun(Asked, frozen=True, kw_only=True):
-    """Arguments of run. One of profile, url and command; one of plan and autopilot."""
+    """Arguments of run. One of profile, url and command; plan, autopilot or require."""
 
     profile: str | None = None
     """A name of `profiles`, or a path of a .toml below an allowed folder."""
@@ -87,6 +89,11 @@ class ToRun(Asked, frozen=True, kw_only=True):
     each for 10 s or more: a level settles first."""
     autopilot: Literal["users", "rate"] | None = None
     """`users` finds and verifies the knee, in minutes; `rate` the capacity as an offered rate."""
+    require: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)] = ()
+    """What the service must do: "capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s". The run
+    goes to the loads that decide it and ends then; `verdict` has the answers in `requirements`."""
+    within: Annotated[str, Meta(max_length=20)] | None = None
+    """Time in which `require` is to be decided, such as "2m"; default 5m."""
     settings: dict[str, str | int | float | bool] = {}
     """Parameters of the target or the profile, by name."""
     label: Annotated[str, Meta(max_length=200)] | None = None
@@ -173,14 +180,15 @@ class Tools:
         return {"sessions": rows(entries)}
 
     async def run(self, asked: ToRun, report: Report) -> Any:
-        """Load a service by a plan or the autopilot. Returns the session's id as soon as the service is ready; `follow` shows the
-        progress, `verdict` the result. A plan takes as long as its steps, the autopilot minutes. A run ends with this server."""
+        """Load a service by a plan, the autopilot, or until requirements are decided. Returns the session's id as soon as
+        the service is ready; `follow` shows the progress, `verdict` the result. A plan takes as long as its steps, the others
+        minutes. A run ends with this server."""
         most_s = min(asked.seconds or math.inf, self._guards.max_seconds)
-        log = await self._runs.start(self._words(asked, most_s), most_s, READY_WITHIN_S)
+        log = await self._runs.start(words(self._arguments(asked, most_s)), most_s, READY_WITHIN_S)
         return {"session": log.stem, "ends_within_s": most_s}
 
     async def follow(self, asked: ToFollow, report: Report) -> Any:
-        """What is new in a run since a moment: levels that ended, marks, the verdict so far, and whether it still goes on. Waits
+        """What is new in a run since a moment: levels that ended, marks, verdict and answers so far, whether it goes on. Waits
         up to `wait_s` for news. Call it again with `since` = `next` until `running` is false."""
         path = self._guards.session(asked.session)
         log = Replay(path, follow=True)
@@ -191,9 +199,9 @@ class Tools:
                     await report(timeline.last_s, wording.under_way(timeline))
                     await anyio.sleep(POLL_S)
                     timeline = now(log)
+            return self._progress(timeline, asked.since, path)  # of an open level, seconds are read now
         finally:
             log.close()
-        return self._progress(timeline, asked.since, path)
 
     async def stop(self, asked: OfSession, report: Report) -> Any:
         """End a run that this server started, and wait until its session is saved."""
@@ -235,36 +243,39 @@ class Tools:
 
     # -- a run
 
-    def _words(self, asked: ToRun, most_s: float) -> list[str]:
-        """The arguments of the command line. Each value is joined to its option, so that none is taken for an option. Raises
-        InputError: not allowed here.
-        """
+    def _arguments(self, asked: ToRun, most_s: float) -> RunArguments:
+        """Raises InputError: not allowed here."""
         guards = self._guards
         if sum(each is not None for each in (asked.profile, asked.url, asked.command)) != 1:
             raise InputError("run: expected one of profile, url and command")
-        if (asked.plan is None) == (asked.autopilot is None):
-            raise InputError("run: expected plan or autopilot")
+        path, found = (None, None) if asked.profile is None else guards.profile(asked.profile)
+        if asked.plan is not None and asked.autopilot is not None:
+            raise InputError("run: expected either plan or autopilot")
+        if not (asked.plan or asked.autopilot or asked.require or (found is not None and found.require.all)):
+            raise InputError("run: expected plan, autopilot or require")
         if asked.command is not None and not guards.allow_commands:
             raise InputError("run: command: not allowed here: the server was started without --allow-commands")
-        if asked.url is not None and not is_http_url(asked.url):
-            raise InputError(f"run: url: expected http://HOST[:PORT][/PATH], got {shown(asked.url)}")
-        most_users, plans = guards.max_users, dict[str, str]()
-        service = [] if asked.url is None else _service(asked.url, asked.requests)
-        service += [] if asked.command is None else [f"--target-cmd={asked.command}"]
-        if asked.profile is not None:
-            path, found = guards.profile(asked.profile)
-            most_users, plans, service = min(most_users, found.guards.max_users), found.plans, [str(path)]
-        if asked.plan is not None and (length_s(plans.get(asked.plan, asked.plan), most_users) or 0.0) > most_s:
+        plan = asked.plan if found is None or asked.plan is None else found.plans.get(asked.plan, asked.plan)
+        most_users = guards.max_users if found is None else min(guards.max_users, found.guards.max_users)
+        if plan is not None and (length_s(plan, most_users) or 0.0) > most_s:
             raise InputError(f"run: plan: takes longer than the {most_s:g} s that are allowed here (--max-seconds)")
-        options = {"plan": asked.plan, "autopilot": asked.autopilot, "label": asked.label, "sessions-dir": guards.sessions_dir}
-        return [
-            f"--max-users={guards.max_users}",
-            *(f"--{name}={value}" for name, value in options.items() if value is not None),
-            *(f"--allow-host={host}" for host in guards.allow_hosts),
-            *(f"--request={request}" for request in asked.requests),
-            *(f"--set={name}={_as_typed(value)}" for name, value in asked.settings.items()),
-            *service,
-        ]
+        host, requests = (None, asked.requests) if asked.url is None else _service(asked.url, asked.requests)
+        return RunArguments(
+            headless=True,
+            profile=None if path is None else str(path),
+            host=host,
+            target_cmd=asked.command,
+            requests=requests,
+            plan=asked.plan,
+            autopilot=asked.autopilot,
+            requirements=asked.require,
+            within=asked.within,
+            settings=tuple(f"{name}={_as_typed(value)}" for name, value in asked.settings.items()),
+            label=asked.label,
+            max_users=guards.max_users,
+            allow_hosts=guards.allow_hosts,
+            sessions_dir=guards.sessions_dir,
+        )
 
     def _progress(self, timeline: Timeline, since: str, path: Path) -> dict[str, Any]:
         ended = timeline.ended
@@ -277,6 +288,7 @@ class Tools:
             "doing": wording.under_way(timeline) if ended is None else "",
             "levels": _levels_after(levels, timeline),
             "marks": [_told(mark) for mark in _made(timeline)[marks:]],
+            "answers": [wording.answer(each) for each in timeline.answers],
             "verdict": wording.verdict(timeline),
             "ended": None if ended is None else {"reason": ended.reason, "signal": ended.signal, "exit_code": ended.exit_code},
         }
@@ -290,13 +302,15 @@ def _as_typed(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _service(url: str, requests: Sequence[str]) -> list[str]:
-    """Options for a running service, and for what users request: its path, where nothing else is asked for."""
+def _service(url: str, requests: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """A running service, and what users request: its path, where nothing else is asked for."""
+    if not is_http_url(url):
+        raise InputError(f"run: url: expected http://HOST[:PORT][/PATH], got {shown(without_userinfo(url))}")
     parts = urlsplit(url)
     path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
     if requests and path != "/":
         raise InputError(f"run: url: expected a URL without a path beside requests, got {shown(without_userinfo(url))}")
-    return [f"--host={parts.scheme}://{parts.netloc}", *([] if requests else [f"--request=GET {path}"])]
+    return f"{parts.scheme}://{parts.netloc}", requests or (f"GET {path}",)
 
 
 def _timeline(path: Path) -> Timeline:
