@@ -344,10 +344,10 @@ def _capacity(required: CapacityRequired, verdict: Verdict | None, shown_per_s: 
     per_s = low = high = None
     rates = verdict.rates.capacity if verdict is not None and verdict.rates is not None else None
     knee, curve = (verdict.capacity.knee, verdict.capacity.curve) if verdict is not None else (None, None)
-    if rates is not None:
-        low, high = rates.kept_per_s, rates.high_per_s if rates.kind in ("capacity", "at_or_below") else None
-        if rates.kind == "capacity":
-            per_s, low = rates.per_s, rates.low_per_s
+    if rates is not None and rates.kind == "capacity":
+        per_s, low, high = rates.per_s, rates.low_per_s, rates.high_per_s
+    elif rates is not None:  # a rate that was served in full for some seconds may still exceed the capacity by 5%
+        high = rates.high_per_s if rates.kind == "at_or_below" else None
     elif knee is not None and knee.kind == "knee" and curve is not None and curve.capacity_rps is not None:
         per_s, half = curve.capacity_rps, Z90 * (curve.capacity_se_rps or 0.0)
         low, high = per_s - half, per_s + half if knee.limit != "generator" else None

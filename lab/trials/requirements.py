@@ -24,8 +24,8 @@ from capexplorer.analysis.requirements import (
     effect_of_slow_replies,
     share_state,
 )
-from capexplorer.model.events import Sample, Verdict
-from capexplorer.model.requirements import CapacityRequired, KneeRequired, Requirement, State
+from capexplorer.model.events import Verdict
+from capexplorer.model.requirements import CapacityRequired, KneeRequired, State
 from capexplorer.model.timeline import Timeline
 from lab.population.score import FAMILIES
 from lab.trial import Judged, Trial, kinds
@@ -127,6 +127,9 @@ CASES: dict[str, Case] = {
 
 # -- what a run answers
 
+Outcome = tuple[State, float]
+"""The first answer, and the second of it."""
+
 
 def looks() -> list[int]:
     found, at = [], float(SECONDS_LEAST)
@@ -136,15 +139,15 @@ def looks() -> list[int]:
     return found
 
 
-def first_state(look: Callable[[int], State]) -> tuple[State, int]:
-    """The first answer and the second of it. `look`: the answer after so many seconds."""
+def first_state(look: Callable[[int], State]) -> Outcome:
+    """`look`: the answer after so many seconds."""
     for seconds in looks():
         if (state := look(seconds)) != "undecided":
             return state, seconds
     return "undecided", LONGEST_S
 
 
-def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
+def slow_replies(replies: Replies, most_s: float) -> Outcome:
     """The answer to whether the p95 of these replies is at most so much."""
     second = replies[:, 0].astype(int)
     requests, sums, squares = (
@@ -163,7 +166,7 @@ def slow_replies(replies: Replies, most_s: float) -> tuple[State, int]:
     return first_state(look)
 
 
-def failing(hits: Series, requests: Series, most: float) -> tuple[State, int]:
+def failing(hits: Series, requests: Series, most: float) -> Outcome:
     def look(seconds: int) -> State:
         k, n = hits[:seconds], requests[:seconds]
         return share_state(float(k.sum()), float(n.sum()), effect_of_hits(k, n, most, FAILURES_EFFECT), most)
@@ -171,23 +174,23 @@ def failing(hits: Series, requests: Series, most: float) -> tuple[State, int]:
     return first_state(look)
 
 
-def explored(case: Explored, seed: int, ratio: float) -> tuple[State, float] | None:
-    """The first answer of a session, and its time; None if the service has no knee of one value."""
+def explored(case: Explored, seed: int) -> dict[float, Outcome]:
+    """The first answers of a session by ratio; empty if the service has no knee of one value."""
     session = FAMILIES[case.family].session(seed)
     knees = session.truth.knees
     if len(knees) != 1 or knees[0].high > 1.01 * knees[0].low:
-        return None
-    bound = ratio * knees[0].low
-    required: Requirement = CapacityRequired(bound) if session.truth.at_rates else KneeRequired(bound)
-    timeline, asked = Timeline(), Requirements()
-    asked.require(required, timeline)
+        return {}
+    required = CapacityRequired if session.truth.at_rates else KneeRequired
+    timeline, asked, found = Timeline(), Requirements(), dict[float, Outcome]()
+    for ratio in RATIOS:
+        asked.require(required(ratio * knees[0].low), timeline)
     for event in session.events:
         timeline.apply(event)
-        if isinstance(event, Sample):
-            asked.add(event, timeline)
-        if isinstance(event, Verdict) and (state := asked.answers(timeline)[0].state) != "undecided":
-            return state, event.t_s
-    return "undecided", timeline.last_s
+        if isinstance(event, Verdict):
+            for ratio, answer in zip(RATIOS, asked.answers(timeline), strict=True):
+                if answer.state != "undecided":
+                    found.setdefault(ratio, (answer.state, event.t_s))
+    return {ratio: found.get(ratio, ("undecided", timeline.last_s)) for ratio in RATIOS}
 
 
 # -- the trial
@@ -209,10 +212,8 @@ def carried_out(case: Case) -> dict[str, Any]:
             return {f"{ratio:g}": _summary([failing(*run, ratio * share) for run in counted]) for ratio in RATIOS}
         case Explored():
             seeds = range(case.first_seed, case.first_seed + case.sessions)
-            return {
-                f"{ratio:g}": _summary([each for seed in seeds if (each := explored(case, seed, ratio)) is not None])
-                for ratio in RATIOS
-            }
+            sessions = [each for seed in seeds if (each := explored(case, seed))]
+            return {f"{ratio:g}": _summary([each[ratio] for each in sessions]) for ratio in RATIOS}
 
 
 def _fixed_s(runs: Sequence[Replies], truth_s: float, ratio: float) -> int | None:
@@ -224,7 +225,7 @@ def _fixed_s(runs: Sequence[Replies], truth_s: float, ratio: float) -> int | Non
     return None
 
 
-def _summary(answers: Sequence[tuple[State, float]]) -> dict[str, Any]:
+def _summary(answers: Sequence[Outcome]) -> dict[str, Any]:
     decided = [seconds for state, seconds in answers if state != "undecided"]
     return {
         "runs": len(answers),
