@@ -22,6 +22,7 @@ from .readings import (
     WorkersReading,
 )
 from .requirements import Answer
+from .sweep import Params, SettingResult
 from .verdicts import (
     CapacityVerdict,
     Confidence,
@@ -564,6 +565,19 @@ class Answered(Event, frozen=True, kw_only=True, tag="answered"):
     answers: tuple[Answer, ...] = ()
 
 
+class Sweep(Event, frozen=True, kw_only=True, tag="sweep"):
+    """This session explores the target with one setting of its parameters after the other. Follows the header."""
+
+    settings: tuple[Params, ...]
+    """The parameters that it changes, as `Target.params` has them, in the order of reports."""
+    finds_rate: bool = False
+    """Whether it looks for the capacity as an offered rate, not for the knee in users."""
+    within_s: float | None = None
+    """Most seconds of load with each setting; None: until its search has ended."""
+    earlier: tuple[SettingResult, ...] = ()
+    """Results of the sweep that this one continues: these settings are not explored again."""
+
+
 class FigureChange(Reading, frozen=True, kw_only=True):
     """A figure of a mark that changed."""
 
@@ -610,6 +624,7 @@ KnownEvent = (
     | Target
     | PartState
     | Log
+    | Sweep
     | Reanalysed
     | Verdict
     | Ended

@@ -39,6 +39,7 @@ from .events import (
     Proposed,
     Reanalysed,
     Sample,
+    Sweep,
     Target,
     Verdict,
 )
@@ -234,6 +235,8 @@ class Timeline:
         self.step_size = 1
         self.last: Sample | None = None
         self.ended: Ended | None = None
+        self.sweep: Sweep | None = None
+        """Set if the session explores several settings of the target."""
         self.reanalysed: Reanalysed | None = None
         """Set if the marks come from a reanalysis instead of the recording."""
         self.last_s = 0.0
@@ -338,6 +341,8 @@ class Timeline:
                 self.proposed = event
             case Answered():
                 self.answered = event
+            case Sweep():
+                self.sweep = event
             case Reanalysed():
                 self.reanalysed = event
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from ..model import events, figures, findings, readings, verdicts
+from ..model import events, figures, findings, readings, sweep, verdicts
 from ..model.events import Event, Header
 
 PART = "part-{}"
@@ -187,6 +187,8 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     findings.RepliesChanged: {"name": _R.endpoint},
     findings.Blame: {"readings": _R.readings, "part": _R.part, "unavailable": _R.unavailable},
     findings.Cause: {"endpoints": _R.endpoints, **dict.fromkeys(("check", "example", "logged"), _R.plain)},
+    events.Sweep: {"settings": _R.plain, "earlier": _R.structs},
+    sweep.SettingResult: dict.fromkeys(("params", "session", "why"), _R.plain),
     events.Reanalysed: {"changes": _R.structs},
     events.MarkChange: {**dict.fromkeys(("recorded", "found", "figures"), _R.structs), "key": _R.key},
     events.FigureChange: dict.fromkeys(("recorded", "found"), _R.plain),

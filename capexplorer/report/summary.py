@@ -6,7 +6,7 @@ the lists contain the current marks and may be empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -26,25 +26,9 @@ from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
-
-# -- values --------------------------------------------------------------------------------------------------------------------
-# Rounded figures, and whole numbers of users as integers.
-
-
-def rounded(value: Any, digits: int = 3) -> Any:
-    """A float to this many decimals, anything else unchanged."""
-    return round(value, digits) if isinstance(value, float) else value
-
-
-def whole(users: float | None) -> float | int | None:
-    """A number of users as an integer, unless it has a fraction, as means and ends of intervals have."""
-    return int(users) if users is not None and users == int(users) else rounded(users)
-
-
-def fields(found: object, names: Iterable[str], digits: int = 3) -> dict[str, Any]:
-    """These fields by their names."""
-    return {name: rounded(getattr(found, name), digits) for name in names}
-
+from .sweep.findings import entries, findings
+from .sweep.texts import sentence
+from .values import fields, rounded, whole
 
 # -- iterations ----------------------------------------------------------------------------------------------------------------
 # The values of a level's key `offered` in the JSON summary, and their columns in levels.csv.
@@ -273,8 +257,15 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
             {"epoch": epoch, "verdict": judged.sentence, "no_knee_up_to_users": _no_knee(verdicts.get(epoch))}
             for epoch, judged in wording.judgements(timeline).items()
         ],
+        **_swept(timeline),
         **_reanalysed(timeline.reanalysed),
     }
+
+
+def _swept(timeline: Timeline) -> dict[str, Any]:
+    """The key `sweep`, only of a session that is one."""
+    found = findings(timeline)
+    return {} if found is None else {"sweep": {"sentence": sentence(found), **entries(found)}}
 
 
 def _reanalysed(event: Reanalysed | None) -> dict[str, Any]:

@@ -37,6 +37,19 @@ class Table(NamedTuple):
         marks = [words if index in self.words else numbers for index in range(len(self.titles))]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (self.titles, marks, *self.rows))
 
+    def lines(self) -> list[str]:
+        """The table for a terminal, in columns of the width of their longest cell."""
+        every = (self.titles, *self.rows)
+        widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+        placed = (
+            (
+                cell.ljust(width) if index in self.words else cell.rjust(width)
+                for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in every
+        )
+        return ["  ".join(cells).rstrip() for cells in placed]
+
 
 # -- environment ---------------------------------------------------------------------------------------------------------------
 # The conditions under which a session was recorded: the header's facts as lines for a table.

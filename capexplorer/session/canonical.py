@@ -27,7 +27,7 @@ _HISTOGRAMS = frozenset(("latency", "from_plan"))
 """Fields with encoded histograms, which are not searched for secrets."""
 _UNCHANGED = frozenset((int, bool, NoneType))
 """Types of fields that are neither text nor measured numbers."""
-_PLAIN = frozenset(("profile", "params", "args"))
+_PLAIN = frozenset(("profile", "params", "args", "settings"))
 """Fields with nested values, in which keys determine what is secret."""
 
 

@@ -185,7 +185,7 @@ HARMLESS = {
     "OfferedTick": ("from_plan",), "OfferedFigures": ("from_plan",),
     "Cause": ("name", "competing", "statuses", "symptoms"), "Bottleneck": ("name", "competing"), "Leak": ("name", "competing"),
     "StopRule": ("rule",), "GoTo": ("figures",), "Done": ("figures",), "GiveUp": ("figures",),
-    "Reanalysed": ("version",), "FigureChange": ("name",), "Unknown": ("original_type",),
+    "SettingResult": ("limit", "invalid"), "Reanalysed": ("version",), "FigureChange": ("name",), "Unknown": ("original_type",),
 }  # fmt: skip
 """Texts that are not redacted: words of capexplorer, of HTTP, of the system, and encoded histograms."""
 

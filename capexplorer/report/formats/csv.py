@@ -23,6 +23,7 @@ from .. import summary
 from ..escaping import cell
 from ..rows import EndpointAtLevel, endpoint_levels, level_rows
 from ..statements import findings
+from ..values import rounded
 from . import Format
 
 
@@ -81,7 +82,7 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
     level, each, latency = row.level, row.endpoint, row.latency_ms
     figures = [row.failure_ratio, row.goodput_rps, latency.mean, latency.p50, latency.p95, latency.p99]
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
-            *(summary.rounded(value, 6) for value in figures),
+            *(rounded(value, 6) for value in figures),
             row.degrades_first, level.offered_per_s]  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def parts(timeline: Timeline) -> bytes:
 def _parts(timeline: Timeline) -> Iterator[list[object]]:
     for row in level_rows(timeline):
         for name, own in readings_of_parts(row.figures.readings).items():
-            values = (summary.rounded(own.get(key), 6) for key in (READ_RATIO, *PART_READINGS.values()))
+            values = (rounded(own.get(key), 6) for key in (READ_RATIO, *PART_READINGS.values()))
             yield [row.opened.index, row.opened.epoch, row.users, name, *values]
 
 

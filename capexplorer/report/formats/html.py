@@ -36,6 +36,10 @@ from ..rows import (
 from ..statements import changes, findings, notes, opening
 from ..summary import endpoint_totals
 from ..svg import PAGE, rules
+from ..sweep.drawing import drawing as drawing_of_sweep
+from ..sweep.findings import findings as findings_of_sweep
+from ..sweep.texts import sentence
+from ..sweep.texts import table as table_of_sweep
 from ..tables import environment
 
 # isort: split
@@ -198,6 +202,7 @@ def render(timeline: Timeline) -> bytes:
         name=f"{timeline.header.target.name} {timeline.header.id}" if timeline.header else "session",
         style=Markup(_resource("page.css") + rules(PAGE)),
         title=_title(timeline),
+        sweep=_sweep(timeline),
         marks=_rows_of_marks(timeline),
         levels=levels(timeline),
         least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},
@@ -260,6 +265,13 @@ def _title(timeline: Timeline) -> dict[str, object] | None:
         "opening": opening(timeline),
         "version": version_of(timeline),
     }
+
+
+def _sweep(timeline: Timeline) -> dict[str, object] | None:
+    found = findings_of_sweep(timeline)
+    if found is None:
+        return None
+    return {"sentence": sentence(found), "drawing": Markup(drawing_of_sweep(found)), "table": table_of_sweep(found)}
 
 
 def _rows_of_marks(timeline: Timeline) -> dict[str, object] | None:

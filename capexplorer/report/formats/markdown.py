@@ -6,7 +6,8 @@ The picture is a file in the same folder; on a clipboard or a pipe there is none
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from urllib.parse import quote
 
 from ... import wording
@@ -29,12 +30,18 @@ from ..rows import (
     user_rows,
 )
 from ..statements import changes, findings, notes, opening
+from ..sweep.drawing import picture as picture_of_sweep
+from ..sweep.findings import findings as findings_of_sweep
+from ..sweep.texts import sentence
+from ..sweep.texts import table as table_of_sweep
 from ..tables import Table, environment
 from . import Format
 
 _LEAST = ", ".join(f"{name} under {PERCENTILE_VALUES_LEAST[name]:,}" for name in ("p95", "p99"))
 _FEW = f"In parentheses: based on too few values ({_LEAST})."
 
+
+NO_PICTURES: Mapping[str, str] = MappingProxyType({})
 
 _ENDPOINTS_MOST = 8
 """Most endpoints in the table of endpoints by level: forty would be too many for a ticket."""
@@ -45,19 +52,21 @@ _NONE_DEGRADES = "No endpoint was found to degrade before the others."
 
 def with_picture(timeline: Timeline, name: str) -> dict[str, bytes]:
     """The file `name` and its picture."""
-    drawn = picture(timeline)
-    if drawn is None:
-        return {name: render(timeline)}
-    picture_name = f"{name.removesuffix('.md')}-capacity.svg"
-    return {name: render(timeline, picture_name), picture_name: drawn}
+    drawn, swept, stem = picture(timeline), findings_of_sweep(timeline), name.removesuffix(".md")
+    pictures = {} if drawn is None else {"capacity": drawn}
+    if swept is not None:
+        pictures["sweep"] = picture_of_sweep(swept)
+    named = {what: f"{stem}-{what}.svg" for what in pictures}
+    return {name: render(timeline, named), **{named[what]: each for what, each in pictures.items()}}
 
 
-def render(timeline: Timeline, picture_name: str | None = None) -> bytes:
-    """The report. `picture_name`: the picture that it links to; None: no picture."""
+def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> bytes:
+    """The report. `pictures`: names of the files that it links to: `capacity`, `sweep`."""
     judged = wording.judgements(timeline).values()
     blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged), *map(markdown, opening(timeline))]
-    if picture_name is not None:
-        blocks.append(f"![Goodput and latency against users]({quote(picture_name)})")
+    blocks += _sweep(timeline, pictures.get("sweep"))
+    if "capacity" in pictures:
+        blocks.append(f"![Goodput and latency against users]({quote(pictures['capacity'])})")
     if rows := user_rows(timeline):
         blocks += ["## Levels", *levels(rows)]
     if (rates := tables.rates(timeline)).rows:
@@ -83,6 +92,16 @@ def _title(timeline: Timeline) -> str:
     named = version_of(timeline)
     version = f", version {code(named)}" if named else ""
     return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(header.profile_name)}, {when}{requests}"
+
+
+def _sweep(timeline: Timeline, picture_name: str | None) -> list[str]:
+    found = findings_of_sweep(timeline)
+    if found is None:
+        return []
+    link = [] if picture_name is None else [f"![Capacity by setting]({quote(picture_name)})"]
+    rows = table_of_sweep(found)
+    escaped = Table(rows.titles, [[code(name), *map(markdown, cells)] for name, *cells in rows.rows], rows.words)
+    return ["## Sweep", f"**{markdown(sentence(found))}**", *link, escaped.markdown()]
 
 
 def levels(rows: list[ReportedLevel]) -> list[str]:

@@ -1,0 +1,241 @@
+"""A sweep's results by setting, which differences are said, and its tables, chart and picture in every format."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from kit.scenario import HEADER, Scenario, header
+from msgspec.structs import replace
+
+from capexplorer.model.events import Command, Sweep, Target, Verdict
+from capexplorer.model.sweep import Params, SettingResult
+from capexplorer.model.timeline import Timeline
+from capexplorer.model.verdicts import (
+    CapacityVerdict,
+    CurveFit,
+    KneeEvidence,
+    KneeVerdict,
+    RateCapacity,
+    RateVerdict,
+    Verification,
+)
+from capexplorer.report.formats import html, markdown
+from capexplorer.report.summary import summarise
+from capexplorer.report.sweep.drawing import chart, drawing
+from capexplorer.report.sweep.findings import Row, SweepFindings, compared, findings
+from capexplorer.report.sweep.results import results
+from capexplorer.report.sweep.texts import table
+from capexplorer.session.codec import decode, encode
+
+
+def knee(users: float = 20.0, per_s: float | None = 100.0, **fields: Any) -> KneeVerdict:
+    usual: dict[str, Any] = {
+        "kind": "knee", "users_low": 0.9 * users, "users_high": 1.1 * users, "capacity_rps": per_s, "limit": "queueing",
+        "confidence": "high", "evidence": KneeEvidence(levels_beyond=3),
+    }  # fmt: skip
+    return KneeVerdict(users=users, **(usual | fields))
+
+
+def row(per_s: float | None, error: float = 0.01, params: Params | None = None, **fields: Any) -> Row:
+    """A setting with a capacity and its relative standard error; `threads` is about that capacity."""
+    named = params or {"threads": round(per_s or 0)}
+    usual: dict[str, Any] = {
+        "session": "s", "epoch": 0, "ended": "done", "per_s": per_s, "se_per_s": per_s and error * per_s,
+        "knee": knee(per_s=per_s) if per_s else None,
+    }  # fmt: skip
+    return Row(named, SettingResult(params=named, **(usual | fields)))
+
+
+def judged(*rows: Row) -> SweepFindings:
+    return compared(rows, finds_rate=False)
+
+
+def test_a_difference_beyond_its_noise_is_said_and_a_setting_within_ten_percent_of_the_best_is_enough() -> None:
+    found = judged(row(38), row(76), row(150), row(151))
+    assert [each.is_lower for each in found.rows] == [True, True, False, False]
+    assert [each.is_enough for each in found.rows] == [False, False, True, True]
+    assert (found.best, found.enough) == (found.rows[3], (found.rows[2],))
+
+
+def test_with_wide_intervals_a_setting_is_neither_lower_nor_enough() -> None:
+    found = judged(row(130, error=0.1), row(150, error=0.1))
+    assert [(each.is_lower, each.is_enough) for each in found.rows] == [(False, False), (False, True)]
+    assert found.enough == (found.rows[1],)
+
+
+def test_among_many_settings_a_difference_must_be_surer() -> None:
+    pair = (row(92, error=0.008), row(100, error=0.008))
+    assert judged(*pair).rows[0].is_lower
+    many = [row(per_s, error=0.2) for per_s in range(60, 90, 2)]
+    assert not judged(*many, *pair).rows[-2].is_lower
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"is_disturbed": True}, "other processes"),
+        ({"knee": knee(verification=Verification(state="contradicted", steps=()))}, "a contradicted knee"),
+    ],
+)
+def test_what_does_not_describe_the_setting_is_compared_with_none(fields: dict[str, Any], what: str) -> None:
+    found = judged(row(100), row(300, **fields))
+    assert found.best == found.rows[0], what
+    assert not found.rows[1].is_compared
+    assert found.rows[1].against_best is None
+
+
+def test_a_target_that_did_not_run_is_compared_with_none() -> None:
+    found = judged(row(100), row(None, params={"threads": 8}, ended="failed"))
+    assert found.enough == (found.best,) == found.rows[:1]
+
+
+def test_a_capacity_that_was_not_reached_is_neither_the_best_nor_lower() -> None:
+    found = judged(row(100), row(60, is_least=True), row(200, is_least=True))
+    assert found.best == found.rows[0]
+    assert not any(each.is_lower or each.is_enough for each in found.rows[1:])
+
+
+def test_of_several_parameters_all_settings_are_enough_that_have_none_below_them() -> None:
+    rows = [
+        row(min(workers, pool) * 10.0, params={"workers": workers, "pool": pool, "store": store})
+        for workers in (1, 2, 4)
+        for pool in (1, 2)
+        for store in ("a", "b")
+    ]
+    assert [each.params for each in judged(*rows).enough] == [
+        {"workers": 2, "pool": 2, "store": "a"},
+        {"workers": 2, "pool": 2, "store": "b"},
+    ]
+
+
+# -- from a session
+
+
+def session(finds_rate: bool = False, earlier: tuple[SettingResult, ...] = ()) -> Scenario:
+    """A sweep of four settings: two with verdicts, one that failed, one that was not explored."""
+    settings: tuple[Params, ...] = ({"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 8})
+    found = Scenario(HEADER).add(Sweep(t_s=0.0, settings=settings, finds_rate=finds_rate, earlier=earlier))
+    explored(found, 0, 1, capacity=40.0, levels=((1, 10), (4, 38), (8, 40)), finds_rate=finds_rate)
+    found.add(Target(t_s=found.t_s, state="starting", epoch=1, params={"threads": 4, "store": "<a>"}))
+    found.add(Target(t_s=found.t_s, state="failed", epoch=1, reason="exit code 1: <no memory>"))
+    explored(found, 2, 2, capacity=80.0, levels=((1, 10), (8, 76), (16, 80)), finds_rate=finds_rate)
+    return found
+
+
+def explored(
+    found: Scenario, epoch: int, threads: int, *, capacity: float, levels: tuple[tuple[int, int], ...], finds_rate: bool
+) -> None:
+    found.add(Target(t_s=found.t_s, state="starting", epoch=epoch, params={"threads": threads, "store": "<a>"}))
+    found.add(Command(t_s=found.t_s, name="autopilot", args={"on": True}))
+    for users, rps in levels:
+        found.level(users=users, rps=rps, p99_ms=10.0 * users, epoch=epoch, by="autopilot")
+    rate = RateCapacity(
+        kind="capacity", per_s=capacity, low_per_s=0.95 * capacity, high_per_s=1.05 * capacity, kept_per_s=capacity
+    )
+    curve = CurveFit(
+        low_load_rps_per_user=10.0, low_load_se=0.1, baseline_users=(1.0,), capacity_rps=capacity, capacity_se_rps=0.5
+    )
+    found.add(
+        Verdict(
+            t_s=found.t_s, epoch=epoch,
+            capacity=CapacityVerdict(epoch=epoch, knee=knee(capacity / 10, capacity), curve=curve),
+            rates=RateVerdict(capacity=rate) if finds_rate else None,
+        )
+    )  # fmt: skip
+    found.add(Command(t_s=found.t_s, name="autopilot", by="autopilot", args={"on": False, "end": "done"}))
+
+
+def test_each_setting_has_the_verdict_of_its_epoch_its_end_and_the_latency_near_its_knee() -> None:
+    first, second, third, fourth = results(session().timeline)
+    assert first is not None
+    assert (first.epoch, first.ended, first.per_s, first.se_per_s, first.is_least) == (0, "done", 40.0, 0.5, False)
+    assert (first.p95_at, first.levels, first.has_verdict) == (4.0, 3, True)
+    assert second is not None
+    assert (second.epoch, second.per_s) == (2, 80.0)
+    assert third is not None
+    assert (third.ended, third.why, third.has_verdict) == ("failed", "exit code 1: <no memory>", False)
+    assert fourth is None
+
+
+def test_without_a_knee_the_greatest_goodput_is_the_least_that_the_capacity_can_be() -> None:
+    found = session()
+    found.add(Verdict(t_s=found.t_s, epoch=2, capacity=CapacityVerdict(epoch=2, knee=knee(16, None, kind="no_knee"), curve=None)))
+    second = results(found.timeline)[1]
+    assert second is not None
+    assert (second.per_s, second.is_least) == (80.0, True)
+
+
+def test_by_offered_rate_the_capacity_is_that_of_the_rates() -> None:
+    first = results(session(finds_rate=True).timeline)[0]
+    assert first is not None
+    assert first.knee is None
+    assert first.rates is not None
+    assert first.per_s == 40.0
+    assert first.se_per_s == pytest.approx(0.1 * 40 / (2 * 1.645))
+
+
+def test_results_of_the_sweep_that_is_continued_are_reported_with_the_new_ones_and_survive_the_log() -> None:
+    earlier = SettingResult(
+        params={"threads": 8}, session="before", epoch=3, ended="done", per_s=81.0, se_per_s=0.6, knee=knee(8, 81.0)
+    )
+    events = [decode(encode(event)) for event in session(earlier=(earlier,)).events]
+    found = findings(Timeline(events))
+    assert found is not None
+    assert found.rows[3].result == earlier
+    assert [each.params for each in found.enough] == [{"threads": 2}]
+
+
+def test_a_setting_whose_session_ended_before_its_search_has_no_verdict_yet() -> None:
+    stopped = Scenario(HEADER).add(
+        *[each for each in session().events if not (isinstance(each, Command) and each.args.get("end"))]
+    )
+    assert [each is not None and each.has_verdict for each in results(stopped.timeline)] == [False] * 4
+
+
+def test_every_format_has_the_sweep_and_escapes_texts_of_the_target() -> None:
+    timeline = session().timeline
+    document = summarise(timeline)["sweep"]
+    assert [each["state"] for each in document["settings"]] == ["explored", "explored", "failed", "not_explored"]
+    assert (document["best"], document["enough"], document["complete"]) == ({"threads": 2}, [{"threads": 2}], False)
+    assert document["settings"][0]["lower_than_best"] is True
+    page = html.render(timeline).decode()
+    assert '<table id="sweep"' in page
+    assert "&lt;no memory&gt;" in page
+    assert "<no memory>" not in page
+    files = markdown.with_picture(timeline, "a.md")
+    assert {"a.md", "a-capacity.svg", "a-sweep.svg"} == files.keys()
+    assert b"## Sweep" in files["a.md"]
+    assert b"(a-sweep.svg)" in files["a.md"]
+
+
+def test_a_session_that_is_no_sweep_has_none_of_it() -> None:
+    plain = Scenario(header()).level(users=4, rps=10).timeline
+    assert findings(plain) is None
+    assert "sweep" not in summarise(plain)
+    assert b"Sweep" not in markdown.render(plain)
+
+
+@pytest.mark.parametrize("finds_rate", [False, True])
+def test_the_picture_is_xml_with_each_value_and_the_chart_has_a_line_a_setting(finds_rate: bool) -> None:
+    found = findings(session(finds_rate=finds_rate).timeline)
+    assert found is not None
+    texts = [each.text for each in ET.fromstring(drawing(found)).iter() if each.text]
+    assert {"1", "2", "4", "8", "threads", "failed", "?"} <= set(texts)
+    assert [line.split()[0] for line in chart(found)] == ["threads=1", "threads=2", "threads=4", "threads=8"]
+    assert len({len(cells) for cells in table(found).rows}) == 1
+
+
+def test_the_picture_of_two_parameters_has_a_colour_for_each_combination_of_the_others() -> None:
+    rows = [row(10.0 * workers, params={"workers": workers, "pool": pool}) for workers in (1, 2, 4) for pool in (1, 2)]
+    drawn = drawing(judged(*rows))
+    assert "pool=1" in drawn
+    assert "pool=2" in drawn
+    assert drawn.count('class="e0 thin"') == drawn.count('class="e1 thin"') == 1
+
+
+def test_a_chart_without_any_capacity_has_only_names() -> None:
+    nothing = judged(replace(row(None, params={"threads": 1})), Row({"threads": 2}))
+    assert all("●" not in line for line in chart(nothing))
+    ET.fromstring(drawing(nothing))
