@@ -73,6 +73,7 @@ def give_up() -> None:
 COMMANDS = {
     "init": "Write a profile for your own service.",
     "run": "Explore a service on the live screen, or headless by a plan or the autopilot.",
+    "sweep": "Find the capacity with each setting of the target's parameters.",
     "attach": "Show the live screen of a run that another process started, and control it.",
     "stop": "End a run; its session is saved.",
     "worker": "Generate load for a run, from another process or machine.",

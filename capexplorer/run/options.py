@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..load.variables import DrawnTogether
 from ..model.controls import Param
+from ..model.events import Sweep
 from ..model.requirements import Requirement
 from ..profile import Profile
 from ..steer.plan import Step
@@ -86,6 +87,8 @@ class RunOptions:
     """What the service must do. A plan or a shape, like the autopilot, ends once all of it is decided."""
     within_s: float | None = None
     """Seconds of load in which it is to be decided; None: as long as a plan or a shape takes, else WITHIN_S of the search."""
+    sweep: Sweep | None = None
+    """The settings that a sweep explores one after the other; `params` has the first of them."""
     allow_hosts: tuple[str, ...] = ()
     sandbox: bool = False
     """Run load and target in a network namespace that has only loopback."""

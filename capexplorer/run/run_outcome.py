@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal
 
 import msgspec
@@ -94,6 +94,10 @@ class RunOutcome:
         why = shortfall(timeline, requests, failures, finished=self._finished is not None)
         if why is not None and self.failure is None and self._wanted_exit_code is None:
             self.fail("load", why, 4)
+
+    def failed_beside(self, sources: Collection[FailureSource]) -> bool:
+        """Whether something else than these has failed and not recovered."""
+        return any(what not in sources for what in self._failures)
 
     @property
     def failure(self) -> Failure | None:

@@ -55,6 +55,7 @@ from .run_failures import ObservedMarks, RunFailures
 from .sampling import RequestStore, TickSampler
 from .screens import LiveControls, Screens, Unattended
 from .service import Service, TargetLifecycle, composed_parts
+from .sweep import SweepDriver
 
 STOP_USERS_S = 10.0
 
@@ -89,6 +90,11 @@ class LiveRun:
     def unattended(self) -> Unattended:
         """The end of the run while no screen has its controls, from now on."""
         return Unattended(self._context, self.screens, self._session.is_driven)
+
+    def sweep(self, timeline: Timeline) -> SweepDriver | None:
+        """The driver of a sweep, which ends the run; None if it is none. `timeline`: of the events that are taken."""
+        sweep = self._context.options.sweep
+        return None if sweep is None else SweepDriver(sweep, self.controls, self.outcome, timeline, self.unattended())
 
     # -- EventSource
 
@@ -176,6 +182,8 @@ class SessionRun:
         context.sink.open(writer, self._failures)
         self.path = writer.path
         context.emit(header)
+        if context.options.sweep is not None:
+            context.emit(replace(context.options.sweep, t_s=context.now_s()))
         if context.options.metrics is not None:
             self._serve_metrics(writer.path, *context.options.metrics)
         self._sampler = TickSampler(

@@ -46,6 +46,7 @@ from .next_step import (
     is_autopilots,
     next_step,
     plan,
+    sweep_step,
     under_way,
     until_next,
     verifying,

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from ..analysis.epoch_view import reported
+from ..analysis.sweep import begun
 from ..model.events import Proposed
 from ..model.load import Load, Users
 from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold
 from ..model.requirements import LoadRequirement, unanswered
+from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RateCapacity
 from . import numbers, quantities, requirements
@@ -336,6 +338,16 @@ def until_next(timeline: Timeline) -> str:
     if most_s <= 1:
         return "next step now"
     return f"next step in {_seconds(least_s, most_s)}" if least_s else f"next step within {most_s} s"
+
+
+def sweep_step(timeline: Timeline) -> str:
+    """`sweep 2 of 4: threads=2`; empty if the session is no sweep, or has begun none of its settings."""
+    epochs = begun(timeline)
+    if timeline.sweep is None or not epochs:
+        return ""
+    now, settings = max(epochs, key=lambda index: epochs[index]), timeline.sweep.settings
+    done = len(timeline.sweep.earlier) + len(epochs)
+    return f"sweep {done} of {len(settings)}: {setting_name(settings[now])}"
 
 
 def under_way(timeline: Timeline) -> str:

@@ -9,7 +9,8 @@ import sys
 from _queue import Empty, SimpleQueue
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import IO, TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NoReturn, Protocol
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -42,7 +43,7 @@ from .on_screen import HANG_UP, release_input
 if TYPE_CHECKING:
     from ...run.screens import Unattended
     from ...run.session_run import LiveRun
-    from .reporting import Reporting
+    from ...run.sweep import SweepDriver
 
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
@@ -52,23 +53,33 @@ if TYPE_CHECKING:
 BAR_CELLS = 30
 
 
-def explore_headless(options: RunOptions, reporting: Reporting) -> int:
-    """Run until the plan, the autopilot, a signal or a failure ends it, then write what is wanted. Returns the exit code."""
+class Report(Protocol):
+    """What is done with the log of a headless run that has ended."""
+
+    def of_run(self, log: Path, code: int) -> int:
+        """Write or print it for the run that ended with this exit code. Returns the command's exit code."""
+
+
+def explore_headless(options: RunOptions, report: Report) -> int:
+    """Run until the plan, the autopilot, a signal or a failure ends it, then write what is wanted. Returns the exit code. stdout
+    gets the log's path, unless it is for the report of a sweep.
+    """
     with live_run(options) as assembled:
         run, capture = assembled.run, assembled.capture
-        if not run.is_driven:
+        if not run.is_driven and options.sweep is None:
             needs = "needs --plan, --autopilot or --require"
             raise InputError(f"--headless: {needs}: {options.locustfile} has no shape that would end the run")
-        progress = Progress(capture.stderr, options.steps, capture.stdout, run.timeline_of_events())
+        timeline = run.timeline_of_events()
+        progress = Progress(capture.stderr, options.steps, capture.stdout if options.sweep is None else capture.stderr, timeline)
         run.server.let_end(partial(run.outcome.interrupt, "SIGTERM"))
         with signals_to(run.outcome.interrupt):
-            progress.watch(run, run.unattended())
+            progress.watch(run, run.sweep(timeline) or run.unattended())
             run.close()
             progress.end(run)
     if capture.stdout_failure is not None:
         print_line(f"stdout: cannot be written: {capture.stdout_failure}; saved: {run.path}")
     code = report_failure(run)
-    return code if run.path is None else reporting.of_run(run.path, code)
+    return code if run.path is None else report.of_run(run.path, code)
 
 
 class Progress:
@@ -87,7 +98,7 @@ class Progress:
         """Of each requirement as of the latest line about it."""
         self._stdout, self._has_begun = stdout, False
 
-    def watch(self, run: LiveRun, outcome: Unattended) -> None:
+    def watch(self, run: LiveRun, outcome: Unattended | SweepDriver) -> None:
         """Follow a run until its outcome is known, on the main thread: a native queue waits, so signals are handled at once."""
         woken = SimpleQueue[None]()
         run.start(lambda: woken.put(None))
@@ -133,6 +144,8 @@ class Progress:
                 return level_line(event)
             case Target(state="starting", reason=str()):
                 return wording.target(event)
+            case Target(state="starting") if self._timeline.sweep is not None:
+                return wording.sweep_step(self._timeline) or None
             case Target(state="building" | "ready" | "died" | "failed"):
                 return f"target {event.state}"
             case Mark():
@@ -270,6 +283,8 @@ def _done_now(timeline: Timeline, steps: Sequence[Step], levels: int) -> str:
     autopilot's, or the shape.
     """
     now, is_autopilots = wording.under_way(timeline), wording.is_autopilots(timeline)
+    if timeline.sweep is not None:
+        return ", ".join(filter(None, (wording.sweep_step(timeline), now)))
     if not now or not (steps or levels):
         return now
     if not steps:
@@ -458,29 +473,29 @@ def explore(options: RunOptions, asked: RunArguments) -> int:
         )
     if not asked.headless and not asked.detach:
         require_screen("the live screen", "run --headless --plan ... or run --detach")
-    _check_shell_limits(options.profile.limits.generator.open_files)
+    check_shell_limits(options.profile.limits.generator.open_files)
     if asked.detach and (why := run_sockets.why_none()):
         raise InputError(f"--detach: no screen could be attached to the run, and `stop` could not end it: {why}")
     if asked.detach:
-        return detached(options, _enter_network)
+        return detached(options, enter_network)
     if asked.headless:
         from .reporting import reporting_of
 
         reporting = reporting_of(asked)
-        _enter_network(options)
+        enter_network(options)
         return explore_headless(options, reporting)
-    _enter_network(options)
+    enter_network(options)
     from .on_screen import explore_on_screen
 
     return explore_on_screen(options, asked)
 
 
-def _enter_network(options: RunOptions) -> None:
+def enter_network(options: RunOptions) -> None:
     """Enter the session's own network namespace, if it has one. Must precede imports that start threads."""
     namespace.enter(options.profile.limits.network, sandbox=options.sandbox)
 
 
-def _check_shell_limits(own_open_files: int | None) -> None:
+def check_shell_limits(own_open_files: int | None) -> None:
     """Refuse a run with too few file descriptors, which could not report its failures, and in too small an address space, where a
     thread or an import would fail at any place. `own_open_files`: the session's own limit, whose lower bound the profile checks.
     """
