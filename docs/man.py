@@ -31,7 +31,7 @@ EXIT_CODES = {
     ExitCode.NOT_MET: "a stop rule ended the run, something that is required is not met, or a condition of --fail-if holds",
     ExitCode.FAILED: "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no"
     " level settled",
-    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met",
+    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met; no setting of a sweep has a capacity",
 }
 EXIT_STATUS = (*((str(int(code)), words) for code, words in EXIT_CODES.items()), ("128 + N", "signal N ended it"))
 FILES = (

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from .. import paths
-from ..errors import InputError
+from ..errors import ExitCode, InputError
 from ..model.events import Sweep
 from ..model.sweep import Params, SettingResult, setting_name, typed
 from ..model.timeline import Timeline
@@ -36,7 +36,7 @@ from .terminal import print_error, print_line, printable
 
 _OF_RUN = (
     "profile", "locustfile", "requests", "values", "watches", "target_cmd", "compose", "ready", "ready_timeout_s", "spawn_rate",
-    "limits", "label", "sessions_dir", "allow_hosts", "sandbox", "arrivals", "workers", "keep_bodies",
+    "limits", "label", "sessions_dir", "allow_hosts", "sandbox", "arrivals", "workers", "keep_bodies", "metrics",
 )  # fmt: skip
 """Arguments that are those of `run`."""
 
@@ -184,18 +184,14 @@ def _earlier(before: Timeline, sweep: Sweep, options: RunOptions) -> tuple[Setti
 # -- the report
 
 
-UNDECIDED = 5
-"""Exit code: no setting has a capacity."""
-
-
 def print_report(timeline: Timeline) -> int:
     """The chart, the table and the sentence on stdout. Returns the exit code."""
     found, width = findings(timeline), shutil.get_terminal_size().columns
     if found is None or all(row.result is None for row in found.rows):
-        return UNDECIDED
+        return ExitCode.UNDECIDED
     for line in (*chart(found), "", *table(found).lines(), ""):
         click.echo(printable(line))
     click.echo(textwrap.fill(printable(sentence(found)), max(width, 40), break_on_hyphens=False, break_long_words=False))
     if not found.is_complete and timeline.header is not None:
         print_line(f"to go on with the rest: the same command with --resume {timeline.header.id}")
-    return UNDECIDED if found.best is None else 0
+    return ExitCode.DONE if found.best is not None else ExitCode.UNDECIDED

@@ -13,7 +13,8 @@ from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level import Void
 from ..model.load import Arrivals
-from ..model.verdicts import Confidence, EndpointDegradation, Limit, RateVerdict, Severity
+from ..model.sweep import SettingEnd
+from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
 from .compare.difference import Judgement
 
 # -- `export --format json`
@@ -361,6 +362,88 @@ class Reanalysis(TypedDict):
     changes: list[ChangedMark]
 
 
+class SweptKnee(TypedDict):
+    """The knee with a setting, with its 90% interval; of other kinds the ends are levels."""
+
+    kind: KneeKind
+    users: float | None
+    users_low: float | None
+    users_high: float | None
+    limit: Limit | None
+    confidence: Confidence | None
+    verification: str | None
+
+
+class SweptRate(TypedDict):
+    """The capacity as a rate with a setting, in iterations a second."""
+
+    kind: Literal["capacity", "departs", "at_or_below", "keeps_up"]
+    per_s: float
+    low_per_s: float | None
+    high_per_s: float | None
+    kept_per_s: float | None
+    limit: RateLimit | None
+    confidence: Confidence | None
+
+
+class CapacityChange(TypedDict):
+    """A change of the capacity, with its 90% interval: -0.5 is half as much."""
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+
+class SweptSetting(TypedDict):
+    """What a sweep found with one setting."""
+
+    params: dict[str, str | int | float | bool]
+    state: Literal["explored", "no_verdict", "failed", "not_explored"]
+    session: str | None
+    """Id of the session in which it was explored."""
+    epoch: int | None
+    ended: SettingEnd | None
+    """Why its search ended; None: it has not."""
+    why: str | None
+    limit: str | None
+    """Id of a bottleneck."""
+    invalid: str | None
+    """Id of the cause by which generator, host or network failed."""
+    levels: int
+    """Settled ones."""
+    disturbed_levels: int
+    seconds: float
+    p95_ms: float | None
+    p95_at: float | None
+    """The load, users or a rate, at which p95 was that."""
+    capacity_per_s: float | None
+    capacity_low_per_s: float | None
+    capacity_high_per_s: float | None
+    at_least: bool
+    """Whether the limit was not reached."""
+    knee: SweptKnee | None
+    rate: SweptRate | None
+    compared: bool
+    """Whether it can be compared: False if other processes disturbed it, or later levels contradict it."""
+    lower_than_best: bool
+    enough: bool
+    """Whether the best one surely (90%) has less than 10% more."""
+    against_best: CapacityChange | None
+
+
+class SweepEntry(TypedDict):
+    """A sweep: the settings in order, and what they say together."""
+
+    sentence: str
+    load: Literal["users", "rate"]
+    best: dict[str, str | int | float | bool] | None
+    enough: list[dict[str, str | int | float | bool]]
+    """The least settings that are enough."""
+    complete: bool
+    """Whether each setting has a verdict."""
+    settings: list[SweptSetting]
+
+
 class Summary(TypedDict):
     """A session: what was measured, and what was concluded. Texts of endpoints, examples and notes come from the service and its
     users."""
@@ -390,6 +473,8 @@ class Summary(TypedDict):
     verdict: str
     """The conclusion, in at most three sentences."""
     verdicts: list[EpochVerdict]
+    sweep: NotRequired[SweepEntry]
+    """Only of a session that is one."""
     reanalysis: NotRequired[Reanalysis]
     """Only with --reanalyse."""
 

@@ -28,6 +28,7 @@ def asked(profile: str | None = "sleepers", **fields: object) -> dict[str, objec
         "label",
         "sessions_dir",
         "arrivals",
+        "metrics",
         "workers",
     )
     several = ("requests", "values", "watches", "limits", "allow_hosts")

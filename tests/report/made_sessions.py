@@ -60,6 +60,7 @@ from capexplorer.model.verdicts import (
 from .compared import USERS, LevelSpec
 from .compared import events as levels_of
 from .exported_sessions import HEADER, HOSTILE, ramp, session, unfinished_session
+from .made_sweeps import swept
 
 # -- knees
 
@@ -416,6 +417,8 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "levels limited by the generator": lambda: without_a_knee_up_to_50(with_causes()),
     "a healthy session without a knee": lambda: without_a_knee_up_to_50(session()),
     "marks that were found again": reanalysed,
+    "a sweep": lambda: swept().events,
+    "a sweep by offered rates": lambda: swept(finds_rate=True).events,
     "watched parts": with_parts,
     "a died target": lambda: [
         *session()[:-1],

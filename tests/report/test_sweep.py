@@ -9,16 +9,11 @@ import pytest
 from kit.scenario import HEADER, Scenario, header
 from msgspec.structs import replace
 
-from capexplorer.model.events import Command, Sweep, Target, Verdict
+from capexplorer.model.events import Command, Verdict
 from capexplorer.model.sweep import Params, SettingResult
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import (
     CapacityVerdict,
-    CurveFit,
-    KneeEvidence,
-    KneeVerdict,
-    RateCapacity,
-    RateVerdict,
     Verification,
 )
 from capexplorer.report.formats import html, markdown
@@ -29,13 +24,7 @@ from capexplorer.report.sweep.results import results
 from capexplorer.report.sweep.texts import table
 from capexplorer.session.codec import decode, encode
 
-
-def knee(users: float = 20.0, per_s: float | None = 100.0, **fields: Any) -> KneeVerdict:
-    usual: dict[str, Any] = {
-        "kind": "knee", "users_low": 0.9 * users, "users_high": 1.1 * users, "capacity_rps": per_s, "limit": "queueing",
-        "confidence": "high", "evidence": KneeEvidence(levels_beyond=3),
-    }  # fmt: skip
-    return KneeVerdict(users=users, **(usual | fields))
+from .made_sweeps import knee, swept
 
 
 def row(per_s: float | None, error: float = 0.01, params: Params | None = None, **fields: Any) -> Row:
@@ -113,42 +102,8 @@ def test_of_several_parameters_all_settings_are_enough_that_have_none_below_them
 # -- from a session
 
 
-def session(finds_rate: bool = False, earlier: tuple[SettingResult, ...] = ()) -> Scenario:
-    """A sweep of four settings: two with verdicts, one that failed, one that was not explored."""
-    settings: tuple[Params, ...] = ({"threads": 1}, {"threads": 2}, {"threads": 4}, {"threads": 8})
-    found = Scenario(HEADER).add(Sweep(t_s=0.0, settings=settings, finds_rate=finds_rate, earlier=earlier))
-    explored(found, 0, 1, capacity=40.0, levels=((1, 10), (4, 38), (8, 40)), finds_rate=finds_rate)
-    found.add(Target(t_s=found.t_s, state="starting", epoch=1, params={"threads": 4, "store": "<a>"}))
-    found.add(Target(t_s=found.t_s, state="failed", epoch=1, reason="exit code 1: <no memory>"))
-    explored(found, 2, 2, capacity=80.0, levels=((1, 10), (8, 76), (16, 80)), finds_rate=finds_rate)
-    return found
-
-
-def explored(
-    found: Scenario, epoch: int, threads: int, *, capacity: float, levels: tuple[tuple[int, int], ...], finds_rate: bool
-) -> None:
-    found.add(Target(t_s=found.t_s, state="starting", epoch=epoch, params={"threads": threads, "store": "<a>"}))
-    found.add(Command(t_s=found.t_s, name="autopilot", args={"on": True}))
-    for users, rps in levels:
-        found.level(users=users, rps=rps, p99_ms=10.0 * users, epoch=epoch, by="autopilot")
-    rate = RateCapacity(
-        kind="capacity", per_s=capacity, low_per_s=0.95 * capacity, high_per_s=1.05 * capacity, kept_per_s=capacity
-    )
-    curve = CurveFit(
-        low_load_rps_per_user=10.0, low_load_se=0.1, baseline_users=(1.0,), capacity_rps=capacity, capacity_se_rps=0.5
-    )
-    found.add(
-        Verdict(
-            t_s=found.t_s, epoch=epoch,
-            capacity=CapacityVerdict(epoch=epoch, knee=knee(capacity / 10, capacity), curve=curve),
-            rates=RateVerdict(capacity=rate) if finds_rate else None,
-        )
-    )  # fmt: skip
-    found.add(Command(t_s=found.t_s, name="autopilot", by="autopilot", args={"on": False, "end": "done"}))
-
-
 def test_each_setting_has_the_verdict_of_its_epoch_its_end_and_the_latency_near_its_knee() -> None:
-    first, second, third, fourth = results(session().timeline)
+    first, second, third, fourth = results(swept().timeline)
     assert first is not None
     assert (first.epoch, first.ended, first.per_s, first.se_per_s, first.is_least) == (0, "done", 40.0, 0.5, False)
     assert (first.p95_at, first.levels, first.has_verdict) == (4.0, 3, True)
@@ -160,7 +115,7 @@ def test_each_setting_has_the_verdict_of_its_epoch_its_end_and_the_latency_near_
 
 
 def test_without_a_knee_the_greatest_goodput_is_the_least_that_the_capacity_can_be() -> None:
-    found = session()
+    found = swept()
     found.add(Verdict(t_s=found.t_s, epoch=2, capacity=CapacityVerdict(epoch=2, knee=knee(16, None, kind="no_knee"), curve=None)))
     second = results(found.timeline)[1]
     assert second is not None
@@ -168,7 +123,7 @@ def test_without_a_knee_the_greatest_goodput_is_the_least_that_the_capacity_can_
 
 
 def test_by_offered_rate_the_capacity_is_that_of_the_rates() -> None:
-    first = results(session(finds_rate=True).timeline)[0]
+    first = results(swept(finds_rate=True).timeline)[0]
     assert first is not None
     assert first.knee is None
     assert first.rates is not None
@@ -180,7 +135,7 @@ def test_results_of_the_sweep_that_is_continued_are_reported_with_the_new_ones_a
     earlier = SettingResult(
         params={"threads": 8}, session="before", epoch=3, ended="done", per_s=81.0, se_per_s=0.6, knee=knee(8, 81.0)
     )
-    events = [decode(encode(event)) for event in session(earlier=(earlier,)).events]
+    events = [decode(encode(event)) for event in swept(earlier=(earlier,)).events]
     found = findings(Timeline(events))
     assert found is not None
     assert found.rows[3].result == earlier
@@ -188,14 +143,12 @@ def test_results_of_the_sweep_that_is_continued_are_reported_with_the_new_ones_a
 
 
 def test_a_setting_whose_session_ended_before_its_search_has_no_verdict_yet() -> None:
-    stopped = Scenario(HEADER).add(
-        *[each for each in session().events if not (isinstance(each, Command) and each.args.get("end"))]
-    )
+    stopped = Scenario(HEADER).add(*[each for each in swept().events if not (isinstance(each, Command) and each.args.get("end"))])
     assert [each is not None and each.has_verdict for each in results(stopped.timeline)] == [False] * 4
 
 
 def test_every_format_has_the_sweep_and_escapes_texts_of_the_target() -> None:
-    timeline = session().timeline
+    timeline = swept().timeline
     document = summarise(timeline)["sweep"]
     assert [each["state"] for each in document["settings"]] == ["explored", "explored", "failed", "not_explored"]
     assert (document["best"], document["enough"], document["complete"]) == ({"threads": 2}, [{"threads": 2}], False)
@@ -219,7 +172,7 @@ def test_a_session_that_is_no_sweep_has_none_of_it() -> None:
 
 @pytest.mark.parametrize("finds_rate", [False, True])
 def test_the_picture_is_xml_with_each_value_and_the_chart_has_a_line_a_setting(finds_rate: bool) -> None:
-    found = findings(session(finds_rate=finds_rate).timeline)
+    found = findings(swept(finds_rate=finds_rate).timeline)
     assert found is not None
     texts = [each.text for each in ET.fromstring(drawing(found)).iter() if each.text]
     assert {"1", "2", "4", "8", "threads", "failed", "?"} <= set(texts)

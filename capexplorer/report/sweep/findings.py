@@ -167,25 +167,27 @@ def entries(found: SweepFindings) -> dict[str, Any]:
         "best": None if found.best is None else found.best.params,
         "enough": [row.params for row in found.enough],
         "complete": found.is_complete,
-        "settings": [_entry(row, found) for row in found.rows],
+        "settings": [_entry(row) for row in found.rows],
     }
 
 
-_OF_RESULT = ("session", "epoch", "ended", "limit", "invalid", "levels", "disturbed_levels", "seconds", "p95_ms", "p95_at")
+_OF_RESULT = ("ended", "limit", "invalid", "levels", "disturbed_levels", "seconds", "p95_ms", "p95_at")
 _OF_KNEE = ("kind", "users", "users_low", "users_high", "limit", "confidence")
 _OF_RATE = ("kind", "per_s", "low_per_s", "high_per_s", "kept_per_s", "limit", "confidence")
 
 
-def _entry(row: Row, found: SweepFindings) -> dict[str, Any]:
-    result = row.result
-    if result is None:
-        return {"params": row.params, "state": "not_explored"}
+def _entry(row: Row) -> dict[str, Any]:
+    """One setting. One that was not explored has the same keys."""
+    result = row.result or SettingResult(params=row.params, session="", epoch=0)
     bounds, against = row.interval_per_s or (None, None), row.against_best if row.is_known else None
     knee, rates = result.knee, result.rates
+    explored = "failed" if result.ended == "failed" else "explored" if result.has_verdict else "no_verdict"
     return {
         "params": row.params,
-        "state": "failed" if result.ended == "failed" else "explored" if result.has_verdict else "no_verdict",
+        "state": explored if row.result is not None else "not_explored",
         **fields(result, _OF_RESULT),
+        "session": result.session or None,
+        "epoch": result.epoch if row.result is not None else None,
         "why": result.why or None,
         "capacity_per_s": rounded(result.per_s),
         "capacity_low_per_s": rounded(bounds[0]),
@@ -196,9 +198,10 @@ def _entry(row: Row, found: SweepFindings) -> dict[str, Any]:
         "compared": row.is_compared,
         "lower_than_best": row.is_lower,
         "enough": row.is_enough,
-        "against_best": None if against is None else {"ratio": rounded(against.ratio, 6), **_interval(against)},
+        "against_best": None if against is None else _change(against),
     }
 
 
-def _interval(one: Difference) -> dict[str, float]:
-    return {} if one.interval is None else {"low": rounded(one.interval[0], 6), "high": rounded(one.interval[1], 6)}
+def _change(one: Difference) -> dict[str, float | None]:
+    low, high = one.interval or (None, None)
+    return {"ratio": rounded(one.ratio, 6), "low": rounded(low, 6), "high": rounded(high, 6)}
