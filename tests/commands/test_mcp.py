@@ -8,9 +8,11 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from kit.servers import http_server
 
@@ -230,6 +232,31 @@ async def test_a_run_that_is_allowed_is_a_command_with_the_guards(
     assert (own.profile, own.plan) == (str(folder / "own.toml"), "short")
     assert (deep.profile, deep.requirements, deep.within) == (str(folder / "inside/deep.toml"), ("knee >= 4",), "1m")
     assert (url.host, url.requests, url.label) == ("http://127.0.0.1:8000", ("GET /etc?a=b",), "--sandbox")
+
+
+async def test_a_run_whose_call_is_cancelled_ends(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, asked_to_end = anyio.Event(), anyio.Event()
+
+    class StartingRun:
+        exit_code = None
+
+        def __init__(self, words: Sequence[str], most_s: float) -> None: ...
+
+        @property
+        def path(self) -> None:
+            waits.set()
+
+        def ask_to_end(self) -> None:
+            asked_to_end.set()
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr("capexplorer.commands.mcp.runs.AgentRun", StartingRun)
+    async with anyio.create_task_group() as group:
+        group.start_soon(partial(agent.call, "run", profile="own", plan="1:2s"))
+        await waits.wait()
+        group.cancel_scope.cancel()
+    assert asked_to_end.is_set()
 
 
 def test_without_the_library_the_command_says_what_to_install(

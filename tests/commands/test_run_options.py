@@ -50,6 +50,16 @@ def test_the_command_of_a_profile_runs_in_its_folder(tmp_path: Path) -> None:
     assert (found.spec.ready.path, found.spec.ready.timeout_s, found.spec.ready.any_status) == ("/up", 7.0, False)
 
 
+def test_the_most_users_of_a_profile_are_lowered_and_never_raised(tmp_path: Path) -> None:
+    service = 'url = "http://127.0.0.1:9"\nguards.max_users = 40\n' + TASK.replace("[users]", "[users]\nstart = 30", 1)
+    (path := tmp_path / "shop.toml").write_text(service)
+    for asked, most, start in ((None, 40, 30), (20, 20, 20), (90, 40, 30)):
+        found = resolve(RunArguments(profile=str(path), max_users=asked))
+        assert (found.profile.guards.max_users, found.start_users) == (most, start)
+    with pytest.raises(InputError, match="guards.max_users"):
+        resolve(RunArguments(profile=str(path), max_users=20, plan="21:5s"))
+
+
 def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> None:
     service = 'command = "./shop"\nready = "http://127.0.0.1:8123/up?deep=1"'
     found = resolve(RunArguments(profile=profile(tmp_path, service)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from ... import paths
 from ...errors import InputError
+from ..terminal import print_line
 from .guards import Guards
 
 MAX_USERS = 500
@@ -51,6 +53,8 @@ def command(folders: tuple[Path, ...], sessions_dir: Path | None, **given: Any) 
     """
     if find_spec("mcp") is None:
         raise InputError("capexplorer mcp: needs the library mcp: pip install 'capexplorer[mcp]'")
+    if os.isatty(0):
+        print_line("capexplorer mcp: waits for messages of the Model Context Protocol: a client starts it (docs/agents.md)")
     from .serving import serve
 
     guards = Guards(
