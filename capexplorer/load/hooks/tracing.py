@@ -4,10 +4,11 @@ the request for the child of a sampled span. A request that has the header alrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..lean.prepared import Prepared
 
@@ -16,18 +17,17 @@ HEADER = "traceparent"
 _random_bits = Random().getrandbits
 """Of a generator of its own: user code may seed that of `random`, and each of its users the same."""
 
-_NOT_ZERO = 1 << 64 | 1
-"""Zero is no valid id of a trace or of a span."""
-
 
 def traceparent() -> str:
     """A random trace and a random span, sampled."""
-    ids = f"{_random_bits(192) | _NOT_ZERO:048x}"
-    return f"00-{ids[:32]}-{ids[32:]}-01"
+    return f"00-{_random_bits(128):032x}-{_random_bits(64):016x}-01"
 
 
-def _is_among(names: Mapping[str, Any]) -> bool:
-    return any(name.lower() == HEADER for name in names)
+def _is_among(names: Iterable[str]) -> bool:
+    for name in names:
+        if len(name) == len(HEADER) and name.lower() == HEADER:
+            return True
+    return False
 
 
 def traced_opening(urlopen: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,14 +56,17 @@ def traced_preparing(prepare_request: Callable[..., Any]) -> Callable[..., Any]:
 def traced_sending(send: Callable[..., Any]) -> Callable[..., Any]:
     """The lean client. Its redirects have the same trace."""
 
-    def sending(self: Any, prepared: Prepared, *rest: Any, **options: Any) -> Any:
-        return send(self, prepared if _is_among(prepared.fields) else _traced(prepared), *rest, **options)
+    def sending(
+        self: Any, prepared: Prepared, name: str, catch_response: bool = False, context: Any = None, terms: Any = None
+    ) -> Any:
+        if not _is_among(prepared.fields):
+            prepared = _traced(prepared, traceparent())
+        return send(self, prepared, name, catch_response, context, terms)
 
     return sending
 
 
-def _traced(prepared: Prepared) -> Prepared:
-    found = traceparent()
-    first, _, others = prepared.data.partition(b"\r\n")
-    data = b"%b\r\n%b: %b\r\n%b" % (first, HEADER.encode(), found.encode(), others)
-    return replace(prepared, data=data, fields={**prepared.fields, HEADER: found})
+def _traced(request: Prepared, trace: str) -> Prepared:
+    line_end = request.data.index(b"\r\n")
+    data = b"%b\r\ntraceparent: %b%b" % (request.data[:line_end], trace.encode(), request.data[line_end:])
+    return replace(request, data=data, fields={**request.fields, HEADER: trace})

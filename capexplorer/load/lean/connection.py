@@ -6,7 +6,6 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import gevent.socket
@@ -14,6 +13,7 @@ from gevent import get_hub, getcurrent
 from geventhttpclient._parser import HTTPParseError, HTTPResponseParser
 from geventhttpclient.header import Headers
 from geventhttpclient.response import HTTPConnectionClosed
+from msgspec.structs import replace
 
 from ..bodies import HEAD_MOST_BYTES, BodyTooLarge, unpacked
 from ..connections import CLOSED, ConnectTimedOut, closes, is_quiet, past

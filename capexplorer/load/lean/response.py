@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from email.message import Message
 from functools import cached_property
@@ -18,6 +17,7 @@ from charset_normalizer import detect
 from geventhttpclient.header import Headers
 from locust.contrib.fasthttp import LocustBadStatusCode
 from locust.exception import CatchResponseError, LocustError, ResponseError
+from msgspec.structs import replace
 from requests.cookies import RequestsCookieJar
 from requests.utils import get_encoding_from_headers
 
