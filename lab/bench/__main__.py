@@ -23,8 +23,8 @@ from lab.kit.record import Conditions
 from . import comparison
 
 MODULES = {
-    "app": "p99 saturation paint keys screen shelf keep_alive",
-    "costs": "probe_cost look kept_requests",
+    "app": "p99 metrics saturation paint keys screen shelf keep_alive",
+    "costs": "probe_cost look kept_requests traces",
     "day": "day",
     "rates": "rate rate_queues rate_p99",
     "clients": "clients",

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -25,7 +27,7 @@ from capexplorer.session.catalog import NAME
 from capexplorer.session.files import write_whole
 from capexplorer.tui.picker_app import PickerApp
 from lab.kit.runs import PROGRAM, Ran, events_of, headless
-from lab.kit.servers import fast_server
+from lab.kit.servers import fast_server, free_port
 from lab.kit.tables import mean, percentile
 from lab.kit.terminal import OnTerminal, command_on_terminal, on_terminal
 
@@ -137,6 +139,46 @@ def p99(pairs: int = 5, workers: int = 0) -> None:
         print(f"{name}; 50 users, 0.1 s wait, {seconds:.0f} s each, {pairs} alternating pairs, {workers} workers")
         ratios = in_pairs(pairs, ("locust", "app"), measure)
     print(f"median ratio {median(ratios):.2f} (goal 1.1, at most 1.3)")
+
+
+def metrics(pairs: int = 5) -> None:
+    """p99 of the app with its screen while Prometheus scrapes it each second, divided by that without `--metrics`: 50 users wait
+    0.1 s between requests of FastHttpUser."""
+    seconds, users, wait_s = 20.0, 50, 0.1
+
+    def measure(name: str) -> tuple[float, float]:
+        if name == "without":
+            return p50_and_p99_ms(app(url, users=users, wait_s=wait_s, seconds=seconds))
+        port = free_port()
+        with scraped(port):
+            return p50_and_p99_ms(app(url, "--metrics", f"127.0.0.1:{port}", users=users, wait_s=wait_s, seconds=seconds))
+
+    with fast_server() as (name, url):
+        print(f"{name}; {users} users, {wait_s} s wait, {seconds:.0f} s each, {pairs} alternating pairs")
+        ratios = in_pairs(pairs, ("without", "scraped"), measure)
+    print(f"median ratio {median(ratios):.2f} (goal 1.0, at most 1.1)")
+
+
+@contextmanager
+def scraped(port: int) -> Iterator[None]:
+    """Metrics at this port are read each second. Raises RuntimeError if none ever were."""
+    stop, texts = threading.Event(), list[int]()
+
+    def scrape() -> None:
+        while not stop.wait(1.0):
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as reply:
+                texts.append(len(reply.read()))
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    if not texts:
+        raise RuntimeError(f"port {port}: no metrics were read")
+    print(f"{len(texts)} scrapes, the last one of {texts[-1] / 1000:.1f} kB")
 
 
 def saturation(pairs: int = 5) -> None:

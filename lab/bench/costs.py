@@ -222,7 +222,9 @@ def kept_requests() -> None:
     Cleaning a kept request, which happens once a second, is timed separately."""
     port = free_port()
     with listening(null_responder(port), port):
-        without_us, keeping_us, failing_us, failing_kept_us, request_us = _kept_in_a_process(port)
+        without_us, keeping_us, failing_us, failing_kept_us, request_us = map(
+            float, _in_a_patched_process("print_kept", str(port))
+        )
     share = (keeping_us - without_us) / request_us
     print(
         f"the recorder: {without_us:.2f} us per request without, {keeping_us:.2f} with; a request of the lean client takes ",
@@ -233,12 +235,13 @@ def kept_requests() -> None:
     print(f"to clean a kept request with 4 KiB of JSON: {_clean_ms():.2f} ms")
 
 
-def _kept_in_a_process(port: int) -> list[float]:
-    patched_first = "from capexplorer.load import native; native.patch(); from lab.bench import costs; costs.print_kept()"
+def _in_a_patched_process(function: str, *arguments: str) -> list[str]:
+    """The words that a function of this module prints."""
+    patched_first = f"from capexplorer.load import native; native.patch(); from lab.bench import costs; costs.{function}()"
     done = subprocess.run(
-        [sys.executable, "-c", patched_first, str(port)], check=True, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", patched_first, *arguments], check=True, capture_output=True, text=True, timeout=300
     )
-    return [float(word) for word in done.stdout.split()]
+    return done.stdout.split()
 
 
 def _kept(port: str) -> list[float]:
@@ -273,6 +276,36 @@ def _kept(port: str) -> list[float]:
     batches = [listener(exception, keeps=keeps) for exception in (None, error) for keeps in (False, True)]
     least = [min(times) for times in zip(*([batch_us() for batch_us in batches] for _ in range(200)), strict=True)]
     return [*least, min(_request_us(user, 20_000) for _ in range(3))]
+
+
+def traces(batches: int = 50) -> None:
+    """The CPU cost, per request, of the header `traceparent`, by client.
+
+    CPU time of whole requests to a null responder, in alternating batches of 200 with and without it; the minimum of each."""
+    port = free_port()
+    with listening(null_responder(port), port):
+        words = _in_a_patched_process("print_traces", str(port), str(batches))
+    for client, without, with_trace in zip(words[::3], words[1::3], words[2::3], strict=True):
+        more = float(with_trace) / float(without) - 1
+        per_s = 1e6 / float(without), 1e6 / float(with_trace)
+        print(f"{client:<13}{without:>7} us without, {with_trace:>7} with: {per_s[0]:.0f} and {per_s[1]:.0f}/CPU s, {more:+.1%}")
+
+
+def print_traces() -> None:
+    """Of each client its name, and CPU time in microseconds of a request without and with the header."""
+    from locust.env import Environment
+
+    from capexplorer.load.hooks.hook import while_in_place
+    from capexplorer.load.hooks.hook_table import TRACES
+    from capexplorer.load.workload import HTTP_USERS
+
+    for kind in HTTP_USERS:
+        user = type("User", (kind,), {"host": f"http://127.0.0.1:{sys.argv[1]}", "abstract": False})(Environment(user_classes=[]))
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for batch in range(2 * int(sys.argv[2])):
+            with while_in_place(TRACES if batch % 2 else ()):
+                times[bool(batch % 2)].append(_request_us(user, 200))
+        print(kind.__name__, *(f"{min(found):.1f}" for found in times.values()))
 
 
 def _clean_ms(times: int = 50) -> float:
