@@ -48,7 +48,7 @@ class GrafanaReceiver:
 
     def __init__(self, session: FollowedSession, url: str, token: str, level_text: Callable[[LevelClosed], str]) -> None:
         self.name, self._session, self._url = f"--grafana {without_userinfo(url)}", session, url.rstrip("/") + _PATH
-        self._client = Client({"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+        self._client = Client(url, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
         self._level_text = level_text
         self._ids: dict[str, int] | None = None
         """Of the annotations there, by the tag that only one of them has; None: not asked yet."""

@@ -35,7 +35,7 @@ class OtlpReceiver:
     def __init__(self, session: FollowedSession, url: str) -> None:
         self.name, self._session, self._sent = f"--otlp {without_userinfo(url)}", session, 0
         self._url = url.rstrip("/").removesuffix(PATH) + PATH
-        self._client = Client({"Content-Type": "application/x-protobuf", **headers_in(os.environ.get(HEADERS, ""))})
+        self._client = Client(url, {"Content-Type": "application/x-protobuf", **headers_in(os.environ.get(HEADERS, ""))})
 
     def send(self) -> None:
         """Send the table, unless nothing is new. Raises OSError: it did not take it."""

@@ -96,6 +96,12 @@ def test_a_receiver_that_is_not_there_is_an_error(session: FollowedSession) -> N
         receiver.send()
 
 
+def test_a_receiver_of_this_machine_is_reached_without_a_proxy(session: FollowedSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert sent(session)
+
+
 def test_a_receivers_headers_are_those_of_the_environment(session: FollowedSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HEADERS, "Authorization=Bearer%20abc, X-Scope=7")
     with http_server() as server, closing(OtlpReceiver(session, server.url)) as receiver:
