@@ -24,7 +24,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa mutants changelog setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving services aa ab mutants changelog setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -156,6 +156,10 @@ services: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services.lock
 	$(BIN)/python -m lab.trials services $(NAMES)
 # Equal runs beside each other: simulated ones (4 minutes of CPU), then REPEATS=5 real runs of five services (20 minutes).
+ab: setup
+	$(BIN)/python -m lab.trials ab-simulated --count $(or $(PAIRS),100) --save
+	$(BIN)/python -m lab.trials ab-real --count $(or $(REPEATS),2) --save
+
 aa: setup
 	$(BIN)/python -m lab.trials aa-simulated --count $(or $(PAIRS),120) --save
 	$(BIN)/python -m lab.trials aa-constructed --save

@@ -9,6 +9,8 @@ TRIALS = {
     "aa-constructed": "aa.trial:Constructed",
     "aa-real": "aa.trial:Real",
     "aa-simulated": "aa.trial:Simulated",
+    "ab-real": "ab:Real",
+    "ab-simulated": "ab:Simulated",
     "compose": "compose.trial:Compose",
     "experiments": "experiments.trial:Experiments",
     "faults": "faults.trial:Faults",

@@ -18,7 +18,7 @@ from ..shared_options import option
 UNTIL = "5%"
 UNTIL_MOST = 0.5
 REPEATS_LEAST = 5
-"""Fewer differences give no interval at an error of 5% that four questions share (`analysis.paired`)."""
+"""Fewer differences give no interval at an error of 5% that all questions share (`analysis.paired`)."""
 SEED_MOST = 2**31 - 1
 
 

@@ -76,7 +76,7 @@ class Measuring:
         self._pause, self._say_at, self._clock = pause, say, clock
         self._orders, self._began_s = Orders(result.seed), clock()
         self._counted_s: dict[Load, int] = {}
-        """Of the blocks of each load, once its first pair is known."""
+        """Of the blocks of each load at which p95 is asked for, once its first pair is known."""
         self._pair_s: dict[Load, float] = {}
         """How long the latest pair of each load took."""
 
@@ -171,9 +171,11 @@ class Measuring:
             figures = self._load(self._runs[letter], load, counted_s)
             blocks[letter] = Block(side=letter, load=load, repeat=repeat, pair=number, began_s=block_s, figures=figures)
         self.result = replace(self.result, blocks=(*self.result.blocks, *blocks.values()))
-        self._counted_s.setdefault(load, counted_s_of([each.figures for each in blocks.values()]))
         self._pair_s[load] = self._passed_s - began_s
-        so_far = next(each for each in self.result.answers if each.load == load)
+        asked = [each for each in self.result.answers if each.load == load]
+        if any(each.figure == "p95" for each in asked):
+            self._counted_s.setdefault(load, counted_s_of([each.figures for each in blocks.values()]))
+        so_far = asked[0]
         self._say(sentences.pair_line(blocks["A"], blocks["B"], so_far))
 
     def _pairs(self, load: Load) -> Sequence[tuple[Block, Block]]:

@@ -1,7 +1,7 @@
 """An A/B run as a value: two builds, their blocks of load in pairs, and what these decide. Pure.
 
 One figure is asked for at each load: the goodput at the greatest load, which is the capacity if the service is at its limit
-there, and p95 at each lower one; both if there is one load. The share of failed requests is asked for at every load. These
+there, and p95 at each lower one; both if there is one load. The share of failed requests is asked for at every load. All
 questions share an error of 5%: the chance that any of their intervals ever leaves out the truth.
 """
 
@@ -19,8 +19,10 @@ from ...model.histogram import LatencyHistogram
 from ...model.level import Level
 from ...model.load import Load, Users
 
-FALSE_MOST = 0.05
-"""Probability with which one of the intervals of the questions may ever leave out the truth."""
+FALSE_MOST = 0.04
+FALSE_FAILURES_MOST = 0.01
+"""Probability with which one of the intervals of all questions, and one of those about failures, may ever leave out the truth.
+Failures get less: where they differ, they differ by far."""
 
 Letter = Literal["A", "B"]
 LETTERS: tuple[Letter, Letter] = ("A", "B")
@@ -116,6 +118,11 @@ class Question(msgspec.Struct, frozen=True):
     least: float
     """The smallest change that matters, relative to A. 0: any, and the run does not wait for an answer."""
 
+    @property
+    def is_of_failures(self) -> bool:
+        """Whether it asks for a share."""
+        return self.figure == "failures"
+
 
 def questions(loads: Sequence[Load], until: float, *, beyond_knee: bool) -> tuple[Question, ...]:
     """What is asked. `until`: the smallest change of goodput that matters; for latency it is twice that."""
@@ -183,13 +190,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def findings(self) -> tuple[Finding, ...]:
         """All figures of each load that has a pair, those that were asked for with their answers."""
         asked = questions(self.loads, self.until, beyond_knee=self.beyond_knee) if self.loads else ()
-        error = FALSE_MOST / max(len(asked), 1)
         every: list[Question] = []
         for load in self.loads:
             of_load = {each.figure: each for each in asked if each.load == load}
             top: Figure = "capacity" if "capacity" in of_load else "goodput"
             every += [of_load.get(figure) or Question(figure, load, math.inf) for figure in (top, "mean", "p95", "failures")]
-        found = (_finding(each, self.blocks, error, by_repeat=self.repeats > 1) for each in every)
+        errors = _errors(asked)
+        found = (_finding(each, self.blocks, errors[each.is_of_failures], by_repeat=self.repeats > 1) for each in every)
         return tuple(each for each in found if each is not None)
 
     @property
@@ -220,6 +227,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return 3 if False in self.directions else 0 if self.is_decided else 5
 
 
+def _errors(asked: Sequence[Question]) -> dict[bool, float]:
+    """The error of each question, of those about failures and of others."""
+    of_failures = sum(each.is_of_failures for each in asked)
+    return {True: FALSE_FAILURES_MOST / max(of_failures, 1), False: FALSE_MOST / max(len(asked) - of_failures, 1)}
+
+
 def _finding(question: Question, blocks: Sequence[Block], error: float, *, by_repeat: bool) -> Finding | None:
     """None without a pair."""
     pairs = pairs_of([each for each in blocks if each.load == question.load])
@@ -227,7 +240,7 @@ def _finding(question: Question, blocks: Sequence[Block], error: float, *, by_re
         return None
     of_pair = _difference(question.figure)
     units = [of_pair(a, b) for a, b in pairs] if not by_repeat else _means_of_repeats(pairs, of_pair)
-    found, is_share = mean_difference(units, error), question.figure == "failures"
+    found, is_share = mean_difference(units, error), question.is_of_failures
     a, b = (_mean(question.figure, side) for side in zip(*pairs, strict=True))
     low, high = ((each if is_share else math.expm1(each)) if math.isfinite(each) else None for each in (found.low, found.high))
     return Finding(
