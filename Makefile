@@ -156,14 +156,15 @@ services: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services.lock
 	$(BIN)/python -m lab.trials services $(NAMES)
 # Equal runs beside each other: simulated ones (4 minutes of CPU), then REPEATS=5 real runs of five services (20 minutes).
-ab: setup
-	$(BIN)/python -m lab.trials ab-simulated --count $(or $(PAIRS),100) --save
-	$(BIN)/python -m lab.trials ab-real --count $(or $(REPEATS),2) --save
-
 aa: setup
 	$(BIN)/python -m lab.trials aa-simulated --count $(or $(PAIRS),120) --save
 	$(BIN)/python -m lab.trials aa-constructed --save
 	$(BIN)/python -m lab.trials aa-real --count $(or $(REPEATS),5) --save
+
+# A/B runs: simulated ones (5 minutes of CPU), then REPEATS=2 of nine pairs of real services (an hour).
+ab: setup
+	$(BIN)/python -m lab.trials ab-simulated --count $(or $(PAIRS),100) --save
+	$(BIN)/python -m lab.trials ab-real --count $(or $(REPEATS),2) --save
 
 # The mutation score of a package or a module, by quick tests, and what lived: minutes. COUNT=300 SEED=1 are the sample, TESTS="tests/x"
 # others than those that import it, SAVE=file.jsonl keeps it. Two such files: .venv/bin/python -m lab.mutants compare OLD NEW.

@@ -119,6 +119,10 @@ def _check(both: Sequence[Side], asked: Result) -> None:
     if any(isinstance(each, Users) and each.users > most for each in asked.loads):
         raise InputError(f"--users: expected at most guards.max_users ({most})")
     for side, each in zip(both, options, strict=True):
+        if not each.profile.guards.unattended_s:
+            raise InputError(
+                f"{side.option}: its profile has [guards] unattended_s = 0, so a run without a screen would end at once"
+            )
         if asked.repeats > 1 and each.spec is None:
             raise InputError(f"--repeats: {side.option} is a running service, which cannot be started again here")
 
@@ -136,11 +140,9 @@ def _carried_out(both: Sequence[Side], asked: Result, interruption: Interruption
     runs: list[ChildRun] = []
     outcome = asked
     try:
-        for letter, side in zip(LETTERS, both, strict=True):
+        for letter, side in zip(LETTERS, both, strict=True):  # in turn: both may build the same file
             runs.append(ChildRun(letter, side.run, side.folder, interruption.pause))
-        outcome = replace(
-            asked, **{run.name.lower(): _attached(run, of) for run, of in zip(runs, (asked.a, asked.b), strict=True)}
-        )
+            outcome = _attached(runs[-1], outcome)
         measuring = Measuring(runs, outcome, interruption.pause, _say)
         try:
             measuring.carry_out()
@@ -155,10 +157,12 @@ def _carried_out(both: Sequence[Side], asked: Result, interruption: Interruption
     return replace(outcome, warnings=tuple(_warnings(runs)))
 
 
-def _attached(run: ChildRun, side: result.Side) -> result.Side:
+def _attached(run: ChildRun, outcome: Result) -> Result:
+    """With the session of this run, once it is ready."""
     run.attach()
     print_line(f"{run.name}: session {run.session}")
-    return replace(side, session=run.session, path=str(run.path))
+    named = {"session": run.session, "path": str(run.path)}
+    return replace(outcome, a=replace(outcome.a, **named)) if run.name == "A" else replace(outcome, b=replace(outcome.b, **named))
 
 
 def _end(runs: Sequence[ChildRun]) -> None:

@@ -136,9 +136,8 @@ class Measuring:
         """Restart both targets, except at first, and warm up both."""
         if repeat > 1:
             self._say(f"repeat {repeat} of {self.result.repeats}: both targets start again")
-            for run in self._runs.values():
+            for run in self._runs.values():  # in turn: both may build the same file
                 run.do(RestartTarget({}))
-            for run in self._runs.values():
                 self._wait(partial(_has_started, run, repeat), RESTARTS_WITHIN_S, f"{run.name}: its target again")
         for run in self._runs.values():
             self._load(run, self.result.loads[-1], WARM_UP_S)

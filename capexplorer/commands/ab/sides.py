@@ -43,6 +43,8 @@ class Side(msgspec.Struct, frozen=True):
     """Folder in which it is run."""
     commit: str = ""
     """Of a git ref."""
+    settings: tuple[str, ...] = ()
+    """Parameters of this side alone."""
 
     @property
     def shown(self) -> str:
@@ -51,7 +53,11 @@ class Side(msgspec.Struct, frozen=True):
 
     @property
     def understood(self) -> str:
-        """In words."""
+        """In words: `profile shop, threads=8`."""
+        return ", ".join((self._named, *self.settings))
+
+    @property
+    def _named(self) -> str:
         match self.kind:
             case "url":
                 return f"the running service {self.shown}"
@@ -96,10 +102,11 @@ def _profile_of_users(asked: AbArguments, kinds: dict[str, Kind], given: dict[st
     others = [option for option, kind in kinds.items() if kind != "profile"]
     if asked.profile is not None and asked.requests:
         raise InputError("--request: cannot be combined with --profile, whose users make the requests")
-    if not others and (asked.profile is not None or asked.requests):
-        raise InputError(
-            f"{'--profile' if asked.profile else '--request'}: --a and --b are profiles, which have users of their own"
-        )
+    unused = {"--profile": asked.profile, "--request": asked.requests, "--values": asked.values}
+    if not others and (useless := [option for option, value in unused.items() if value]):
+        raise InputError(f"{useless[0]}: --a and --b are profiles, which have users of their own")
+    if asked.ready is not None and asked.target_cmd is None and "command" not in kinds.values():
+        raise InputError("--ready: neither --a nor --b is a command, and there is no --target-cmd")
     if asked.target_cmd is not None and "ref" not in kinds.values():
         raise InputError("--target-cmd: neither --a nor --b is a git ref in which it could run")
     own = [given[option] for option, kind in kinds.items() if kind == "profile"]
@@ -129,8 +136,8 @@ def _side(option: str, given: str, kind: Kind, users: str | None, asked: AbArgum
         case "command":
             run = replace(run, target_cmd=given, ready=asked.ready)
         case "ref":
-            return _of_ref(option, given, run, asked, trees)
-    return Side(option, given, kind, run, Path.cwd())
+            return msgspec.structs.replace(_of_ref(option, given, run, asked, trees), settings=own)
+    return Side(option, given, kind, run, Path.cwd(), settings=own)
 
 
 def _of_ref(option: str, given: str, run: RunArguments, asked: AbArguments, trees: contextlib.ExitStack) -> Side:
