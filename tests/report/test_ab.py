@@ -10,7 +10,7 @@ import pytest
 from kit.scenario import Scenario
 
 from capexplorer.model.load import Load, Rate, Users
-from capexplorer.report.ab import formats
+from capexplorer.report.ab import formats, page
 from capexplorer.report.ab.result import Block, Figures, Finding, Letter, Result, Side, in_order, questions
 
 LOW, HIGH = Users(20), Users(60)
@@ -87,9 +87,15 @@ def test_more_failed_requests_make_b_worse_and_none_delay_the_answer() -> None:
 
 
 def test_a_single_load_is_asked_for_both() -> None:
-    assert [(each.figure, each.load) for each in questions((HIGH,), 0.05, beyond_knee=False)] == [
-        ("goodput", HIGH), ("p95", HIGH), ("failures", HIGH),
-    ]  # fmt: skip
+    assert {each.figure: each.least for each in questions((HIGH,), 0.05, beyond_knee=False)} == {
+        "goodput": 0.05, "mean": None, "p95": 0.1, "failures": 0.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("loads", [(HIGH,), (LOW, HIGH), (Users(1), LOW, HIGH)])
+def test_all_questions_share_an_error_of_5_percent(loads: tuple[Load, ...]) -> None:
+    asked = [each for each in questions(loads, 0.05, beyond_knee=True) if each.least is not None]
+    assert math.fsum(each.error for each in asked) == pytest.approx(0.05)
 
 
 def test_restarts_are_the_units_where_there_are_several() -> None:
@@ -171,8 +177,15 @@ def test_foreign_text_is_escaped_in_markdown() -> None:
     assert r"\`a \| " in formats.markdown(measured(a=a)).decode()
 
 
+def test_foreign_text_is_escaped_in_the_page_which_has_a_chart_of_each_question_with_a_dot_a_pair() -> None:
+    text = page.render(measured(a=Side(given="x", understood="<b>"), warnings=("<i>",))).decode()
+    assert "<b>" not in text and "<i>" not in text
+    assert (text.count("<svg"), text.count("<circle")) == (2, 16)
+
+
 def test_a_result_without_pairs_has_a_document() -> None:
     none = measured(pairs=0, loads=(), ended="interrupted")
+    assert page.render(none)
     assert json.loads(formats.json(none))["findings"] == []
     assert formats.markdown(none)
 

@@ -43,7 +43,7 @@ def result(*findings: Finding, ended: Any = "decided") -> Result:
     ("found", "expected"),
     [
         (
-            result(CAPACITY, P95, NOT_FAILING),
+            result(P95, CAPACITY, NOT_FAILING),
             "B is worse than A: capacity 151 to 144/s (-4.6% [-6.1% to -3.5%]); p95 at 20 users 85.1 to 95.3 ms"
             " (+12% [+8.0% to +16%]); decided after 0 pairs, 6 min 5 s",
         ),

@@ -78,8 +78,14 @@ def command(**given: Any) -> int:
 
 
 def _outputs(asked: AbArguments) -> dict[Path, Callable[[Result], bytes]]:
-    renderers = ((asked.json, formats.json), (asked.markdown, formats.markdown))
+    renderers = ((asked.json, formats.json), (asked.markdown, formats.markdown), (asked.html, _page))
     return {path: render for path, render in renderers if path is not None}
+
+
+def _page(outcome: Result) -> bytes:
+    from ...report.ab import page  # imports the template engine
+
+    return page.render(outcome)
 
 
 class Interrupted(CapexplorerError):

@@ -82,6 +82,9 @@ class AbArguments:
     markdown: Path | None = option(
         "--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write the result for a pull request."
     )
+    html: Path | None = option(
+        "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the result as a page with a chart of the pairs."
+    )
     force: bool = option("--force", is_flag=True, help="Overwrite existing files.")
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from ...analysis.paired import Change, MeanDifference, change, mean_difference
+from ...analysis.paired import Change, change, mean_difference
 from ...model.histogram import LatencyHistogram
 from ...model.level import Level
 from ...model.load import Load, Users
@@ -115,23 +115,26 @@ class Question(msgspec.Struct, frozen=True):
 
     figure: Figure
     load: Load
-    least: float
-    """The smallest change that matters, relative to A. 0: any, and the run does not wait for an answer."""
-
-    @property
-    def is_of_failures(self) -> bool:
-        """Whether it asks for a share."""
-        return self.figure == "failures"
+    least: float | None
+    """The smallest change that matters, relative to A. 0: any, and the run does not wait for it; None: it is shown only."""
+    error: float
+    """Probability with which the interval of the change may ever leave out the truth."""
 
 
 def questions(loads: Sequence[Load], until: float, *, beyond_knee: bool) -> tuple[Question, ...]:
-    """What is asked. `until`: the smallest change of goodput that matters; for latency it is twice that."""
+    """All figures of each load. `until`: the smallest change of goodput that matters; for latency it is twice that."""
+    if not loads:
+        return ()
     top: Figure = "capacity" if beyond_knee else "goodput"
-    return (
-        Question(top, loads[-1], until),
-        *(Question("p95", load, 2 * until) for load in loads[:-1] or loads),
-        *(Question("failures", load, 0.0) for load in loads),
-    )
+    least: dict[tuple[Figure, Load], float] = {("p95", load): 2 * until for load in loads[:-1] or loads}
+    least[top, loads[-1]] = until
+    errors = FALSE_MOST / len(least), FALSE_FAILURES_MOST / len(loads)
+    found = list[Question]()
+    for load in loads:
+        shown: tuple[Figure, ...] = (top if load == loads[-1] else "goodput", "mean", "p95")
+        found += [Question(figure, load, least.get((figure, load)), errors[0]) for figure in shown]
+        found.append(Question("failures", load, 0.0, errors[1]))
+    return tuple(found)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,9 +150,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
     """Relative to A: -0.05 is 5% less; of failures the difference of the shares. None: not known yet."""
     pairs: int
+    differences: tuple[float, ...] = ()
+    """Of each pair, or with repeats of each repeat, in order: those whose mean is `change`, before it is made relative: of
+    logarithms, of failures of shares."""
+    error: float = FALSE_MOST
+    """Probability with which the interval may ever leave out the truth."""
     answer: Change | None = None
     """None: this figure was not asked for."""
     least: float = 0.0
+    """The smallest change that matters; 0: any."""
 
     @property
     def is_better(self) -> bool | None:
@@ -189,14 +198,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """All figures of each load that has a pair, those that were asked for with their answers."""
-        asked = questions(self.loads, self.until, beyond_knee=self.beyond_knee) if self.loads else ()
-        every: list[Question] = []
-        for load in self.loads:
-            of_load = {each.figure: each for each in asked if each.load == load}
-            top: Figure = "capacity" if "capacity" in of_load else "goodput"
-            every += [of_load.get(figure) or Question(figure, load, math.inf) for figure in (top, "mean", "p95", "failures")]
-        errors = _errors(asked)
-        found = (_finding(each, self.blocks, errors[each.is_of_failures], by_repeat=self.repeats > 1) for each in every)
+        asked = questions(self.loads, self.until, beyond_knee=self.beyond_knee)
+        found = (_finding(each, self.blocks, by_repeat=self.repeats > 1) for each in asked)
         return tuple(each for each in found if each is not None)
 
     @property
@@ -227,38 +230,35 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return 3 if False in self.directions else 0 if self.is_decided else 5
 
 
-def _errors(asked: Sequence[Question]) -> dict[bool, float]:
-    """The error of each question, of those about failures and of others."""
-    of_failures = sum(each.is_of_failures for each in asked)
-    return {True: FALSE_FAILURES_MOST / max(of_failures, 1), False: FALSE_MOST / max(len(asked) - of_failures, 1)}
-
-
-def _finding(question: Question, blocks: Sequence[Block], error: float, *, by_repeat: bool) -> Finding | None:
+def _finding(question: Question, blocks: Sequence[Block], *, by_repeat: bool) -> Finding | None:
     """None without a pair."""
     pairs = pairs_of([each for each in blocks if each.load == question.load])
     if not pairs:
         return None
     of_pair = _difference(question.figure)
-    units = [of_pair(a, b) for a, b in pairs] if not by_repeat else _means_of_repeats(pairs, of_pair)
-    found, is_share = mean_difference(units, error), question.is_of_failures
+    differences = _means_of_repeats(pairs, of_pair) if by_repeat else [of_pair(a, b) for a, b in pairs]
+    found = mean_difference(differences, question.error)
     a, b = (_mean(question.figure, side) for side in zip(*pairs, strict=True))
-    low, high = ((each if is_share else math.expm1(each)) if math.isfinite(each) else None for each in (found.low, found.high))
+    low, high = (relative(question.figure, end) if math.isfinite(end) else None for end in (found.low, found.high))
     return Finding(
         figure=question.figure,
         load=question.load,
         a=a,
         b=b,
-        change=found.mean if is_share else math.expm1(found.mean),
+        change=relative(question.figure, found.mean),
         low=low,
         high=high,
         pairs=len(pairs),
-        answer=_answer(question, found),
-        least=question.least if math.isfinite(question.least) else 0.0,
+        differences=tuple(differences),
+        error=question.error,
+        answer=None if question.least is None else change(found, question.least),
+        least=question.least or 0.0,
     )
 
 
-def _answer(question: Question, found: MeanDifference) -> Change | None:
-    return change(found, question.least) if math.isfinite(question.least) else None
+def relative(figure: Figure, difference: float) -> float:
+    """The change that a difference means: 0.05 is 5%; of failures the difference of the shares itself."""
+    return difference if figure == "failures" else math.expm1(difference)
 
 
 def pairs_of(blocks: Sequence[Block]) -> list[tuple[Block, Block]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...wording import numbers, quantities
 from ...wording.numbers import brief_percent
-from .result import Block, Figure, Finding, Result, figure_of
+from .result import GREATER_IS_BETTER, Block, Figure, Finding, Result, figure_of
 
 INTERVALS = "Brackets hold all true changes with a probability of 95%, whenever the run ends."
 
@@ -29,15 +29,16 @@ _ENDED = {
 def verdict(result: Result) -> str:
     """`B is worse than A: capacity 151 to 144/s (-4.6% [-6.1% to -3.5%]); ...; decided after 14 pairs, 365 s`."""
     clauses = [
-        *map(clause, _told(result)),
+        *map(clause, told(result)),
         f"{_ENDED[result.ended]} {numbers.several(result.pairs, 'pair')}, {numbers.span(result.took_s)}",
     ]
     return f"{_head(result)}: {'; '.join(clauses)}"
 
 
-def _told(result: Result) -> Iterator[Finding]:
-    """What was asked for; failures only if their share differs."""
-    yield from (each for each in result.answers if each.figure != "failures" or each.is_better is not None)
+def told(result: Result) -> Sequence[Finding]:
+    """What was asked for, the capacity first; failures only if their share differs."""
+    asked = [each for each in result.answers if each.least or each.is_better is not None]
+    return sorted(asked, key=lambda each: each.figure not in GREATER_IS_BETTER)
 
 
 def _head(result: Result) -> str:
@@ -51,7 +52,7 @@ def _head(result: Result) -> str:
 
 
 def _names(result: Result, is_better: bool) -> str:
-    return " and ".join(named(each) for each in result.answers if each.is_better is is_better)
+    return " and ".join(named(each) for each in told(result) if each.is_better is is_better)
 
 
 def named(found: Finding) -> str:

@@ -155,7 +155,7 @@ def shortened(curve: Curve, width: int) -> str:
 
 
 _COLORS = ("background", "text", "muted", "grid", "alarm")
-_VARIABLES = svg.Colors(
+VARIABLES = svg.Colors(
     background="var(--background)",
     text="var(--text)",
     muted="var(--muted)",
@@ -163,6 +163,7 @@ _VARIABLES = svg.Colors(
     series=("var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)"),
     alarm="var(--alarm)",
 )
+"""Of drawings in a page with comparison.css."""
 
 
 def render(comparison: Comparison) -> bytes:
@@ -171,9 +172,9 @@ def render(comparison: Comparison) -> bytes:
     return page(
         "comparison.html",
         title="Comparison of " + ", ".join(curve.name for curve in curves),
-        light=Markup(_values(svg.LIGHT)),
-        dark=Markup(_values(svg.DARK)),
-        svg=Markup(svg.rules(_VARIABLES)),
+        light=Markup(variables(svg.LIGHT)),
+        dark=Markup(variables(svg.DARK)),
+        svg=Markup(svg.rules(VARIABLES)),
         verdict=sentences.verdict(comparison),
         warnings=sentences.warnings(comparison),
         letters=[curve.letter for curve in curves],
@@ -188,7 +189,8 @@ def render(comparison: Comparison) -> bytes:
     )
 
 
-def _values(colors: svg.Colors) -> str:
+def variables(colors: svg.Colors) -> str:
+    """Style of the page that gives VARIABLES these colours."""
     named = "".join(f"--{name}:{getattr(colors, name)};" for name in _COLORS)
     return named + "".join(f"--s{index}:{color};" for index, color in enumerate(colors.series))
 
