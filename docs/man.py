@@ -28,10 +28,12 @@ EXIT_CODES = {
     ExitCode.DONE: "done; all that is required is met",
     ExitCode.DEFECT: "a defect of capexplorer",
     ExitCode.INPUT: "wrong input",
-    ExitCode.NOT_MET: "a stop rule ended the run, something that is required is not met, or a condition of --fail-if holds",
+    ExitCode.NOT_MET: "a stop rule ended the run, something that is required is not met, a condition of --fail-if holds, or B is"
+    " worse than A",
     ExitCode.FAILED: "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no"
     " level settled",
-    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met; no setting of a sweep has a capacity",
+    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met; no setting of a sweep has a capacity;"
+    " whether B is better or worse than A is not decided",
 }
 EXIT_STATUS = (*((str(int(code)), words) for code, words in EXIT_CODES.items()), ("128 + N", "signal N ended it"))
 FILES = (

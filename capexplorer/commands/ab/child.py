@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ...errors import CapexplorerError, InputError
+from ...errors import CapexplorerError, ExitCode, InputError
 from ...model.controls import Control, EndRun
 from ...model.events import Target
 from ...model.timeline import Timeline
@@ -33,7 +33,7 @@ PREFIX = "capexplorer: "
 class ChildError(CapexplorerError):
     """A run failed: it could not start, its target ended, or somebody ended it."""
 
-    exit_code = 4
+    exit_code = ExitCode.FAILED
 
 
 class ChildRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ...errors import ExitCode
 from ...wording import units
 from ..escaping import markdown as escaped
 from ..tables import Table
@@ -33,7 +34,7 @@ class AbDocument(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     """In one sentence."""
     conventions: str = sentences.INTERVALS
-    exit_code: int
+    exit_code: ExitCode
     """Of a run that no signal ended."""
     findings: tuple[Finding, ...]
     """Figures of each load, with answers where they were asked for."""

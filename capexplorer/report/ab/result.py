@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from ...analysis.paired import Change, change, mean_difference
+from ...errors import ExitCode
 from ...model.histogram import LatencyHistogram
 from ...model.level import Level
 from ...model.load import Load, Users
@@ -223,11 +224,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return len(self.blocks) // 2
 
     @property
-    def exit_code(self) -> int:
-        """0: decided, and B is no worse; 3: B is worse; 5: undecided; 4: a run failed."""
+    def exit_code(self) -> ExitCode:
+        """Not met: B is worse."""
         if self.ended == "failed":
-            return 4
-        return 3 if False in self.directions else 0 if self.is_decided else 5
+            return ExitCode.FAILED
+        if False in self.directions:
+            return ExitCode.NOT_MET
+        return ExitCode.DONE if self.is_decided else ExitCode.UNDECIDED
 
 
 def _finding(question: Question, blocks: Sequence[Block], *, by_repeat: bool) -> Finding | None:
