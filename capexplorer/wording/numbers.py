@@ -5,7 +5,7 @@ their units.
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..model.intervals import Z95
@@ -184,6 +184,11 @@ def wall_time(written: str | None) -> str:
     except ValueError:
         return written or ""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment.tzinfo is not None else written or ""
+
+
+def wall_time_at(started_at: str, t_s: float) -> str:
+    """`2026-01-01T11:01:23Z`: the wall time at this second of a session that began then (ISO 8601 with offset), for logs."""
+    return f"{datetime.fromisoformat(started_at).astimezone(UTC) + timedelta(seconds=t_s):%Y-%m-%dT%H:%M:%SZ}"
 
 
 # -- The notation of intervals and times, printed once in each export, in the screen's help and by `export --help`.

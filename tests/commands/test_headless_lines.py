@@ -7,11 +7,12 @@ import re
 
 import msgspec
 import pytest
+from kit.scenario import header, second
 from rich.console import Console
 
 from capexplorer import paths, wording
 from capexplorer.commands.run.exploring import Progress, how_far, level_line
-from capexplorer.model.events import Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
+from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
@@ -85,8 +86,10 @@ def test_each_line_has_its_time_and_each_finding_is_printed_in_full_once(sample:
     with open_session(paths.sample_sessions()[sample]) as log:
         events = list(log)
     lines = printed(events)
-    assert [line for line in lines if not re.match(r"(\d+:)?\d\d:\d\d  \S", line)] == []
+    assert [line for line in lines if not re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  (\d+:)?\d\d:\d\d  \S", line)] == []
     times = [line.split(maxsplit=1)[0] for line in lines]
+    said = [line.split("  ", 2)[2] for line in lines]
+    assert [each for each in set(said) if said.count(each) > 1 and not each.startswith("level")] == []
     assert times == sorted(times)
     marks = [
         event for event in events if isinstance(event, Mark) and not (event.kind == "bottleneck" and event.severity == "info")
@@ -104,6 +107,39 @@ def test_of_a_cause_with_three_episodes_only_the_first_line_has_readings_and_adv
     shown = [line.partition(": ")[2] for line in printed(events) if wording.title(churn[0]) in line]
     assert shown[0].startswith(f"{wording.short_sentence(churn[0])}: ")
     assert shown[1:] == [wording.short_sentence(mark) for mark in churn[1:]]
+
+
+def test_a_log_has_no_control_character_where_colours_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CI systems set these variables."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.setenv(name, "1")
+    with open_session(paths.sample_sessions()["sample-autopilot"]) as log:
+        lines = printed(list(log))
+    assert len(lines) > 10
+    assert [line for line in lines if not line.isprintable()] == []
+
+
+def test_a_log_has_a_line_for_each_level_of_the_autopilot_and_none_for_its_steps() -> None:
+    with open_session(paths.sample_sessions()["sample-autopilot"]) as log:
+        events = list(log)
+    said = [line.split("  ", 2)[2] for line in printed(events)]
+    assert len([line for line in said if line.startswith("level")]) == len([e for e in events if isinstance(e, LevelClosed)])
+    steps = [wording.command(e) for e in events if isinstance(e, Command) and e.by == "autopilot"]
+    assert set(steps) & set(said) == {steps[-1]}, "that it has finished"
+
+
+def test_after_a_minute_of_silence_a_line_says_what_is_done() -> None:
+    opened = LevelOpened(t_s=0.0, index=0, users=4, spawn_rate=1.0, by="plan")
+    stderr = io.StringIO()
+    progress = Progress(stderr, parse("4:5m", "plan", 1_000))
+    progress.take([header(), opened])
+    for second_s in range(1, 151):
+        progress.take([second(float(second_s), rps=7, latency_ms=20.0, users=4, p95_ms=20.0)])
+    lines = [line.split("  ", 2)[1:] for line in stderr.getvalue().splitlines()]
+    assert lines == [
+        ["01:00", "20%, step 1 of 1, 04:00 left; 7/s, p95 20 ms"],
+        ["02:00", "40%, step 1 of 1, 03:00 left; 7/s, p95 20 ms"],
+    ]
 
 
 def bar_after(plan: str, levels: int, seconds: float) -> str:

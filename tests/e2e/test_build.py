@@ -34,7 +34,7 @@ def test_a_build_may_take_longer_than_the_time_to_be_ready(tmp_path: Path) -> No
         end_build(gate, "built")
         assert run.exit_code() == 0, run.stderr
     assert target_states(run.events()) == ["building", "starting", "ready", "stopping", "stopped"]
-    assert [line.split(maxsplit=1)[1] for line in run.stderr.splitlines()[:2]] == ["target building", "target ready"]
+    assert [line.split(maxsplit=2)[2] for line in run.stderr.splitlines()[:2]] == ["target building", "target ready"]
     assert ("target", "compiling") in {(log.source, log.text) for log in events_of(run.events(), Log)}, "output of the build"
 
 

@@ -48,7 +48,7 @@ def test_a_target_that_does_not_start_ends_the_run_with_exit_code_4_and_its_reas
     assert code == 4
     [line] = run.errors
     assert message in line
-    assert re.fullmatch(r"\d\d:\d\d  target failed\n", run.stderr.partition(line)[0])
+    assert re.fullmatch(r"\S+Z  \d\d:\d\d  target failed\n", run.stderr.partition(line)[0])
     assert run.stdout == f"{session_path(run.sessions)}\n"
     events = run.events()
     assert target_states(events) == ["starting", "failed"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -43,13 +44,14 @@ def test_stdout_has_the_path_of_the_session_and_stderr_a_line_for_each_level_and
     run, code = mixed
     assert (code, run.stdout) == (0, f"{session_path(run.sessions)}\n"), run.stderr
     lines = run.stderr.splitlines()
-    times, said = zip(*(line.split("  ", 1) for line in lines[:-1]), strict=True)
+    walls, times, said = zip(*(line.split("  ", 2) for line in lines[:-1]), strict=True)
     assert all(re.fullmatch(r"\d\d:\d\d", time) for time in times)
+    assert all(datetime.fromisoformat(wall) for wall in walls)
     assert said[0] == "target ready"
     levels = [line.split(":")[0].split() for line in said if line.startswith("level")]  # marks, on a busy machine, are between
     assert levels == [["level", "5", "users"], ["level", "10", "users"]]
     assert lines[-1].startswith("verdict: ")
-    assert "\x1b" not in run.stderr
+    assert not {"\x1b", "\r"} & set(run.stderr)
 
 
 def test_levels_are_those_of_the_plan_with_readings_of_target_generator_and_ports(

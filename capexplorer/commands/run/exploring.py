@@ -32,10 +32,10 @@ from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
 from ...steer.plan import Step
-from ...wording.numbers import three_digits
+from ...wording.numbers import three_digits, wall_time_at
 from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
 from ..afterwards import run_goes_on
-from ..terminal import print_line, printable, require_screen, signals_to
+from ..terminal import DUMB, print_line, printable, require_screen, signals_to
 from .arguments import RunArguments
 from .assembly import AssembledRun, live_run, report_failure
 from .on_screen import HANG_UP, release_input
@@ -47,10 +47,13 @@ if TYPE_CHECKING:
 
 # -- headless ------------------------------------------------------------------------------------------------------------------
 # Progress of a headless run on stderr: a line with its time for each level and finding. On a terminal, below them, the present
-# figures and how far the plan is, or what is done now.
+# figures and how far the plan is, or what is done now. In a log lines begin with the wall time, too; steps of the autopilot have
+# none, since the line of a level follows each; and after a silence of a minute a line says what is done.
 
 
 BAR_CELLS = 30
+SILENCE_MOST_S = 60.0
+"""Some CI systems end a job that writes nothing for ten minutes."""
 
 
 class Report(Protocol):
@@ -90,10 +93,14 @@ class Progress:
     def __init__(
         self, stderr: IO[str] | None, steps: Sequence[Step] = (), stdout: IO[str] | None = None, timeline: Timeline | None = None
     ) -> None:
-        self._console = Console(file=stderr, highlight=False, soft_wrap=True)
+        is_terminal = stderr is not None and stderr.isatty() and os.environ.get("TERM", "") not in DUMB
+        self._console = Console(file=stderr, highlight=False, soft_wrap=True, force_terminal=is_terminal)
+        """Its own test would take a CI system with FORCE_COLOR for a terminal, and write bars and colours to its log."""
         self._steps, self._timeline = steps, Timeline() if timeline is None else timeline
         self._printed: set[str] = set()
-        """Keys of the findings that were printed in full."""
+        """Keys of the findings that were printed in full, and sentences about findings."""
+        self._spoke_s = 0.0
+        """Time of the latest line."""
         self._states: dict[Requirement, State] = {}
         """Of each requirement as of the latest line about it."""
         self._stdout, self._has_begun = stdout, False
@@ -133,12 +140,20 @@ class Progress:
         for event in events:
             line = self._line(event)
             if line is not None:
-                self._console.print(Text(f"{wording.session_time(event.t_s)}  {printable(line)}"))
+                self._say(event.t_s, line)
+        if not self._console.is_terminal and self._timeline.last_s >= self._spoke_s + SILENCE_MOST_S:
+            self._say(self._timeline.last_s, state(self._timeline, self._steps))
+
+    def _say(self, t_s: float, line: str) -> None:
+        self._spoke_s, header = t_s, self._timeline.header
+        is_log = not self._console.is_terminal and header is not None and header.started_at
+        began = f"{wall_time_at(header.started_at, t_s)}  " if is_log and header is not None else ""
+        self._console.print(Text(f"{began}{wording.session_time(t_s)}  {printable(line)}"))
 
     def _line(self, event: Event) -> str | None:
         """The line for closed levels, states of the target, findings, answers, steps of the autopilot; else None."""
         match event:
-            case Command(by="autopilot"):
+            case Command(by="autopilot", name=name) if name == "autopilot" or self._console.is_terminal:
                 return wording.command(event)
             case LevelClosed():
                 return level_line(event)
@@ -173,7 +188,11 @@ class Progress:
         self._printed.add(mark.key)
         name = wording.epoch_name(self._timeline, mark.epoch)
         sentence = wording.mark(mark, self._timeline.header) if is_new else wording.short_sentence(mark)
-        return f"{mark.severity}: {f'{name}: ' if name else ''}{sentence}"
+        line = f"{mark.severity}: {f'{name}: ' if name else ''}{sentence}"
+        if line in self._printed:
+            return None
+        self._printed.add(line)
+        return line
 
 
 def _wait_for_events(woken: SimpleQueue[None]) -> None:
@@ -259,22 +278,37 @@ def _most(bins: Sequence[LevelBin]) -> str:
 
 
 def how_far(timeline: Timeline, steps: Sequence[Step]) -> RenderableType:
-    """A bar for the share of the plan's time that has passed, with the rest. Time for starting users is not part of it, so that
-    the end may be later. Where the end is not known, as of an autopilot or a shape, one line that says what is done now.
+    """A bar for the share of the plan's time that has passed, with the rest. Where the end is not known, as of an autopilot or a
+    shape, one line that says what is done now.
+    """
+    done, text = _done(timeline, steps)
+    if done is None:
+        return Text(text, no_wrap=True, overflow="ellipsis")
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total=1.0, completed=done, width=BAR_CELLS), Text(text))
+    return bar
+
+
+def state(timeline: Timeline, steps: Sequence[Step]) -> str:
+    """The same as a line of a log, with the present figures: `62%, step 3 of 4, 00:15 left; 118/s, p95 212 ms`."""
+    present = {name: timeline.columns[name][-1] for name in ("throughput_rps", "p95_ms") if timeline.columns[name]}
+    figures = f"{rate(present.get('throughput_rps'))}, p95 {latency(present.get('p95_ms'))}"
+    return "; ".join(filter(None, (_done(timeline, steps)[1], figures)))
+
+
+def _done(timeline: Timeline, steps: Sequence[Step]) -> tuple[float | None, str]:
+    """(share of the plan's time that has passed, in words with the rest); None: its end is not known. Time for starting users is
+    not part of it, so that the end may be later.
     """
     begun = [level for level in timeline.levels if level.opened.by == "plan"]
     total_s = math.fsum(step.hold_s for step in steps)
     if not total_s or any(step.is_autopilots for step in steps):
-        return Text(_done_now(timeline, steps, len(begun)), no_wrap=True, overflow="ellipsis")
+        return None, _done_now(timeline, steps, len(begun))
     before_s = math.fsum(step.hold_s for step in steps[: max(len(begun) - 1, 0)])
     hold_s = steps[min(len(begun), len(steps)) - 1].hold_s if begun else 0.0
     passed_s = before_s + (min(timeline.last_s - begun[-1].opened.t_s, hold_s) if begun else 0.0)
-    bar = Table.grid(padding=(0, 1))
-    bar.add_row(
-        ProgressBar(total=total_s, completed=passed_s, width=BAR_CELLS),
-        Text(f"{passed_s / total_s:.0%}, step {len(begun)} of {len(steps)}, {wording.session_time(total_s - passed_s)} left"),
-    )
-    return bar
+    left = wording.session_time(total_s - passed_s)
+    return passed_s / total_s, f"{passed_s / total_s:.0%}, step {len(begun)} of {len(steps)}, {left} left"
 
 
 def _done_now(timeline: Timeline, steps: Sequence[Step], levels: int) -> str:
