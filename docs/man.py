@@ -32,8 +32,8 @@ EXIT_CODES = {
     " worse than A",
     ExitCode.FAILED: "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no"
     " level settled",
-    ExitCode.UNDECIDED: "something that is required is undecided, and nothing is not met; no setting of a sweep has a capacity;"
-    " whether B is better or worse than A is not decided",
+    ExitCode.UNDECIDED: "something that is required, or that `run --fail-if` asks, is undecided, and nothing is not met; no"
+    " setting of a sweep has a capacity; whether B is better or worse than A is not decided",
 }
 EXIT_STATUS = (*((str(int(code)), words) for code, words in EXIT_CODES.items()), ("128 + N", "signal N ended it"))
 FILES = (

@@ -69,17 +69,16 @@ NO_BASELINE = Baseline()
 
 def of_session(timeline: Timeline, baseline: Baseline = NO_BASELINE) -> list[Check]:
     """Whether the run came to its end, what is required of the service, and the conditions against the baseline."""
-    answers = timeline.answered.answers if timeline.answered is not None else ()
-    return [_of_run(timeline, answers), *map(_of_answer, answers), *baseline.checks]
+    return [_of_run(timeline), *map(_of_answer, timeline.answers), *baseline.checks]
 
 
-def _of_run(timeline: Timeline, answers: Sequence[Answer]) -> Check:
+def _of_run(timeline: Timeline) -> Check:
     ended, settled = timeline.ended, sum(level.figures.settled for level in timeline.levels)
     words = "the session has no end" if ended is None else f"{ended.reason}; {numbers.several(settled, 'level')} settled"
     state: State = "passed"
     if ended is None or ended.signal is not None:
         state = "undecided"
-    elif ended.exit_code and _CODES.get(ended.exit_code) not in {each.state for each in answers}:
+    elif ended.exit_code and _CODES.get(ended.exit_code) not in {each.state for each in timeline.answers}:
         state = "failed"
     return Check(group="run", name="the run comes to its end", state=state, words=words, seconds=timeline.last_s)
 

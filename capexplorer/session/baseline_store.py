@@ -47,9 +47,9 @@ class BaselineStore(msgspec.Struct, frozen=True):
         """Why there is no latest one."""
         stored, _ = self._stored(header)
         if not stored:
-            return f"none of {header.profile_name} yet"
+            return f"no baseline of {header.profile_name} yet"
         known = ", ".join(sorted({" ".join(map(str, filter(None, environment(each.header)))) for each in stored}))
-        return f"none of {header.profile_name} on this kind of machine, but on {known}"
+        return f"no baseline of {header.profile_name} on this kind of machine, but on {known}"
 
     def left_alone(self, header: Header) -> str:
         """A note on files that are no baselines of the profile, in one line; empty: there are none."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from .distribution import build, environment_with_packages
 from .rig import ROOT, TIMEOUT_S, export
 
 pytestmark = pytest.mark.slow
@@ -25,31 +24,20 @@ SAMPLES = sorted(path.stem for path in (ROOT / "sessions").glob("sample*.jsonl")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the source distribution."""
     folder = tmp_path_factory.mktemp("distributions")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
+    build(folder, "wheel", "sdist")
     return folder
 
 
 @pytest.fixture(scope="module")
 def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `capexplorer` program of a new virtual environment that has the wheel, and links to the packages of this one."""
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = tmp_path_factory.mktemp("wheel") / "venv"
     [wheel] = distributions.glob("capexplorer-*.whl")
-    venv.create(folder / "venv", with_pip=False, symlinks=True)
-    python = folder / "venv" / "bin" / "python"
+    bin_folder = environment_with_packages(folder)
     options = "install --quiet --no-compile --no-deps --no-index".split()
-    install = [sys.executable, "-m", "pip", "--python", str(python), *options, str(wheel)]
+    install = [sys.executable, "-m", "pip", "--python", str(bin_folder / "python"), *options, str(wheel)]
     subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
-    _link_dependencies(folder / "venv")
-    return folder / "venv" / "bin" / "capexplorer"
-
-
-def _link_dependencies(environment: Path) -> None:
-    """Link all installed packages but capexplorer, and no .pth file: that of capexplorer would import the repository."""
-    [site] = environment.glob("lib/python*/site-packages")
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "capexplorer" not in path.name and path.suffix != ".pth" and not (site / path.name).exists():
-            (site / path.name).symlink_to(path)
+    return bin_folder / "capexplorer"
 
 
 def test_wheel_and_source_distribution_have_the_license(distributions: Path) -> None:

@@ -73,7 +73,7 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
         path = self.store.latest(header)
         if path is None:
             found = Baseline(conditions=self.conditions, why_none=self.store.why_none(header))
-            print_line(f"baseline: {printable(found.why_none)}; --update-baseline keeps a session as one")
+            print_line(f"{printable(found.why_none)}; --update-baseline keeps a session as one")
             return found
         comparison = compare([read(path)[0], session])
         print_line(f"baseline: {path}")

@@ -51,7 +51,7 @@ def render(timeline: Timeline, baseline: Baseline = NO_BASELINE, picture_url: st
     checks, comparison = of_session(timeline, baseline), baseline.comparison
     judged = [f"**{markdown(each.sentence)}**" for each in wording.judgements(timeline).values()]
     blocks = [_title(timeline, checks), *judged, *_checks(checks)]
-    blocks += [f"Baseline: {markdown(baseline.why_none)}."] if baseline.why_none else []
+    blocks += [f"There is {markdown(baseline.why_none)}."] if baseline.why_none and not baseline.conditions else []
     blocks += _against(comparison) if comparison is not None else []
     shown = [f"![Goodput and latency against users]({quote(picture_url, safe=':/?&=%#@+,;~')})"] if picture_url else []
     blocks += shown or _chart(timeline, comparison)
