@@ -220,6 +220,10 @@ class Requirements:
             for sample in timeline.since(0.0):
                 self._add(sample, required, timeline)
 
+    def forget(self, required: Requirement) -> None:
+        """Answer it no longer."""
+        self._seconds.pop(required, None)
+
     def add(self, sample: Sample, timeline: Timeline) -> None:
         """The latest second, which the timeline has already."""
         for required in self._seconds:

@@ -121,7 +121,7 @@ class StartPlan(_Control, frozen=True, tag="plan"):
 
 
 class Require(_Control, frozen=True, tag="require"):
-    """Require this of the service as well, from now on: `p95 <= 300ms @ 50 users`."""
+    """Require this of the service as well, from now on: `p95 <= 300ms @ 50 users`. What is required already is taken back."""
 
     is_answered = True
     requirement: Text

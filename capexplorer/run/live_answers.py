@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..analysis.requirements import Requirements
 from ..model.events import Answered
-from ..model.requirements import Requirement, State
+from ..model.requirements import Answer, Requirement, State
 from .context import RunContext
 
 FIGURES_EVERY_S = 5.0
@@ -33,12 +35,17 @@ class LiveAnswers:
     def begin(self) -> None:
         """Ask what the options require."""
         for required in self._to_ask:
-            self.ask(required)
+            self._requirements.require(required, self._timeline)
         self._to_ask = ()
+        if self.asked:
+            self._emit_news()
 
     def ask(self, required: Requirement) -> None:
-        """Require this as well from now on."""
-        self._requirements.require(required, self._timeline)
+        """Require this as well from now on; what is required already, no longer."""
+        if required in self.asked:
+            self._requirements.forget(required)
+        else:
+            self._requirements.require(required, self._timeline)
         self._emit_news()
 
     def ticked(self) -> None:
@@ -55,13 +62,23 @@ class LiveAnswers:
 
     def _emit_news(self, *, at_once: bool = False) -> None:
         """Emit the answers if one has another state, or another figure after a while or `at_once`."""
-        found, before = self._requirements.answers(self._timeline), self._timeline.answered
-        epoch, now_s = self._context.epoch, self._context.now_s()
+        before, epoch, now_s = self._timeline.answered, self._context.epoch, self._context.now_s()
+        kept = before.answers if before is not None and before.epoch == epoch else ()
+        found = tuple(_decided(each, kept) for each in self._requirements.answers(self._timeline))
+        news = Answered(t_s=now_s, epoch=epoch, answers=found)
         if before is not None and (before.epoch, before.answers) == (epoch, found):
             return
-        news = Answered(t_s=now_s, epoch=epoch, answers=found)
         if at_once or before is None or now_s - before.t_s >= FIGURES_EVERY_S or _states(before) != _states(news):
             self._context.emit(news)
+
+
+def _decided(now: Answer, before: Iterable[Answer]) -> Answer:
+    """An answer that was decided in this epoch stays as it was then until the same or the opposite is decided: a sequential test
+    ends at its first decision, and its error is that of this rule.
+    """
+    if now.state != "undecided":
+        return now
+    return next((each for each in before if each.required == now.required and each.state != "undecided"), now)
 
 
 def _states(answered: Answered | None) -> list[tuple[Requirement, State]]:

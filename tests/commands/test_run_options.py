@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from capexplorer.commands.run.arguments import RunArguments
 from capexplorer.commands.run.resolving import resolve
 from capexplorer.errors import InputError
 from capexplorer.load import variables
-from capexplorer.model.load import Arrivals
+from capexplorer.model.load import Arrivals, Users
+from capexplorer.model.requirements import KneeRequired, PercentileRequired, Requirement
 from capexplorer.run.options import RunOptions
 from lab.kit.servers import free_port
 
@@ -400,3 +402,77 @@ def test_where_traces_are_shown_says_that_there_are_traces(
 def test_traces_that_could_not_be_shown_or_sent_are_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         resolve(RunArguments(profile=profile(tmp_path, 'url = "http://127.0.0.1:9"'), **given))
+
+
+KNEE, P95 = KneeRequired(40.0), PercentileRequired(95.0, 300.0, Users(50))
+REQUIRES = '[require]\nall = ["knee >= 40"]\nwithin = "2m"\n'
+
+
+@pytest.mark.parametrize(
+    ("asked", "requirements", "within_s", "autopilot"),
+    [
+        (RunArguments(requirements=("p95 <= 300ms @ 50", "p95 <= 0.3s @ 50 users")), (P95,), None, "require"),
+        (RunArguments(requirements=("knee >= 40",), within="90s"), (KNEE,), 90.0, "require"),
+        (RunArguments(requirements=("knee >= 40",), plan="10:30s"), (KNEE,), None, None),
+        (RunArguments(requirements=("knee >= 40",), autopilot="rate"), (KNEE,), None, "require"),
+        (RunArguments(autopilot="rate"), (), None, "rate"),
+        (RunArguments(autopilot="users"), (), None, "knee"),
+        (RunArguments(), (), None, None),
+    ],
+)
+def test_requirements_begin_with_the_loads_that_decide_them_unless_a_plan_sets_the_load(
+    tmp_path: Path, asked: RunArguments, requirements: tuple[Requirement, ...], within_s: float | None, autopilot: str | None
+) -> None:
+    found = resolve(replace(asked, profile=profile(tmp_path, 'target = "mixed"')))
+    assert (found.requirements, found.within_s, found.autopilot) == (requirements, within_s, autopilot)
+    assert found.start_users == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "requirements", "within_s", "autopilot"),
+    [
+        (RunArguments(), (KNEE,), 120.0, None),
+        (RunArguments(headless=True), (KNEE,), 120.0, "require"),
+        (RunArguments(detach=True), (KNEE,), 120.0, "require"),
+        (RunArguments(autopilot="users"), (KNEE,), 120.0, "require"),
+        (RunArguments(requirements=("p95 <= 300ms @ 50",), within="5m"), (KNEE, P95), 300.0, "require"),
+    ],
+)
+def test_a_person_on_the_screen_decides_when_what_the_profile_requires_is_looked_at(
+    tmp_path: Path, asked: RunArguments, requirements: tuple[Requirement, ...], within_s: float, autopilot: str | None
+) -> None:
+    (path := tmp_path / "shop.toml").write_text(f'target = "mixed"\n{TASK}{REQUIRES}')
+    found = resolve(replace(asked, profile=str(path)))
+    assert (found.requirements, found.within_s, found.autopilot) == (requirements, within_s, autopilot)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "message"),
+    [
+        ("", RunArguments(requirements=("p95 <= 300ms",)), "--require: expected one like"),
+        ("", RunArguments(requirements=("p95 <= 300ms @ 5000",)), "--require: 5000 users exceed guards.max_users (2000)"),
+        ("", RunArguments(within="5m"), "--within: needs --require"),
+        ("", RunArguments(requirements=("knee >= 4",), within="long"), "--within: expected a duration like"),
+        (
+            "",
+            RunArguments(requirements=("p95 <= 3ms @ 5/s",), plain_workers=True, bind="127.0.0.1:1"),
+            "--require: plain Locust workers cannot be offered a rate",
+        ),
+        ('[require]\nall = ["knee > 4"]', RunArguments(), "shop.toml: require.all: expected one like"),
+        (
+            '[require]\nall = ["knee >= 4"]\nwithin = "0s"',
+            RunArguments(),
+            "require.within: expected a duration above 0",
+        ),
+        ('[require]\nall = "knee >= 4"', RunArguments(), "require.all: expected "),
+        ("[require]\nal = []", RunArguments(), "unknown key `require.al`"),
+    ],
+)
+def test_a_mistake_in_a_requirement_is_one_line_with_its_option_or_key(
+    tmp_path: Path, text: str, asked: RunArguments, message: str
+) -> None:
+    (path := tmp_path / "shop.toml").write_text(f'target = "mixed"\n{TASK}{text}\n')
+    with pytest.raises(InputError) as raised:
+        resolve(replace(asked, profile=str(path)))
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)

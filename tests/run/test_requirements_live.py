@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from capexplorer.model.events import Answered, LevelOpened, Proposed
+from capexplorer.model.events import Answered, Command, LevelOpened, Proposed
 from capexplorer.model.load import Rate, Users
 from capexplorer.model.proposals import Decide
-from capexplorer.model.requirements import CapacityRequired, FailuresRequired, KneeRequired, PercentileRequired, Requirement
+from capexplorer.model.requirements import (
+    CapacityRequired,
+    FailuresRequired,
+    KneeAnswer,
+    KneeRequired,
+    PercentileRequired,
+    Requirement,
+)
 from capexplorer.run.live_answers import FIGURES_EVERY_S, LiveAnswers
+from capexplorer.run.load_control import LoadControl
+from capexplorer.steer.plan import parse
+from capexplorer.steer.requested_load import Plan
+from capexplorer.wording import PLAN_ENDS
 
+from .bare_context import NoWorkers, requested_load
 from .knee_search import KneeSearch, Service, queueing
+from .run_without_load import RunWithoutLoad
 
 
 def failing_at_random(users: int) -> tuple[int, float, int]:
@@ -107,6 +122,29 @@ def test_answers_are_events_when_a_state_changes_and_figures_now_and_then(tmp_pa
     run.run.end()
 
 
+def test_a_decided_answer_stays_until_the_opposite_is_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Deciding(tmp_path / "stays.jsonl", KneeRequired(30.0))
+    run.run.step(3)
+    met = KneeAnswer(required=KneeRequired(30.0), state="met", users=40.0)
+    open_again, not_met = replace(met, state="undecided"), replace(met, state="not_met")
+    for found, shown in ((met, met), (open_again, met), (not_met, not_met), (open_again, not_met)):
+        monkeypatch.setattr(run.answers._requirements, "answers", lambda _, found=found: (found,))
+        run.run.add_second(*queueing(3))
+        run.answers.ticked()
+        assert run.run.timeline.answers == (shown,)
+    run.run.end()
+
+
+def test_what_is_required_already_is_taken_back(tmp_path: Path) -> None:
+    run = Deciding(tmp_path / "back.jsonl", QUICK_AT_20, SLOW_AT_80)
+    run.answers.ask(QUICK_AT_20)
+    assert [each.required for each in run.run.timeline.answers] == [SLOW_AT_80]
+    run.answers.ask(SLOW_AT_80)
+    assert run.run.timeline.answers == ()
+    assert not run.answers.has_open
+    run.run.end()
+
+
 @pytest.mark.parametrize(
     ("asked", "exit_code"),
     [
@@ -157,3 +195,33 @@ def test_after_a_step_by_hand_the_driver_decides_nothing(tmp_path: Path) -> None
     assert run.levels() == [(20, "autopilot"), (3, "user")]
     assert run.finished == []
     run.run.end()
+
+
+def planned(path: Path, within_s: float | None, *asked: Requirement) -> tuple[RunWithoutLoad, LoadControl]:
+    """A run whose plan holds 20 users for ten minutes."""
+    run = RunWithoutLoad(path)
+    options = dataclasses.replace(
+        run.context.options, steps=parse("20:10m, 80:1m", "--plan", 100), requirements=asked, within_s=within_s
+    )
+    context = replace(run.context, options=options)
+    control = LoadControl(context, requested_load(driver=Plan(), spawn_rate=100.0), NoWorkers())
+    run.levels = control.levels
+    control.begin(has_shape=False)
+    return run, control
+
+
+@pytest.mark.parametrize(
+    ("asked", "within_s", "ended"), [(QUICK_AT_20, None, "decided"), (SLOW_AT_80, 20.0, "within"), (SLOW_AT_80, None, None)]
+)
+def test_a_plan_ends_once_all_is_decided_or_its_time_is_spent(
+    tmp_path: Path, asked: Requirement, within_s: float | None, ended: str | None
+) -> None:
+    run, control = planned(tmp_path / "plan.jsonl", within_s, asked)
+    for _ in range(60):
+        if run.context.outcome.reason is None:
+            run.add_second(*queueing(20))
+            control.ticked()
+    commands = [event.args for event in run.take() if isinstance(event, Command) and event.name == "plan"]
+    assert [args["why"] for args in commands] == ([ended] if ended else [])
+    assert run.context.outcome.reason == (PLAN_ENDS[ended] if ended else None)
+    run.end()

@@ -360,7 +360,7 @@ class LiveRunActions(Actions):
 
     def action_require(self) -> None:
         """Ask for a requirement."""
-        hint = f"for example {', '.join(EXAMPLES)}"
+        hint = f"for example {', '.join(EXAMPLES)}; the same again takes it back"
         self._ask(Ask("What is required?", hint, self._require, examples=EXAMPLES), self._required)
 
     def _require(self, requirement: str) -> str | None:
@@ -368,7 +368,7 @@ class LiveRunActions(Actions):
         return self.controls.do(Require(requirement)) if self._steers else None
 
     def _required(self, requirement: str) -> None:
-        self._screen.show_message(f"required: {requirement}; a lets the autopilot decide it")
+        self._screen.show_message("a: the autopilot decides it")
 
     def action_new_level(self) -> None:
         """Begin a new level at the same load."""
