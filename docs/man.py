@@ -31,7 +31,7 @@ EXIT_CODES = {
     ExitCode.NOT_MET: "a stop rule ended the run, something that is required is not met, a condition of --fail-if holds, or B is"
     " worse than A",
     ExitCode.FAILED: "the target, the log or the load thread failed, the host cannot be reached, no request succeeded, or no"
-    " level settled",
+    " level settled; a receiver of metrics did not take them",
     ExitCode.UNDECIDED: "something that is required, or that `run --fail-if` asks, is undecided, and nothing is not met; no"
     " setting of a sweep has a capacity; whether B is better or worse than A is not decided",
 }
@@ -44,6 +44,7 @@ FILES = (
 ENVIRONMENT = (
     ("CAPEXPLORER_CONFIG", "the configuration file, in place of the usual one"),
     ("CAPEXPLORER_SECRET", "the secret that a run and its workers on other machines share (docs/workers.md)"),
+    ("CAPEXPLORER_GRAFANA_TOKEN", "the token of `metrics --grafana` (docs/metrics.md)"),
     ("NO_COLOR", "screens have no colours; the lines of charts are labelled with letters"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 
 from .. import paths
 from ..addresses import is_http_url, without_userinfo
-from ..errors import InputError
+from ..errors import ExitCode, InputError
 from ..session.catalog import find
 from ..session.reader import open_session
 from ..toml import shown
@@ -78,7 +79,7 @@ def command(
         log = open_now.enter_context(open_session(find(session, sessions_dir or paths.sessions())))
         followed, stop = FollowedSession(log, speed), Stop()
         receivers = _receivers(followed, otlp, grafana)
-        open_now.enter_context(signals_to(lambda name: setattr(stop, "is_set", True)))
+        open_now.enter_context(signals_to(lambda name: setattr(stop, "by", name)))
         if address is not None:
             open_now.enter_context(_served(followed, *address))
         sending = [Sending(receiver, print_error) for receiver in receivers]
@@ -88,7 +89,9 @@ def command(
         are_taken = [each.end() for each in sending]
         for note in log.notes:
             print_error(f"{log.path}: {note}")
-    return 0 if all(are_taken) else 1
+    if stop.by:
+        return 128 + signal.Signals[stop.by]
+    return ExitCode.DONE if all(are_taken) else ExitCode.FAILED
 
 
 def _write_dashboard(path: Path, *, force: bool) -> int:

@@ -23,7 +23,13 @@ LOOK_S = 0.2
 class Stop:
     """Says when to stop. A signal handler may set it: `threading.Event` has a lock, which the handler may find taken."""
 
-    is_set = False
+    by = ""
+    """Name of the signal that set it; empty: it is not set."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return bool(self.by)
 
     def wait(self, seconds: float = math.inf) -> bool:
         """Wait so long, or until it is set. Returns whether it is."""

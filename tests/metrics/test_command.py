@@ -5,15 +5,19 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import signal
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 from kit.servers import Reply, http_server
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from capexplorer import cli
 from capexplorer.metrics.table import METRICS, PREFIX
 from capexplorer.model.events import Ended
+from lab.kit.runs import PROGRAM
 
 from .whole import whole
 
@@ -78,7 +82,7 @@ def test_a_saved_session_is_sent_to_its_end_and_the_command_ends(path: str) -> N
 
 def test_a_receiver_that_took_nothing_is_named_and_the_exit_code_says_so(path: str, capfd: pytest.CaptureFixture[str]) -> None:
     with http_server(lambda request: Reply(500)) as server:
-        assert cli.run(["metrics", path, "--otlp", server.url]) == 1
+        assert cli.run(["metrics", path, "--otlp", server.url]) == 4
     assert f"--otlp {server.url}: HTTP 500" in capfd.readouterr().err
 
 
@@ -96,3 +100,19 @@ def test_the_page_names_every_metric_with_its_labels_and_no_other() -> None:
     rows = re.findall(r"^\| (`.*) \| (.*) \|", (ROOT / "docs/metrics.md").read_text("utf-8"), re.MULTILINE)
     named = {name: tuple(re.findall(r"`(\w+)`", labels)) for names, labels in rows for name in re.findall(r"`(\w+)`", names)}
     assert named == {metric.full_name.removeprefix(PREFIX): metric.labels for metric in METRICS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_known_is_sent_when_a_signal_ends_it(ending: signal.Signals, tmp_path: Path) -> None:
+    live = str(whole().write(tmp_path / "live.jsonl"))
+    with http_server() as server:
+        command = [PROGRAM, "metrics", live, "--otlp", server.url]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith("following ")
+            process.send_signal(ending)
+            assert process.wait(60) == 128 + ending
+    sent = ExportMetricsServiceRequest.FromString(server.requests[-1].body)
+    names = {metric.name for resource in sent.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics}
+    assert names == {f"{PREFIX}{metric.name}" for metric in METRICS}

@@ -40,7 +40,7 @@ def test_following_ends_when_it_is_asked_to(tmp_path: Path) -> None:
     stop = Stop()
 
     def ask() -> None:
-        stop.is_set = True
+        stop.by = "SIGINT"
 
     with open_session(Scenario().write(tmp_path / "live.jsonl")) as log:
         FollowedSession(log).follow(stop, ask)
