@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as read_text
 from prometheus_client.samples import Sample
 
 from capexplorer.errors import InputError
+from capexplorer.metrics.dashboard import dashboard
 from capexplorer.metrics.following import FollowedSession
 from capexplorer.metrics.prometheus import Exposition, served
 from capexplorer.metrics.table import BOUNDS_S, METRICS, Latencies
@@ -90,6 +92,12 @@ def test_a_port_in_use_is_refused_in_one_line(session: FollowedSession) -> None:
             pass
 
 
+def test_names_and_texts_are_as_prometheus_advises(session: FollowedSession) -> None:
+    require("prometheus")
+    done = subprocess.run([str(find("promtool")), "check", "metrics"], input=text_of(session), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.slow
 def test_prometheus_itself_scrapes_every_series(session: FollowedSession, tmp_path: Path) -> None:
     require("prometheus")
@@ -124,3 +132,6 @@ def test_prometheus_itself_scrapes_every_series(session: FollowedSession, tmp_pa
         assert query("sum(capexplorer_request_failures_total)")[0][1] == 36.0
         [(_, p99_s)] = query("histogram_quantile(0.99, sum by (le) (capexplorer_request_duration_seconds_bucket))")
         assert 0.015 < p99_s <= 0.02
+        for panel in json.loads(dashboard())["panels"]:
+            for target in panel["targets"]:
+                query(target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".*"))  # a mistake in it has no data
