@@ -58,8 +58,9 @@ def command(
 ) -> int:
     """Export a session to Prometheus, OpenTelemetry and Grafana, while it is recorded or afterwards.
 
-    SESSION is a path, any unique part of an id or title, `last` or `last-1`. The log is read, so the run does not notice. It
-    goes on until Ctrl+C; without --listen, until the session has ended. `run --metrics ADDRESS:PORT` starts it with a run.
+    SESSION is a path, any unique part of an id or title, `last` or `last-1`; --dashboard needs none. Only the log is read, so a
+    run has no work with it. The command goes on until Ctrl+C; without --listen it ends with the session. `run --metrics
+    ADDRESS:PORT` starts it with a run.
     """
     if dashboard is not None:
         return _write_dashboard(dashboard, force=force)
