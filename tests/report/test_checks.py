@@ -213,6 +213,14 @@ def test_the_page_compares_with_the_baseline_and_draws_both() -> None:
     assert "| 50 | goodput/s | 100.0 | 80.0 | -20.0% | worse |" in shown
 
 
+def test_the_page_lists_no_difference_where_the_comparison_claims_none() -> None:
+    users = (10, 20, 30, 40, 50, 60)
+    before, after = ([LevelSpec(each, 80.0 if each == alone else 100.0) for each in users] for alone in (0, 30))
+    comparison = compare([session(before), session(after)])
+    assert (comparison.pairs[0].directions, comparison.pairs[0].levels[2]["goodput"].counts) == (frozenset(), True)
+    assert "| worse |" not in page(timeline=timeline(), baseline=Baseline(comparison=comparison))
+
+
 def test_a_picture_that_is_published_replaces_the_chart() -> None:
     files = ci_summary.with_picture(timeline(), "page.md", "https://example.org/a b.svg?x=(1)")
     assert files.keys() == {"page.md", "page-capacity.svg"}

@@ -102,12 +102,12 @@ def _against(comparison: Comparison) -> Iterator[str]:
 
 
 def _differing(comparison: Comparison) -> Iterator[tuple[str, Row]]:
-    """(load, row) of each figure that is better or worse, capacities first."""
+    """(load, row) of each figure that is better or worse, capacities first, where the verdict claims a difference at all."""
     for pair in comparison.pairs:
         load = ""
         for row in (*map(of_figure, pair.capacities), *of_loads(pair.loads)):
             load = row.load or load
-            if row.kind in ("better", "worse"):
+            if pair.directions and row.kind in ("better", "worse"):
                 yield load, row
 
 
