@@ -25,6 +25,7 @@ TRIALS = {
     "parts": "parts.trial:Parts",
     "requirements": "requirements:RequirementTrial",
     "services": "services:Services",
+    "sweeps": "sweeps:Sweeps",
 }
 
 if sys.argv[1:2] and sys.argv[1] in TRIALS:

@@ -15,7 +15,7 @@ from capexplorer.model.readings import HostReading
 from capexplorer.model.verdicts import KneeVerdict, Overload, RateCapacity, RateVerdict, RegimeVerdict
 from lab.kit.runs import Ran
 from lab.trial import Result
-from lab.trials import moving, services
+from lab.trials import moving, services, sweeps
 from lab.trials.experiments.reports import around, mistakes
 from lab.trials.faults import trial as faults
 from lab.trials.moving import Truth
@@ -236,6 +236,31 @@ def test_knee_and_capacity_of_a_known_service_must_be_near_and_nothing_wrongly_b
     found: dict[str, Any], blamed: list[str], missing: Ids, wrong: Ids
 ) -> None:
     judged = services.judge(services.KnownService("go", 5, 0.1, 0.4, ""), found, blamed)
+    assert (judged.missing, judged.wrong) == (missing, wrong)
+
+
+def swept(workers: int, per_s: float | None, **said: bool) -> dict[str, Any]:
+    usual = {"at_least": False, "compared": True, "lower_than_best": False, "enough": False}
+    return {"params": {"workers": workers}, "capacity_per_s": per_s, **usual, **said}
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing", "wrong"),
+    [
+        ([swept(2, 20.0, lower_than_best=True), swept(4, 41.0, enough=True), swept(8, 39.0, enough=True)], (), ()),
+        ([swept(2, 20.0), swept(4, 41.0, at_least=True)], ("workers=2 is lower", "capacity of workers=4"), ()),
+        ([swept(4, 30.0, lower_than_best=True)], (), ("capacity of workers=4", "workers=4 is not lower")),
+        (
+            [swept(2, None, compared=False), swept(2, 20.0, lower_than_best=True, enough=True)],
+            ("capacity of workers=2",),
+            ("workers=2 is not enough",),
+        ),
+    ],
+)
+def test_of_a_sweep_capacities_must_be_near_and_what_is_said_of_settings_true(
+    settings: list[dict[str, Any]], missing: Ids, wrong: Ids
+) -> None:
+    judged = sweeps.judge(sweeps.SERVICES["go"], settings)
     assert (judged.missing, judged.wrong) == (missing, wrong)
 
 

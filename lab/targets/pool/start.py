@@ -25,7 +25,7 @@ def main() -> None:
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     figures = {"WORKERS": options.workers, "SLEEP_S": options.sleep_ms / 1000, "PORT": options.port}
-    figures |= {"SERVICE": options.service, "AT_S": options.at_s, "FOR_S": options.for_s}
+    figures |= {"CONNECTIONS": options.connections, "SERVICE": options.service, "AT_S": options.at_s, "FOR_S": options.for_s}
     os.environ |= {name: str(value) for name, value in figures.items()}
     os.chdir(HERE)
     START[options.service](options)
@@ -37,7 +37,7 @@ def node(options: argparse.Namespace) -> None:
 
 
 def go(options: argparse.Namespace) -> None:
-    """A channel of k tokens."""
+    """A channel of k tokens, and one of connections."""
     built = options.folder.resolve() / "pool"
     subprocess.run(["go", "build", "-o", str(built), "pool.go"], check=True)
     os.execv(built, [str(built)])
@@ -80,6 +80,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--sleep-ms", type=float, required=True)
+    parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--at-s", type=float, default=0.0)
     parser.add_argument("--for-s", type=float, default=0.0)
     return parser.parse_args()
