@@ -14,6 +14,7 @@ from capexplorer.model.sweep import Params, SettingResult
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import (
     CapacityVerdict,
+    KneeVerdict,
     Verification,
 )
 from capexplorer.report.formats import html, markdown
@@ -114,9 +115,11 @@ def test_each_setting_has_the_verdict_of_its_epoch_its_end_and_the_latency_near_
     assert fourth is None
 
 
-def test_without_a_knee_the_greatest_goodput_is_the_least_that_the_capacity_can_be() -> None:
+@pytest.mark.parametrize("verdict", [knee(16, None, kind="no_knee"), knee(8, 85.0, limit="generator")])
+def test_without_a_knee_of_the_service_the_greatest_goodput_is_the_least_that_the_capacity_can_be(verdict: KneeVerdict) -> None:
     found = swept()
-    found.add(Verdict(t_s=found.t_s, epoch=2, capacity=CapacityVerdict(epoch=2, knee=knee(16, None, kind="no_knee"), curve=None)))
+    curve = found.timeline.verdicts[2].capacity.curve
+    found.add(Verdict(t_s=found.t_s, epoch=2, capacity=CapacityVerdict(epoch=2, knee=verdict, curve=curve)))
     second = results(found.timeline)[1]
     assert second is not None
     assert (second.per_s, second.is_least) == (80.0, True)

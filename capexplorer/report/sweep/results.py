@@ -52,13 +52,15 @@ def _result(timeline: Timeline, params: Params, epoch: int, *, finds_rate: bool)
 
 
 def _with_users(found: SettingResult, view: EpochView) -> SettingResult:
-    """With the knee and its capacity. Without one the greatest goodput of a level that counts is the least that it can be."""
+    """With the knee and its capacity. Without one, or if the generator was the limit, the greatest goodput of a level that counts
+    is the least that it can be.
+    """
     knee, curve = view.knee, view.capacity.curve if view.capacity is not None else None
     if knee is None:
         return found
     found = replace(found, knee=knee, is_disturbed=_is_disturbed(view, knee.users_low or 0.0))
     counted = [level for level in view.settled() if view.use(level).why is None and not level.opened.ramp]
-    if knee.kind == "knee" and knee.capacity_rps is not None and curve is not None:
+    if knee.kind == "knee" and knee.limit != "generator" and knee.capacity_rps is not None and curve is not None:
         found = replace(found, per_s=knee.capacity_rps, se_per_s=curve.capacity_se_rps)
     elif counted:
         most = max((level.figures for level in counted), key=lambda figures: figures.goodput_rps or 0.0)
@@ -86,7 +88,8 @@ def _with_rates(found: SettingResult, view: EpochView) -> SettingResult:
     per_s, offered = max(kept, key=lambda each: each[0], default=(None, None))
     if offered is not None:
         found = replace(found, p95_ms=offered.from_plan_ms.p95, p95_at=per_s)
-    if capacity.kind == "capacity" and capacity.low_per_s is not None and capacity.high_per_s is not None:
+    is_known = capacity.kind == "capacity" and capacity.limit != "generator"
+    if is_known and capacity.low_per_s is not None and capacity.high_per_s is not None:
         return replace(found, per_s=capacity.per_s, se_per_s=(capacity.high_per_s - capacity.low_per_s) / (2 * Z90))
     return replace(found, per_s=per_s, is_least=per_s is not None)
 
