@@ -427,7 +427,7 @@ class SweptSetting(TypedDict):
     """Whether it can be compared: False if other processes disturbed it, or later levels contradict it."""
     lower_than_best: bool
     enough: bool
-    """Whether the best one surely (90%) has less than 10% more."""
+    """Whether the best one surely (90%) has less than 15% more."""
     against_best: CapacityChange | None
 
 

@@ -26,6 +26,7 @@ TRIALS = {
     "requirements": "requirements:RequirementTrial",
     "services": "services:Services",
     "sweeps": "sweeps:Sweeps",
+    "sweeps-simulated": "sweeps:SimulatedSweeps",
 }
 
 if sys.argv[1:2] and sys.argv[1] in TRIALS:

@@ -42,7 +42,7 @@ def judged(*rows: Row) -> SweepFindings:
     return compared(rows, finds_rate=False)
 
 
-def test_a_difference_beyond_its_noise_is_said_and_a_setting_within_ten_percent_of_the_best_is_enough() -> None:
+def test_a_difference_beyond_its_noise_is_said_and_a_setting_near_the_best_is_enough() -> None:
     found = judged(row(38), row(76), row(150), row(151))
     assert [each.is_lower for each in found.rows] == [True, True, False, False]
     assert [each.is_enough for each in found.rows] == [False, False, True, True]
