@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Any
 
 import click
@@ -100,8 +101,6 @@ class Interruption:
 
     def take(self, name: str) -> None:
         """A signal arrived. Only the first counts: the runs end, which takes some seconds."""
-        if self.name is None:
-            print_line(f"{name}: both runs end")
         self.name = self.name or name
 
     def pause(self) -> None:
@@ -118,9 +117,9 @@ def _check(both: Sequence[Side], asked: Result) -> None:
     for side in both:
         with chdir(side.folder), _named(side.option):
             options.append(resolve(side.run))
-    ports = {each.port for each in options if each.spec is not None}
-    if len(ports) == 1 and None not in ports:
-        raise InputError(f"--b: listens on port {ports.pop()}, as A does: both run at a time, so give {{port}} to the commands")
+    ports = [each.port for each in options if each.port is not None]
+    if len(ports) == 2 and ports[0] == ports[1]:
+        raise InputError(f"--b: listens on port {ports[1]}, as A does: both run at a time, so give {{port}} to the commands")
     most = min(each.profile.guards.max_users for each in options)
     if any(isinstance(each, Users) and each.users > most for each in asked.loads):
         raise InputError(f"--users: expected at most guards.max_users ({most})")
@@ -155,6 +154,7 @@ def _carried_out(both: Sequence[Side], asked: Result, interruption: Interruption
         finally:
             outcome = measuring.result
     except Interrupted as ended:
+        print_line(f"{ended}: both runs end")
         outcome = replace(outcome, ended="interrupted", why=str(ended))
     except ChildError as failed:
         outcome = replace(outcome, ended="failed", why=str(failed))
@@ -177,7 +177,7 @@ def _end(runs: Sequence[ChildRun]) -> None:
         for run in runs:
             try:
                 step(run)
-            except (CapexplorerError, OSError) as error:
+            except (CapexplorerError, OSError, SubprocessError) as error:
                 print_error(f"{run.name}: {error}")
 
 
