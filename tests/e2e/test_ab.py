@@ -81,4 +81,4 @@ def test_a_target_that_dies_ends_both_runs_and_the_command_with_exit_code_4(tmp_
         os.kill(run.marked.pids("actor.py")[-1], signal.SIGKILL)
         assert run.exit_code() == 4
         assert_both_ended(run)
-    assert "the target died" in result_in(tmp_path)["run"]["why"]
+    assert "target died (SIGKILL)" in result_in(tmp_path)["run"]["why"]

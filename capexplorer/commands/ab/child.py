@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ... import wording
 from ...errors import CapexplorerError, ExitCode, InputError
 from ...model.controls import Control, EndRun
 from ...model.events import Target
@@ -105,19 +106,22 @@ class ChildRun:
 
     def follow(self) -> None:
         """Take what happened since. Raises ChildError: it cannot go on."""
-        assert self._controls is not None and self._log is not None and self._connection is not None
+        assert self._controls is not None and self._connection is not None
         self._controls.poll()
-        while part := self._log.read_on(wait=True):
+        self._take_log()
+        if why := self._why_over(self._controls, self._connection):
+            raise ChildError(f"{self.name}: {why}")
+
+    def _take_log(self) -> None:
+        while self._log is not None and (part := self._log.read_on(wait=True)):
             for _, event in part:
                 if event is not None:
                     self.timeline.apply(event)
-        if why := self._why_over(self._controls, self._connection):
-            raise ChildError(f"{self.name}: {why}")
 
     def _why_over(self, controls: RemoteControls, connection: RunConnection) -> str:
         timeline, state = self.timeline, controls.state
         if timeline.target is not None and timeline.target.state in ("died", "failed"):
-            return f"the target {timeline.target.state}{f': {timeline.target.reason}' if timeline.target.reason else ''}"
+            return wording.target(timeline.target)
         if timeline.ended is not None or connection.is_over:
             return f"its run has ended: {timeline.ended.reason if timeline.ended is not None else 'by another screen'}"
         if state.connected and not state.holds:
@@ -148,11 +152,7 @@ class ChildRun:
             return
         try:
             self._connection.wait_until_over(ENDS_WITHIN_S)
-            if self._log is not None:
-                while part := self._log.read_on():
-                    for _, event in part:
-                        if event is not None:
-                            self.timeline.apply(event)
+            self._take_log()
         finally:
             self._connection.close()
             if self._log is not None:
