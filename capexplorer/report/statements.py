@@ -35,8 +35,8 @@ def opening(timeline: Timeline) -> list[str]:
 
 def _named(timeline: Timeline, epoch: int, sentences: Iterator[str]) -> Iterator[str]:
     """The sentences with the epoch that they are about, if there are several."""
-    name = wording.epoch_name(timeline, epoch)
-    return (f"{name[0].upper()}{name[1:]}: {each[0].lower()}{each[1:]}" if name else each for each in sentences)
+    name = wording.epoch_title(timeline, epoch)
+    return (f"{name}: {each[0].lower()}{each[1:]}" if name else each for each in sentences)
 
 
 def _users(header: Header, timeline: Timeline) -> list[str]:

@@ -64,4 +64,4 @@ from .rate_sentences import (
     short_rate_capacity,
 )
 from .requirements import STATES, answer, short_answer, tally, text_of
-from .verdict import Judgement, epoch_name, judgement, judgements, verdict, warm
+from .verdict import Judgement, epoch_name, epoch_title, judgement, judgements, verdict, warm

@@ -9,12 +9,14 @@ import msgspec
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
+from ..analysis.sweep import begun
 from ..model import conclusions
 from ..model.catalogue import ENTRIES, name
 from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak, RepliesChanged
 from ..model.level_use import are_warm
+from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
 from . import numbers, quantities
@@ -328,8 +330,8 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     """The verdict line with its severity; see `conclude` for its cost."""
     chosen = max(epochs_with_findings(timeline), default=None) if epoch is None else epoch
     found = conclude(timeline, chosen)
-    named = "" if chosen is None else epoch_name(timeline, chosen)
-    sentence = f"{_upper_first(named)}: {_sentence(found)}" if named else _sentence(found)
+    named = "" if chosen is None else epoch_title(timeline, chosen)
+    sentence = f"{named}: {_sentence(found)}" if named else _sentence(found)
     return Judgement(sentence, found.severity, found.marked, found.invalid)
 
 
@@ -339,8 +341,19 @@ def judgements(timeline: Timeline) -> dict[int, Judgement]:
 
 
 def epoch_name(timeline: Timeline, epoch: int) -> str:
-    """`epoch 1`, to distinguish findings of different epochs; empty if there is only one."""
-    return f"epoch {epoch}" if len(epochs(timeline)) > 1 else ""
+    """`epoch 1`, of a sweep `threads=4`, to distinguish findings of different epochs; empty if there is only one. Foreign text:
+    values of a sweep.
+    """
+    if len(epochs(timeline)) < 2:
+        return ""
+    swept = next((index for index, each in begun(timeline).items() if each == epoch), None)
+    return f"epoch {epoch}" if timeline.sweep is None or swept is None else setting_name(timeline.sweep.settings[swept])
+
+
+def epoch_title(timeline: Timeline, epoch: int) -> str:
+    """The same to begin a sentence: `Epoch 1`."""
+    name = epoch_name(timeline, epoch)
+    return name if timeline.sweep is not None else _upper_first(name)
 
 
 def _sentence(found: conclusions.Conclusion) -> str:

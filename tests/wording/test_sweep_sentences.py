@@ -8,9 +8,9 @@ import pytest
 from kit.scenario import Scenario
 
 from capexplorer import wording
-from capexplorer.model.events import Sweep, Target
+from capexplorer.model.events import Sweep, Target, Verdict
 from capexplorer.model.sweep import Params, SettingResult
-from capexplorer.model.verdicts import KneeEvidence, KneeVerdict, Verification
+from capexplorer.model.verdicts import CapacityVerdict, KneeEvidence, KneeVerdict, Verification
 from capexplorer.report.sweep.findings import Row, compared
 from capexplorer.report.sweep.texts import sentence, table
 
@@ -97,3 +97,14 @@ def test_a_run_says_which_setting_it_explores() -> None:
     found.add(Target(t_s=1.0, state="starting", epoch=1, params={"threads": 2, "store": "a"}))
     assert wording.sweep_step(found.timeline) == "sweep 3 of 3: threads=2"
     assert wording.sweep_step(Scenario().ready().timeline) == ""
+
+
+def test_findings_of_a_sweep_are_named_by_their_setting() -> None:
+    settings: tuple[Params, ...] = ({"threads": 1}, {"threads": 2})
+    found = Scenario().add(Sweep(t_s=0.0, settings=settings))
+    for epoch, params in enumerate(settings):
+        found.add(Target(t_s=found.t_s, state="starting", epoch=epoch, params=params)).level(users=4, rps=20, epoch=epoch)
+        found.add(Verdict(t_s=found.t_s, epoch=epoch, capacity=CapacityVerdict(knee=KneeVerdict(kind="no_knee", users=4))))
+    assert wording.epoch_name(found.timeline, 1) == "threads=2"
+    assert wording.verdict(found.timeline).startswith("threads=2: ")
+    assert wording.epoch_title(Scenario().level(users=4).level(users=4, epoch=1).timeline, 1) == "Epoch 1"

@@ -194,6 +194,7 @@ def _marks(timeline: Timeline) -> list[str]:
         advice = f"\n  Advice: {markdown_spans(each.advice)}" if each.advice else ""
         lines.append(f"- {where}**{markdown(each.sentence)}**{evidence}{example}{advice}")
     knees = tables.knees(timeline)
+    knees = knees._replace(rows=[(markdown(name), *cells) for name, *cells in knees.rows])
     shown = [*([knees.markdown()] if knees.rows else []), *(["\n".join(lines)] if lines else [])]
     return [*(["## Marks", *shown] if shown else []), *_reanalysed(timeline)]
 

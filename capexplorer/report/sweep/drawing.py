@@ -40,12 +40,12 @@ class _Point(msgspec.Struct, frozen=True):
 def picture(found: SweepFindings) -> bytes:
     """A separate file, light or dark by the reader's system setting."""
     style = f"<style>{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}</style>"
-    head, body = drawing(found).split("\n", 1)
+    head, body = drawing(found, foot=True).split("\n", 1)
     return f"{head}\n{style}\n{body}\n".encode()
 
 
-def drawing(found: SweepFindings) -> str:
-    """The picture without a style sheet, for a page that has one."""
+def drawing(found: SweepFindings, *, foot: bool = False) -> str:
+    """The picture without a style sheet, for a page that has one. `foot`: with the sentence below it."""
     axis = _axis(found.rows)
     values = list(dict.fromkeys(row.params[axis] for row in found.rows))
     others = list(dict.fromkeys(_others(row.params, axis) for row in found.rows))
@@ -55,8 +55,8 @@ def drawing(found: SweepFindings) -> str:
     upper = msgspec.structs.replace(panel(_LEFT, 36, width, 250, count, 1.05 * top), x_ticks=[])
     lower = msgspec.structs.replace(_second(found, width, count), x_ticks=[])
     said = sentence(found)
-    foot = _wrapped(said)
-    height = HEIGHT + _LINE * len(foot)
+    lines = _wrapped(said) if foot else []
+    height = HEIGHT + _LINE * len(lines)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html(said)}">',
         rectangle("paper", 0, 0, WIDTH, height),
@@ -68,7 +68,7 @@ def drawing(found: SweepFindings) -> str:
         *(part for each in points for part in _below(each, lower, found)),
         *(text(lower.x(place + 0.5), lower.bottom + 17, typed(value), anchor="middle") for place, value in enumerate(values)),
         *_legend(others, lower),
-        *(text(_LEFT, HEIGHT + _LINE * place, words, kind="muted") for place, words in enumerate(foot)),
+        *(text(_LEFT, HEIGHT + _LINE * place, words, kind="muted") for place, words in enumerate(lines)),
         "</svg>",
     ]
     return "\n".join(parts)
