@@ -12,11 +12,12 @@ from rich.console import Console
 
 from capexplorer import paths, wording
 from capexplorer.commands.run.exploring import Progress, how_far, level_line
-from capexplorer.model.events import Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
+from capexplorer.model.events import Answered, Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
 from capexplorer.model.proposals import Hold
+from capexplorer.model.requirements import CapacityAnswer, CapacityRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
 from capexplorer.steer.plan import parse
@@ -140,6 +141,15 @@ def test_after_a_minute_of_silence_a_line_says_what_is_done() -> None:
         ["01:00", "20%, step 1 of 1, 04:00 left; 7/s, p95 20 ms"],
         ["02:00", "40%, step 1 of 1, 03:00 left; 7/s, p95 20 ms"],
     ]
+
+
+def test_what_is_decided_is_said_once_without_the_figures_of_the_end() -> None:
+    required = CapacityRequired(100.0)
+    open_, met = CapacityAnswer(required=required), CapacityAnswer(required=required, state="met", per_s=151.0, low_per_s=148.0)
+    answers = [Answered(t_s=float(t_s), answers=(each,)) for t_s, each in enumerate((open_, met, met), 10)]
+    (line,) = printed([header(), *answers])
+    assert wording.text_of(required) in line
+    assert wording.answer(met) not in line
 
 
 def bar_after(plan: str, levels: int, seconds: float) -> str:

@@ -34,6 +34,7 @@ from ...run.options import RunOptions
 from ...steer.plan import Step
 from ...wording.numbers import three_digits, wall_time_at
 from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
+from ...wording.requirements import STATES
 from ..afterwards import run_goes_on
 from ..terminal import DUMB, print_line, printable, require_screen, signals_to
 from .arguments import RunArguments
@@ -172,10 +173,10 @@ class Progress:
         return None
 
     def _news(self, answered: Answered) -> str | None:
-        """The answers whose state is another one than before; None: there are none."""
+        """What is decided now and was not before, without its figures, which the end of the run says; None: nothing is."""
         news = [each for each in answered.answers if each.state != self._states.get(each.required, "undecided")]
         self._states |= {each.required: each.state for each in answered.answers}
-        return "; ".join(map(wording.answer, news)) or None
+        return "; ".join(f"{wording.text_of(each.required)}: {STATES[each.state]}" for each in news) or None
 
     def _finding(self, mark: Mark) -> str | None:
         """A finding in full, once. That it ended, began again or was retracted is said without its readings and advice."""
