@@ -1,4 +1,7 @@
-"""Lines on stdout by which GitHub Actions shows results beside a job (its workflow commands)."""
+"""Lines by which GitHub Actions shows results beside a job (its workflow commands).
+
+Its runner reads them from stderr as from stdout, which has the log's path for scripts.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
 import msgspec
 
 from ...errors import CapexplorerError, ExitCode, InputError
@@ -54,7 +53,7 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
                 code = _CODES.get(outcome(baseline.checks), code)
             if self.annotates:
                 for line in annotated(session.timeline, of_session(session.timeline, baseline)):
-                    click.echo(line)
+                    print_line(line)
             self._write(session, baseline)
             if self.updates and self.store is not None and code == 0:
                 print_line(f"baseline: kept as {self.store.keep(log)}")
