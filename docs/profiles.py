@@ -42,7 +42,7 @@ name = "/items"
 
 The service is one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose`; the command
 line (`--target-cmd`, `--compose`, `--host`) overrides it. `[users]` has tasks or a `locustfile`. A mistake is refused in one
-line with the file, the key and what was expected.
+line with the file, the key and what was expected. `capexplorer schema profile` prints the JSON Schema, for an editor.
 
 `${NAME}` in a task's `path`, `headers`, `body` and `json` is an environment variable, so that no secret is in the file or in
 the log; a run whose variable is not set does not start. `{{NAME}}` is another value for each request:

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
+from kit.scenario import Scenario
 from kit.servers import http_server
 
 from capexplorer import cli, paths
@@ -21,9 +22,12 @@ from capexplorer.commands.mcp.guards import Guards
 from capexplorer.commands.run import Run
 from capexplorer.commands.run.arguments import RunArguments
 from capexplorer.commands.shared_options import parameters
+from capexplorer.model.events import Answered
+from capexplorer.model.requirements import KneeRequired, unanswered
 from capexplorer.report.formats import FORMATS
 from capexplorer.session.catalog import list_sessions
 from capexplorer.session.reader import open_session
+from capexplorer.wording import answer
 from lab.kit.runs import PROGRAM, MarkedEnvironment, wait_until
 
 pytest.importorskip("mcp", reason="pip install 'capexplorer[mcp]'")
@@ -136,6 +140,7 @@ async def test_a_mark_is_explained_by_its_key_or_id(agent: Agent) -> None:
     assert mark["advice"] == cause["advice"]
     assert mark["evidence"]["count"] == cause["count"]
     assert mark["catalogue"]["symptom"]
+    assert mark["doubts"] == ""
     assert (await agent.data("explain", session="sample-ports", mark=mark["key"]))["marks"] == [mark]
     assert mark["key"] in await agent.refusal("explain", session="sample-ports", mark="no-such-mark")
 
@@ -181,24 +186,30 @@ async def test_a_run_whose_level_is_open_is_followed_and_judged(agent: Agent, gu
     assert found["verdict"] == (await agent.data("verdict", session="open"))["verdict"]
 
 
-REFUSED: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "a profile elsewhere": lambda folder: {"profile": str(folder.parent / "outside.toml"), "plan": "1:2s"},
-    "a profile above": lambda folder: {"profile": "../outside.toml", "plan": "1:2s"},
-    "a link to a profile elsewhere": lambda folder: {"profile": "link", "plan": "1:2s"},
-    "a profile that is none": lambda folder: {"profile": "no-such", "plan": "1:2s"},
-    "a profile whose load goes elsewhere": lambda folder: {"profile": "elsewhere", "plan": "1:2s"},
-    "a command": lambda folder: {"command": "touch made", "plan": "1:2s"},
-    "a service elsewhere": lambda folder: {"url": "http://service.example/", "plan": "1:2s"},
-    "a file as requests": lambda folder: {"url": "http://127.0.0.1:1", "requests": [str(folder / "own.toml")], "plan": "1:2s"},
-    "no service": lambda folder: {"plan": "1:2s"},
-    "two services": lambda folder: {"url": "http://127.0.0.1:1", "profile": "own", "plan": "1:2s"},
-    "no load": lambda folder: {"profile": "own"},
-    "two loads": lambda folder: {"profile": "own", "plan": "1:2s", "autopilot": "users"},
-    "too many users": lambda folder: {"profile": "own", "plan": "21:2s"},
-    "too long a plan": lambda folder: {"profile": "own", "plan": "1:20s,2:20s"},
-    "an option in a value": lambda folder: {"profile": "own", "plan": "--target-cmd=touch made"},
-    "an unknown argument": lambda folder: {"profile": "own", "plan": "1:2s", "target_cmd": "touch made"},
+REFUSED: dict[str, tuple[Callable[[Path], dict[str, Any]], str]] = {
+    "a profile elsewhere": (lambda folder: {"profile": str(folder.parent / "outside.toml"), "plan": "1:2s"}, "--folder"),
+    "a profile above": (lambda folder: {"profile": "../outside.toml", "plan": "1:2s"}, "--folder"),
+    "a link to a profile elsewhere": (lambda folder: {"profile": "link", "plan": "1:2s"}, "--folder"),
+    "a profile that is none": (lambda folder: {"profile": "no-such", "plan": "1:2s"}, "no-such"),
+    "a profile whose load goes elsewhere": (lambda folder: {"profile": "elsewhere", "plan": "1:2s"}, "--allow-host db.example"),
+    "a command": (lambda folder: {"command": "touch made", "plan": "1:2s"}, "--allow-commands"),
+    "a service elsewhere": (lambda folder: {"url": "http://service.example/", "plan": "1:2s"}, "--allow-host service.example"),
+    "a service of another scheme": (lambda folder: {"url": "file:///etc/passwd", "plan": "1:2s"}, "url"),
+    "a path beside requests": (lambda folder: {"url": "http://127.0.0.1:1/a", "requests": ["GET /b"], "plan": "1:2s"}, "url"),
+    "a file as requests": (
+        lambda folder: {"url": "http://127.0.0.1:1", "requests": [f"{folder}/own.toml"], "plan": "1:2s"},
+        "METHOD",
+    ),
+    "no service": (lambda folder: {"plan": "1:2s"}, "profile, url and command"),
+    "two services": (lambda folder: {"url": "http://127.0.0.1:1", "profile": "own", "plan": "1:2s"}, "profile, url and command"),
+    "no load": (lambda folder: {"profile": "own"}, "plan, autopilot or require"),
+    "two loads": (lambda folder: {"profile": "own", "plan": "1:2s", "autopilot": "users"}, "plan or autopilot"),
+    "too many users": (lambda folder: {"profile": "own", "plan": "21:2s"}, "guards.max_users (20)"),
+    "too long a plan": (lambda folder: {"profile": "own", "plan": "1:20s,2:20s"}, "--max-seconds"),
+    "an option in a value": (lambda folder: {"profile": "own", "plan": "--target-cmd=touch made"}, "--plan"),
+    "an unknown argument": (lambda folder: {"profile": "own", "plan": "1:2s", "target_cmd": "touch made"}, "target_cmd"),
 }
+"""By what is not allowed: the arguments, and what the refusal names."""
 
 
 @pytest.mark.parametrize("why", REFUSED)
@@ -206,9 +217,53 @@ async def test_a_run_that_is_not_allowed_is_refused_in_one_line(
     why: str, agent: Agent, guards: Guards, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert await agent.refusal("run", **REFUSED[why](folder))
+    arguments, named = REFUSED[why]
+    assert named in await agent.refusal("run", **arguments(folder))
     assert list_sessions(guards.sessions_dir) == []
     assert not (folder / "made").exists()
+
+
+class FakeRun:
+    """A run without a process, whose log is there."""
+
+    path: Path
+    closed = False
+
+    def __init__(self, words: Sequence[str], most_s: float) -> None:
+        self.exit_code: int | None = None
+
+    def ask_to_end(self) -> None:
+        self.exit_code = 143
+
+    async def wait(self) -> None: ...
+
+    def close(self) -> None:
+        FakeRun.closed = True
+
+
+async def test_a_run_is_followed_and_stopped_and_those_that_go_on_are_closed_with_the_server(
+    guards: Guards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Scenario().ready().level(users=2, rps=10).add(Answered(t_s=99.0, answers=(unanswered(KneeRequired(4)),)))
+    FakeRun.path = guards.sessions_dir / "a.jsonl"
+    log.write(FakeRun.path)
+    monkeypatch.setattr("capexplorer.commands.mcp.runs.AgentRun", FakeRun)
+    async with Client(serving.server_of(guards)) as client:
+        agent = Agent(client)
+        assert serving.DATA in str(client.instructions)
+        assert (await agent.data("run", profile="own", plan="1:2s"))["session"] == "a"
+        assert "`stop`" in await agent.refusal("run", profile="own", plan="1:2s")
+        found = await agent.data("follow", session="a", wait_s=0)
+        assert set(found) == {
+            "session", "running", "now_s", "next", "doing", "levels", "marks", "answers", "verdict", "ended",
+        }  # fmt: skip
+        assert (found["running"], found["now_s"], found["next"]) == (True, log.t_s, "1-0")
+        assert found["answers"] == [answer(unanswered(KneeRequired(4)))]
+        assert await agent.data("stop", session="a") == {"session": "a", "exit_code": 143}
+        assert not (await agent.data("follow", session="a"))["running"]
+        assert (await agent.data("run", profile="own", plan="1:2s"))["session"] == "a", "one that has ended does not count"
+        assert not FakeRun.closed
+    assert FakeRun.closed
 
 
 async def test_a_run_that_is_allowed_is_a_command_with_the_guards(

@@ -35,15 +35,18 @@ MAX_SECONDS = 600.0
     help="A host other than loopback that may receive load; repeatable.",
 )
 @click.option("--allow-commands", is_flag=True, help="A tool call may name the command that starts the service (--target-cmd).")
-@click.option("--max-users", type=click.IntRange(min=1), default=MAX_USERS, show_default=True, help="Most users of a run.")
+@click.option(
+    "--max-users", type=click.IntRange(min=1), metavar="N", default=MAX_USERS, show_default=True, help="Most users of a run."
+)
 @click.option(
     "--max-seconds",
     type=click.FloatRange(min=1),
+    metavar="SECONDS",
     default=MAX_SECONDS,
     show_default=True,
     help="Longest run, the start of its service included; then it is ended and saved.",
 )
-@click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, help="Most runs at a time.")
+@click.option("--runs", type=click.IntRange(min=1), metavar="N", default=1, show_default=True, help="Most runs at a time.")
 @click.option("--sessions-dir", type=click.Path(path_type=Path), help="Folder in which sessions are saved and looked up.")
 def command(folders: tuple[Path, ...], sessions_dir: Path | None, **given: Any) -> None:
     """Serve the tools of capexplorer to an agent, by the Model Context Protocol on standard input and output.

@@ -93,7 +93,7 @@ class ToRun(Asked, frozen=True, kw_only=True):
     """What the service must do: "capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s". The run
     goes to the loads that decide it and ends then; `verdict` has the answers in `requirements`."""
     within: Annotated[str, Meta(max_length=20)] | None = None
-    """Time in which `require` is to be decided, such as "2m"; default 5m."""
+    """Time in which `require` is to be decided, such as "3m"; default 5m. A percentile takes 2 minutes or more."""
     settings: dict[str, str | int | float | bool] = {}
     """Parameters of the target or the profile, by name."""
     label: Annotated[str, Meta(max_length=200)] | None = None
