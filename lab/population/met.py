@@ -1,4 +1,5 @@
-"""Families of services that were met in the field and judged wrongly: users who poll, pools without a queue, slow requests."""
+"""Families of services that were met in the field and judged wrongly: users who poll, pools without a queue, slow requests,
+returns with hardly any request."""
 
 from __future__ import annotations
 
@@ -90,6 +91,29 @@ def slow_tails(how: Exploration, rng: Random) -> Session:
     return carried_out(how, Run(system, rng), float(rng.uniform(0.4, 2.5)) * knee, rng, truth)
 
 
+def rare_returns(how: Exploration, rng: Random) -> Session:
+    """A queue whose users have a cycle of 2 to 6 s; a ladder reaches 1.2 to 2.5 N*, 8 to 40 users, in 5 to 10 levels with 10 to
+    20 settled seconds, and returns to its first level, one user, until 1.5 to 3.5 replies are due in 6 settled seconds or more:
+    none is no surprise. The service does not change."""
+    cycle_s, servers = float(rng.uniform(2, 6)), int(rng.choice((1, 2, 4)))
+    knee = float(np.exp(rng.uniform(np.log(8), np.log(40))))
+    service_s = servers * cycle_s / knee
+    service, think = SPREADS[int(rng.integers(len(SPREADS)))]
+    system = System(service_s, cycle_s - service_s, servers, service, think, float(rng.uniform(0.0, 0.05)))
+    truth = Truth((Knee(knee, knee),), ("queueing",), (*STILL, "generator", "falls"))
+    session = VirtualRun(Run(system, rng), max_users=MOST_USERS)
+    if how == "autopilot":
+        session.explore(EXPLORED_S)
+    else:
+        climb = rungs(float(rng.uniform(1.2, 2.5)) * knee, int(rng.integers(5, 11)))
+        session.climb([1, *climb], round(2 * cycle_s) + int(rng.integers(10, 21)))
+        session.step(1)
+        counts_s = max(6.0, float(rng.uniform(1.5, 3.5)) * cycle_s)
+        while session.timeline.levels[-1].figures.settled_seconds < counts_s and session.now_s < EXPLORED_S:
+            session.second()
+    return ended(truth, session)
+
+
 def error_pages(how: Exploration, rng: Random) -> Session:
     """The small pool, whose refusals are short pages with status 200 that nobody checks: goodput does not stop growing."""
     system, truth = small_pool(rng)
@@ -100,6 +124,12 @@ def error_pages(how: Exploration, rng: Random) -> Session:
 
 MET = tuple(
     Family(f"{how}-{name}", partial(simulate, how), closed_loop=how == "autopilot")
-    for name, simulate in (("small-pool", pool), ("polling", polling), ("slow-tails", slow_tails), ("error-pages", error_pages))
+    for name, simulate in (
+        ("small-pool", pool),
+        ("polling", polling),
+        ("slow-tails", slow_tails),
+        ("error-pages", error_pages),
+        ("rare-returns", rare_returns),
+    )
     for how in ("ladder", "autopilot")
 )
