@@ -327,14 +327,30 @@ def _pair(pair: Pair, after: str, before: str) -> str:
     answer, claims = ", ".join(_capacities(pair)), list(_claims(pair))
     rest = [*_failing_alone(pair), *_no_difference(pair)]
     if not pair.directions:
-        precision = detectable(pair)
-        sure = f" ({precision})" if precision else ""
-        lead = _why_not(pair, after, before) or f"No significant difference between {after} and {before}{sure}"
+        lead = _why_not(pair, after, before) or _not_sure(pair, after, before)
         found = "; ".join(each for each in [*claims, answer or _highest(pair)] if each)
         return f"{lead}{f': {found}' if found else ''}" + "".join(f"; {each}" for each in rest)
     is_first = any(one.claimed for one in pair.capacities if one.figure == "capacity")
     ordered = [answer, *claims] if is_first or not claims else [claims[0], answer, *claims[1:]]
     return f"{after} is {_which(pair, before)}: " + "; ".join(each for each in [*ordered, *rest] if each)
+
+
+def _not_sure(pair: Pair, after: str, before: str) -> str:
+    """`No significant difference between B and A (a change of 6.2% would be found)`; beside a row that is significant by itself,
+    `No difference between B and A is sure when all figures are tested (...)`.
+    """
+    is_bare = _strongest(pair) is None and not any(one.counts for one in pair.capacities)
+    lead = f"No significant difference between {after} and {before}"
+    if not is_bare:
+        lead = f"No difference between {after} and {before} is sure when all figures are tested"
+    precision = detectable(pair)
+    return f"{lead} ({precision})" if precision else lead
+
+
+def _strongest(pair: Pair) -> tuple[MatchedLoad, Difference] | None:
+    """The row of a load that is significant by itself and for the better or the worse, with the least p-value."""
+    rows = [(load, one) for load in pair.loads for one in load.differences if one.better is not None]
+    return min(rows, key=lambda each: each[1].p or 0.0, default=None)
 
 
 def _which(pair: Pair, before: str) -> str:
@@ -509,7 +525,7 @@ def _highest(pair: Pair) -> str:
 
 
 def _no_difference(pair: Pair) -> Iterable[str]:
-    """Below which load nothing differs; without any claim what is not known, and a level to repeat."""
+    """Below which load nothing differs; without any claim what is not known, and a level to repeat, or a row that differs."""
     if pair.directions:
         limited = [level.load.users for level in pair.levels if level.at_limit]
         free = any(not level.at_limit and not level.disturbed for level in pair.levels)
@@ -519,7 +535,11 @@ def _no_difference(pair: Pair) -> Iterable[str]:
         undisturbed = [level for level in pair.levels if not level.disturbed]
         if undisturbed and not pair.capacities and all(level["goodput"].p is None for level in undisturbed):
             yield "whether goodput differs is unknown: standard errors are missing"
-        yield from [isolated(pair)] if isolated(pair) else []
+        strongest = _strongest(pair)
+        if isolated(pair):
+            yield isolated(pair)
+        elif strongest is not None:
+            yield f"beyond noise by itself: {_at_load(*strongest)}; repeat that level"
 
 
 def _why_not(pair: Pair, after: str, before: str) -> str:
