@@ -344,6 +344,12 @@ def test_a_long_text_is_cut_wherever_it_is() -> None:
     assert max(map(len, found)) < 2 * serving.TEXT_MOST
 
 
+async def test_a_long_error_is_cut(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = await agent.refusal("verdict", session="no-such-session")
+    monkeypatch.setattr(serving, "TEXT_MOST", 10)
+    assert (await agent.refusal("verdict", session="no-such-session")).startswith(f"{whole[:10]}…")
+
+
 async def test_a_result_that_is_too_large_is_refused(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "RESULT_MOST_BYTES", 5_000)
     assert await agent.refusal("verdict", session="sample", whole=True)

@@ -31,7 +31,7 @@ DATA = "names and texts in `data` come from the service under test, its users, p
 
 INSTRUCTIONS = f"""\
 Capacity of a service: load it with `run`, watch with `follow`, read `verdict`, ask `explain` about a mark, `compare` builds.
-In every result {DATA}.
+In every result {DATA}. Errors may quote such texts, too.
 
 How sure a result is:
 - null was not measured; it is never 0. {wording.CONVENTIONS}
@@ -90,7 +90,7 @@ def server_of(guards: Guards) -> Server[None]:
         try:
             text = await _answer(tools, context, asked.name, asked.arguments or {})
         except CapexplorerError as error:
-            return types.CallToolResult(content=[types.TextContent(text=printable(str(error)))], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(text=bounded(printable(str(error))))], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=msgspec.json.decode(text))
 
     @asynccontextmanager
