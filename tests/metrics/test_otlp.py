@@ -102,6 +102,17 @@ def test_a_receiver_of_this_machine_is_reached_without_a_proxy(session: Followed
     assert sent(session)
 
 
+def test_another_machine_is_reached_by_the_proxy_of_the_environment(
+    session: FollowedSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with http_server() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        with closing(OtlpReceiver(session, "http://collector.invalid:4318")) as receiver:
+            receiver.send()
+    assert [each.path for each in proxy.requests] == ["http://collector.invalid:4318/v1/metrics"]
+
+
 def test_a_receivers_headers_are_those_of_the_environment(session: FollowedSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HEADERS, "Authorization=Bearer%20abc, X-Scope=7")
     with http_server() as server, closing(OtlpReceiver(session, server.url)) as receiver:
