@@ -25,11 +25,12 @@ from capexplorer.model.requirements import (
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.annotations import annotated
 from capexplorer.report.checks import Baseline, of_session, outcome
-from capexplorer.report.compare import compare
+from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.fail_if import parse
 from capexplorer.report.formats import ci_summary, junit
 
 from .compared import LevelSpec, session
+from .compared import timeline as timeline_of
 from .exported_sessions import HOSTILE
 
 MET = CapacityAnswer(required=CapacityRequired(100.0), state="met", per_s=151.0, low_per_s=148.0, high_per_s=154.0)
@@ -74,7 +75,7 @@ def test_a_run_passes_that_came_to_its_end_without_a_stop_rule(
     ended: Ended | None, answers: tuple[Answer, ...], state: str
 ) -> None:
     run = of_session(timeline(*answers, ended=ended))[0]
-    assert (run.group, run.state) == ("run", state)
+    assert (run.group, run.state, run.seconds) == ("run", state, 30.0 if ended else 29.0)
 
 
 def test_requirements_and_conditions_have_a_check_each_in_their_order() -> None:
@@ -93,9 +94,15 @@ def test_a_condition_that_does_not_hold_names_the_change_that_is_nearest_to_its_
     assert "at 50 users" in check.words
 
 
+def test_a_condition_that_noise_excuses_passes_and_says_so() -> None:
+    sessions = [Session(timeline_of([LevelSpec(10, goodput_rps, 10.0)])) for goodput_rps in (100.0, 90.0)]
+    (check,) = Baseline(conditions=(parse("goodput<-5%"),), comparison=compare(sessions)).checks
+    assert (check.state, "within noise" in check.words) == ("passed", True)
+
+
 def test_without_a_baseline_conditions_are_skipped_and_nothing_is_amiss() -> None:
     checks = Baseline(conditions=(parse("knee<-5%"),), why_none="none yet").checks
-    assert [(each.state, each.words) for each in checks] == [("skipped", "none yet")]
+    assert [(each.group, each.state, each.words) for each in checks] == [("comparison", "skipped", "none yet")]
     assert outcome(checks) == "skipped"
 
 

@@ -15,7 +15,8 @@ from capexplorer.session.baseline_store import KEPT, BaselineStore
 
 def log(folder: Path, number: int, **changes: Any) -> tuple[Path, Header]:
     """The log of a session that began in this minute, and its header."""
-    made = header(id=f"s{number:02}", started_at=f"2026-01-01T12:{number:02}:00+00:00", **({"label": f"v{number}"} | changes))
+    usual = {"id": f"s{number:02}", "started_at": f"2026-01-01T12:{number:02}:00+00:00", "label": f"v{number}"}
+    made = header(**(usual | changes))
     folder.mkdir(exist_ok=True)
     Scenario(made).level(users=4, rps=90).write(path := folder / f"{made.id}.jsonl")
     return path, made
@@ -40,6 +41,14 @@ def test_the_latest_session_of_a_profile_is_found_whatever_the_order(store: Base
     assert found is not None
     assert found == store.folder / "mixed" / "s05.jsonl"
     assert found.read_bytes() == (tmp_path / "logs" / "s05.jsonl").read_bytes()
+
+
+def test_the_latest_is_the_one_that_began_last_whatever_its_time_zone(store: BaselineStore, tmp_path: Path) -> None:
+    store.keep(log(tmp_path / "logs", 1, started_at="2026-01-01T11:30:00+00:00")[0])
+    store.keep(log(tmp_path / "logs", 2, started_at="2026-01-01T12:10:00+01:00")[0])
+    found = store.latest(log(tmp_path / "logs", 9)[1])
+    assert found is not None
+    assert found.stem == "s01"
 
 
 def test_sessions_of_another_kind_of_machine_are_no_baseline_and_are_named(store: BaselineStore, tmp_path: Path) -> None:
@@ -68,7 +77,9 @@ def test_one_session_of_a_label_is_kept_and_at_most_so_many_of_a_profile(store: 
 
 def test_foreign_files_are_named_in_one_line_and_left_alone(store: BaselineStore, tmp_path: Path) -> None:
     path, mine = log(tmp_path / "logs", 1)
+    assert store.left_alone(mine) == ""
     (store.folder / "mixed" / "folder").mkdir(parents=True)
+    assert store.left_alone(mine).startswith(f"{store.folder / 'mixed' / 'folder'}: ")
     (notes := store.folder / "mixed" / "notes.txt").write_text("mine")
     (damaged := store.folder / "mixed" / "z.jsonl").write_text("{}")
     for number in range(2, 4 + KEPT):
@@ -78,8 +89,11 @@ def test_foreign_files_are_named_in_one_line_and_left_alone(store: BaselineStore
     assert (notes.read_text(), damaged.read_text()) == ("mine", "{}")
 
 
-def test_a_store_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_an_error_in_one_line(store: BaselineStore, tmp_path: Path) -> None:
     path, _ = log(tmp_path / "logs", 1)
-    (tmp_path / "store").write_text("a file")
-    with pytest.raises(LogWriteError, match="store"):
-        BaselineStore(tmp_path / "store").keep(path)
+    (there := store.folder / "mixed" / path.name).mkdir(parents=True)
+    with pytest.raises(LogWriteError, match=rf"^{there}: .*: Is a directory$"):
+        store.keep(path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogWriteError, match="file"):
+        BaselineStore(tmp_path / "file").keep(path)
