@@ -70,7 +70,7 @@ def command(
             events = redacted(map(canonical, events))
         if output is not None and output != _STDOUT:
             files = (
-                ci_summary.with_picture(Timeline(events), output.name, picture_url)
+                ci_summary.files(Timeline(events), output.name, picture_url)
                 if picture_url is not None
                 else FORMATS[form].of_log(events, output.name)
             )

@@ -73,6 +73,16 @@ def test_the_files_are_written_and_the_page_is_appended_to_the_jobs(
     assert capsys.readouterr() == ("", "")
 
 
+def test_files_of_an_earlier_run_are_replaced_and_a_page_without_a_url_has_no_picture_beside_it(tmp_path: Path) -> None:
+    for name in ("j.xml", "s.md"):
+        (tmp_path / name).write_text("of an earlier run")
+    asked = RunArguments(headless=True, junit=tmp_path / "j.xml", summary=tmp_path / "s.md")
+    assert reporting_of(asked).of_run(log(tmp_path, "a"), 0) == 0
+    assert (tmp_path / "s.md").read_text().startswith("## ")
+    assert (tmp_path / "j.xml").read_text().startswith("<?xml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "j.xml", "s.md"]
+
+
 def test_annotations_are_printed_on_github_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,17 +123,31 @@ def test_conditions_change_the_exit_code_of_a_run_that_measured(code: int, condi
 
 def test_only_a_run_with_exit_code_0_becomes_the_baseline(tmp_path: Path) -> None:
     store = BaselineStore(tmp_path / "store")
-    reporting = Reporting(store=store, conditions=(parse("goodput<-5%"),), updates=True, junit=tmp_path / "j.xml")
+    asked = RunArguments(
+        headless=True, baseline_store=store.folder, fail_if=("goodput<-5%",), update_baseline=True, junit=tmp_path / "j.xml"
+    )
+    reporting = reporting_of(asked)
     assert reporting.of_run(log(tmp_path, "first"), 0) == 0, "there is no baseline yet"
     (_, conditions) = junitparser.JUnitXml.fromfile(str(tmp_path / "j.xml"))
     assert (conditions.tests, conditions.skipped) == (1, 1)
+    (skipped,) = next(iter(conditions)).result
+    assert "mixed" in skipped.message
     for name, goodput_rps, code in (("worse", 80.0, 3), ("equal", 100.0, 0)):
         assert reporting.of_run(log(tmp_path, name, goodput_rps), 0) == code
     assert sorted(path.stem for path in store.folder.rglob("*.jsonl")) == ["equal", "first"]
+
+
+def test_a_foreign_file_in_the_store_is_named_and_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (foreign := tmp_path / "store" / "mixed" / "notes.txt").parent.mkdir(parents=True)
+    foreign.write_text("mine")
+    assert Reporting(store=BaselineStore(tmp_path / "store")).of_run(log(tmp_path, "a"), 0) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if str(foreign) in line]
+    assert line.startswith("capexplorer: ")
 
 
 def test_what_cannot_be_written_is_one_line_and_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reporting = Reporting(job_summary=tmp_path / "no" / "job.md")
     path = log(tmp_path, "a")
     assert (reporting.of_run(path, 0), reporting.of_run(path, 4)) == (2, 4)
-    assert capsys.readouterr().err.count("\n") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [f"{JOB_SUMMARY}: {tmp_path}/no/job.md" in line for line in lines] == [True, True]

@@ -214,9 +214,16 @@ def test_the_page_of_a_run_that_failed_says_so_first() -> None:
 def test_the_page_compares_with_the_baseline_and_draws_both() -> None:
     shown = page(timeline=timeline(), baseline=against("goodput<-5%"))
     assert "## Not met" in shown
-    assert '    x-axis "users" ["10", "50"]' in shown
-    assert "    bar [100, 100]" in shown
-    assert "    line [100, 80]" in shown
+    chart = [
+        "```mermaid",
+        "xychart-beta",
+        '    x-axis "users" ["10", "50"]',
+        '    y-axis "goodput (1/s)" 0 --> 110',
+        "    bar [100, 100]",
+        "    line [100, 80]",
+        "```",
+    ]
+    assert "\n".join(chart) in shown
     assert "| 50 | goodput/s | 100.0 | 80.0 | -20.0% | worse |" in shown
 
 
@@ -229,10 +236,11 @@ def test_the_page_lists_no_difference_where_the_comparison_claims_none() -> None
 
 
 def test_a_picture_that_is_published_replaces_the_chart() -> None:
-    files = ci_summary.with_picture(timeline(), "page.md", "https://example.org/a b.svg?x=(1)")
+    files = ci_summary.files(timeline(), "page.md", "https://example.org/a b.svg?x=(1)")
     assert files.keys() == {"page.md", "page-capacity.svg"}
     assert b"(https://example.org/a%20b.svg?x=%281%29)" in files["page.md"]
     assert b"mermaid" not in files["page.md"]
+    assert ci_summary.files(timeline(), "page.md", None) == {"page.md": ci_summary.render(timeline())}
     assert b"mermaid" in ci_summary.render(timeline())
 
 

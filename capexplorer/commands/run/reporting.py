@@ -86,10 +86,8 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
         timeline, url = session.timeline, self.picture_url
         if self.junit is not None:
             write_file(self.junit, junit.of_timeline(timeline, baseline), force=True)
-        if self.summary is not None and url is not None:
-            write_files(self.summary, ci_summary.with_picture(timeline, self.summary.name, url, baseline), force=True)
-        elif self.summary is not None:
-            write_file(self.summary, ci_summary.render(timeline, baseline), force=True)
+        if self.summary is not None:
+            write_files(self.summary, ci_summary.files(timeline, self.summary.name, url, baseline), force=True)
         if self.job_summary is not None:
             try:
                 with self.job_summary.open("ab") as file:

@@ -38,12 +38,12 @@ _POINTS_MOST = 24
 """Most points of the chart: the labels of its axis overlap if there are more."""
 
 
-def with_picture(timeline: Timeline, name: str, url: str, baseline: Baseline = NO_BASELINE) -> dict[str, bytes]:
-    """The page `name` with a link to `url`, and the picture that is to be published there, if there is one."""
-    drawn = picture(timeline)
+def files(timeline: Timeline, name: str, picture_url: str | None, baseline: Baseline = NO_BASELINE) -> dict[str, bytes]:
+    """The page `name`; with `picture_url` it links to that, and the picture that is to be published there is another file."""
+    drawn = picture(timeline) if picture_url is not None else None
     if drawn is None:
         return {name: render(timeline, baseline)}
-    return {name: render(timeline, baseline, url), f"{name.removesuffix('.md')}-capacity.svg": drawn}
+    return {name: render(timeline, baseline, picture_url), f"{name.removesuffix('.md')}-capacity.svg": drawn}
 
 
 def render(timeline: Timeline, baseline: Baseline = NO_BASELINE, picture_url: str | None = None) -> bytes:
