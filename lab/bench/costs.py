@@ -278,21 +278,21 @@ def _kept(port: str) -> list[float]:
     return [*least, min(_request_us(user, 20_000) for _ in range(3))]
 
 
-def traces(batches: int = 50) -> None:
+def traces(pairs: int = 100) -> None:
     """The CPU cost, per request, of the header `traceparent`, by client.
 
-    CPU time of whole requests to a null responder, in alternating batches of 200 with and without it; the minimum of each."""
+    CPU time of whole requests to a null responder, in alternating batches of 100 without and with it: the least without, and the
+    median of the ratios of neighbouring batches, since other processes change slowly."""
     port = free_port()
     with listening(null_responder(port), port):
-        words = _in_a_patched_process("print_traces", str(port), str(batches))
-    for client, without, with_trace in zip(words[::3], words[1::3], words[2::3], strict=True):
-        more = float(with_trace) / float(without) - 1
-        per_s = 1e6 / float(without), 1e6 / float(with_trace)
-        print(f"{client:<13}{without:>7} us without, {with_trace:>7} with: {per_s[0]:.0f} and {per_s[1]:.0f}/CPU s, {more:+.1%}")
+        words = _in_a_patched_process("print_traces", str(port), str(pairs))
+    for client, least_us, ratio in zip(words[::3], map(float, words[1::3]), map(float, words[2::3]), strict=True):
+        per_s = 1e6 / least_us
+        print(f"{client:<13}{per_s:.0f} requests/CPU s without, {per_s / ratio:.0f} with ({1 / ratio - 1:+.1%})")
 
 
 def print_traces() -> None:
-    """Of each client its name, and CPU time in microseconds of a request without and with the header."""
+    """Of each client its name, CPU time in microseconds of a request without the header, and the ratio with it."""
     from locust.env import Environment
 
     from capexplorer.load.hooks.hook import while_in_place
@@ -301,11 +301,12 @@ def print_traces() -> None:
 
     for kind in HTTP_USERS:
         user = type("User", (kind,), {"host": f"http://127.0.0.1:{sys.argv[1]}", "abstract": False})(Environment(user_classes=[]))
-        times: dict[bool, list[float]] = {False: [], True: []}
-        for batch in range(2 * int(sys.argv[2])):
-            with while_in_place(TRACES if batch % 2 else ()):
-                times[bool(batch % 2)].append(_request_us(user, 200))
-        print(kind.__name__, *(f"{min(found):.1f}" for found in times.values()))
+        without_us, ratios = [], []
+        for _ in range(int(sys.argv[2])):
+            without_us.append(_request_us(user, 100))
+            with while_in_place(TRACES):
+                ratios.append(_request_us(user, 100) / without_us[-1])
+        print(kind.__name__, min(without_us), median(ratios))
 
 
 def _clean_ms(times: int = 50) -> float:
