@@ -7,7 +7,9 @@ from typing import Literal, get_args
 
 import msgspec
 
+from .. import wording
 from ..errors import ExitCode
+from ..model.level_use import level_uses
 from ..model.requirements import Answer, FailuresAnswer, PercentileAnswer
 from ..model.timeline import Timeline
 from ..wording import numbers
@@ -103,3 +105,11 @@ def _of_condition(condition: Condition, baseline: Baseline) -> Check:
 def outcome(checks: Sequence[Check]) -> State:
     """That of all together."""
     return max((each.state for each in checks), key=get_args(State).index, default="skipped")
+
+
+def unfit(timeline: Timeline) -> str:
+    """Why a session is no baseline: what its figures show besides the service; empty if nothing."""
+    if any(each.invalid for each in wording.judgements(timeline).values()):
+        return "its verdict is not about the service"
+    disturbed = sum(use.is_disturbed for use in level_uses(timeline).values())
+    return f"other processes disturbed {numbers.several(disturbed, 'level')}" if disturbed else ""

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import junitparser
 import pytest
+from kit.scenario import Scenario
 from report.compared import LevelSpec, events
 
 from capexplorer import cli
 from capexplorer.commands.run.arguments import RunArguments
 from capexplorer.commands.run.reporting import JOB_SUMMARY, Reporting, reporting_of
+from capexplorer.model.events import Ended, Verdict
 from capexplorer.report.compare.fail_if import parse
 from capexplorer.session.baseline_store import BaselineStore
 from capexplorer.session.writer import SessionWriter
@@ -135,6 +137,13 @@ def test_only_a_run_with_exit_code_0_becomes_the_baseline(tmp_path: Path) -> Non
     for name, goodput_rps, code in (("worse", 80.0, 3), ("equal", 100.0, 0)):
         assert reporting.of_run(log(tmp_path, name, goodput_rps), 0) == code
     assert sorted(path.stem for path in store.folder.rglob("*.jsonl")) == ["equal", "first"]
+
+
+def test_a_session_that_others_disturbed_does_not_become_the_baseline(tmp_path: Path) -> None:
+    scenario = Scenario().level(users=4, rps=90).level(users=8, rps=120).add(Verdict(t_s=28.0, disturbed_levels=(1,)))
+    path = scenario.add(Ended(t_s=30.0, reason="plan done")).write(tmp_path / "a.jsonl")
+    assert Reporting(store=BaselineStore(tmp_path / "store"), updates=True).of_run(path, 0) == 0
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_foreign_file_in_the_store_is_named_and_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

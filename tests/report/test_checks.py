@@ -10,8 +10,9 @@ import junitparser
 import pytest
 from kit.scenario import Scenario
 
+from capexplorer import paths
 from capexplorer.errors import InputError
-from capexplorer.model.events import Answered, Ended
+from capexplorer.model.events import Answered, Ended, Verdict
 from capexplorer.model.load import Users
 from capexplorer.model.requirements import (
     Answer,
@@ -24,10 +25,11 @@ from capexplorer.model.requirements import (
 )
 from capexplorer.model.timeline import Timeline
 from capexplorer.report.annotations import annotated
-from capexplorer.report.checks import Baseline, of_session, outcome
+from capexplorer.report.checks import Baseline, of_session, outcome, unfit
 from capexplorer.report.compare import Session, compare
 from capexplorer.report.compare.fail_if import parse
 from capexplorer.report.formats import ci_summary, junit
+from capexplorer.session.reader import open_session
 
 from .compared import LevelSpec, session
 from .compared import timeline as timeline_of
@@ -112,6 +114,20 @@ def test_without_a_baseline_conditions_are_skipped_and_nothing_is_amiss() -> Non
 )
 def test_what_is_not_met_outweighs_what_is_undecided(answers: tuple[Answer, ...], worst: str) -> None:
     assert outcome(of_session(timeline(*answers))[1:]) == worst
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_fit"),
+    [(Verdict(t_s=28.0), True), (Verdict(t_s=28.0, disturbed_levels=(1,)), False)],
+)
+def test_a_session_that_others_disturbed_is_no_baseline(verdict: Verdict, is_fit: bool) -> None:
+    shown = Scenario().ready().level(users=4, rps=90).level(users=8, rps=120).add(verdict, PLAN_DONE).timeline
+    assert (unfit(shown) == "") == is_fit
+
+
+def test_a_session_whose_generator_was_at_its_limit_is_no_baseline() -> None:
+    with open_session(paths.sample_sessions()["sample-ports"]) as log:
+        assert unfit(Timeline(log))
 
 
 # -- JUnit

@@ -216,7 +216,8 @@ class RunArguments:
     update_baseline: bool = option(
         "--update-baseline",
         is_flag=True,
-        help="With --baseline-store: keep this session there as the latest one if the exit code is 0.",
+        help="With --baseline-store: keep this session there as the latest one if the exit code is 0 and no other process"
+        " disturbed it.",
     )
     locust_arguments: tuple[str, ...] = ()
     """What followed `--`."""

@@ -9,7 +9,7 @@ import msgspec
 
 from ...errors import CapexplorerError, ExitCode, InputError
 from ...report.annotations import annotated
-from ...report.checks import NO_BASELINE, Baseline, of_session, outcome
+from ...report.checks import NO_BASELINE, Baseline, of_session, outcome, unfit
 from ...report.compare import Session, compare, sentences
 from ...report.compare.fail_if import Condition, parse
 from ...report.formats import ci_summary, junit
@@ -55,8 +55,9 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
                 for line in annotated(session.timeline, of_session(session.timeline, baseline)):
                     print_line(line)
             self._write(session, baseline)
-            if self.updates and self.store is not None and code == 0:
-                print_line(f"baseline: kept as {self.store.keep(log)}")
+            if self.updates and self.store is not None and code == ExitCode.DONE:
+                why_not = unfit(session.timeline)
+                print_line(f"baseline: not kept, {why_not}" if why_not else f"baseline: kept as {self.store.keep(log)}")
         except CapexplorerError as error:
             print_error(str(error))
             return code or error.exit_code
