@@ -70,7 +70,7 @@ def _own(name: str) -> bool:
     return name in {each.name for each in fields(SweepArguments)}
 
 
-@click.command(params=[each for each in parameters(RunArguments) if each.name in _OF_RUN] + parameters(SweepArguments))
+@click.command(params=parameters(SweepArguments) + [each for each in parameters(RunArguments) if each.name in _OF_RUN])
 def command(**given: Any) -> int:
     """Find the capacity with each setting of the target's parameters: `sweep mixed --set threads=1,2,4,8`.
 
