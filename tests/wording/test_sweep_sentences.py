@@ -38,7 +38,7 @@ def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -
         ((row(1, 38), row(2, 76)), "threads=2 is the best: 76/s [74.7–77.3]. Less: threads=1 -50% [-53% to -47%]."),
         (
             (row(4, 130, error=0.1), row(8, 150, error=0.1)),
-            "threads=8 made the most: 150/s [125–175]. Not decided: threads=4 -13% [-33% to +12%].",
+            "threads=8 made the most: 150/s [125–175]. No sure difference: threads=4 -13% [-33% to +12%].",
         ),
         (
             (row(4, 100), row(8, 180, is_least=True), Row({"threads": 16})),
@@ -47,9 +47,10 @@ def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -
         ),
         (
             (row(1, None, ended="failed"), row(2, None), row(3, 50, is_disturbed=True)),
-            "No setting has a capacity yet. Did not run: threads=1. Without a capacity: threads=2."
-            " Disturbed by other processes, so not compared: threads=3.",
+            "No settings can be compared. Did not run: threads=1. Without a capacity: threads=2."
+            " Disturbed by other processes, so not compared: threads=3 (50/s [49.2–50.8]).",
         ),
+        ((row(2, None),), "No setting has a capacity yet. Without a capacity: threads=2."),
     ],
 )
 def test_the_sentence_says_what_is_enough_what_more_brings_and_what_is_not_known(rows: tuple[Row, ...], said: str) -> None:

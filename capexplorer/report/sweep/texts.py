@@ -32,13 +32,15 @@ def _clauses(found: SweepFindings) -> Iterator[str]:
     known = [row for row in rows if row.is_known and row is not best]
     undecided = [row for row in known if not row.is_lower and not row.is_enough]
     least = [row for row in rows if row.is_compared and not row.is_known]
-    if best is None:
+    if best is None and any(row.per_s for row in rows):
+        yield "no settings can be compared"
+    elif best is None:
         yield "no setting has a capacity yet"
     else:
         yield ("where a limit was reached, " if least else "") + _lead(best, found.enough, is_sure=not undecided)
     for words, which in (
         ("less", sorted((row for row in known if row.is_lower), key=lambda row: -row.per_s)),
-        ("not decided", undecided),
+        ("no sure difference", undecided),
     ):
         if which:
             yield f"{words}: {_listed([f'{row.name} {_percent(row.against_best)}' for row in which])}"
@@ -59,11 +61,12 @@ def _lead(best: Row, enough: Sequence[Row], *, is_sure: bool) -> str:
 
 
 def _not_compared(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
-    """(why, names of settings) of those that are compared with none."""
+    """(why, settings with their capacities) of those that are compared with none."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if not row.is_compared:
-            found.setdefault(_why_not_compared(row.result), []).append(row.name)
+            figure = f" ({capacity(row)})" if row.per_s else ""
+            found.setdefault(_why_not_compared(row.result), []).append(f"{row.name}{figure}")
     yield from found.items()
 
 
@@ -172,7 +175,7 @@ def _remarks(row: Row, found: SweepFindings) -> Iterator[str]:
     if any(row.params == each.params for each in found.enough) and row is not found.best:
         yield "enough"
     if row.is_known and not row.is_lower and not row.is_enough:
-        yield "not decided"
+        yield "no sure difference"
     if result.ended != "done":
         yield ": ".join(filter(None, ("not ended" if result.ended is None else _ENDS[result.ended], _why(result))))
     if result.invalid is not None:
