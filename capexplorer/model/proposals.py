@@ -9,7 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from .requirements import LoadRequirement
+from .load import Load
+from .requirements import Requirement
 
 Why = Literal[
     "first",
@@ -83,9 +84,10 @@ class AddWorker(_Proposal, frozen=True, tag="add_worker"):
 
 
 class Decide(_Proposal, frozen=True, tag="decide"):
-    """Go to the load at which this is required, and stay until it is decided."""
+    """Go to this load and stay, until it is decided whether the service does what is required."""
 
-    required: LoadRequirement
+    required: Requirement
+    load: Load
 
 
 class Done(_Proposal, frozen=True, tag="done"):

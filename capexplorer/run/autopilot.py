@@ -19,7 +19,7 @@ from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.load import RATE_MOST_PER_S, Load, Rate, Users
 from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal
-from ..model.requirements import CapacityAnswer, LoadRequirement
+from ..model.requirements import CapacityAnswer
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
 from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
@@ -80,8 +80,8 @@ class AutopilotDriver:
         self._proposals = PublishedProposals(context, levels.marks)
         self._requirements = RequirementSearch()
         self._task: Task | None = None
-        self._seeks: Task | None = None
-        """The search of this time: the task itself, or one that the requirements need; None while a load decides."""
+        self._seeks: Task | Visit | None = None
+        """What it does at this time: its task, or what the requirements need: a search, or a load that is held."""
         self._first_users, self._began_s = 1, 0.0
         self._generation = 0
 
@@ -133,8 +133,8 @@ class AutopilotDriver:
         steps_users = by_users and self.is_on
         if not steps_users and planned is not None:
             self._proposals.show(planned)
-        elif self._seeks is None and (required := self._open_at(self._requested_load.load)) is not None:
-            self._proposals.show(Decide(required))
+        elif (visit := self._visited()) is not None:
+            self._proposals.show(Decide(visit.required, visit.load))
         elif not steps_users and isinstance(self._requested_load.load, Rate):
             self._proposals.show(Hold("rate_search" if self.is_on else "rate"))
         elif is_open and (by_users or self._adviser.is_due):
@@ -145,24 +145,25 @@ class AutopilotDriver:
 
     # -- requirements
 
-    def _open_at(self, load: Load) -> LoadRequirement | None:
-        """What this load decides, or else the lowest one at which something is open; None: no load does."""
-        found = open_at_loads(self._context.timeline.answers)
-        return next((each for each in found if each.load == load), found[0] if found else None)
+    def _visited(self) -> Visit | None:
+        """The load that decides something: where it is held, or the lowest one for a person to go to; None: a search goes on."""
+        if self._seeks is not None:
+            return self._seeks if isinstance(self._seeks, Visit) else None
+        return next((Visit(each.load, each) for each in open_at_loads(self._context.timeline.answers)), None)
 
     def _decide(self) -> str | None:
         """Go to the load that decides what is open, or begin the search that does. Returns the sentence of the end."""
         match self._requirements.due(self._context.timeline.answers, self._context.now_s() - self._began_s):
-            case Visit(load):
-                self._seeks = None
-                required = self._open_at(load)
-                self._step(load, "require", {"required": wording.text_of(required)} if required is not None else {})
+            case Visit(load, required) as visit:
+                self._seeks = visit
+                self._step(self._allowed(load), "require", {"required": wording.text_of(required)})
             case Seek(what):
                 task: Task = "rate" if what == "capacity" and self._context.options.can_offer_rates else "knee"
                 if task != self._seeks:
                     if task == "knee" and isinstance(self._requested_load.load, Rate):
                         self._step(Users(self._first_users), "first", {})
-                    bounds = [each.required.per_s for each in self._context.timeline.answers if isinstance(each, CapacityAnswer)]
+                    still_open = [each for each in self._context.timeline.answers if each.state == "undecided"]
+                    bounds = [each.required.per_s for each in still_open if isinstance(each, CapacityAnswer)]
                     self._seek(task, FIRST_SHARE * min(bounds, default=FIRST_PER_S))
             case Finished(why):
                 load = self._requested_load.load
@@ -204,11 +205,15 @@ class AutopilotDriver:
         self._seeks = None
         self._requirements.searched()
 
+    def _allowed(self, load: Load) -> Load:
+        """Of users, at most as many as the guards allow."""
+        return Users(min(load.users, self._context.options.profile.guards.max_users)) if isinstance(load, Users) else load
+
     def _take(self, proposal: GoTo) -> bool:
         """False if another driver has begun: the step is refused."""
-        users, level = min(proposal.users, self._context.options.profile.guards.max_users), self._context.timeline.level
+        load, level = self._allowed(Users(proposal.users)), self._context.timeline.level
         is_there = not proposal.opens_new_level and level is not None and level.closed is None
-        if not self._step(Users(users), proposal.why, proposal.figures, is_there=is_there):
+        if not self._step(load, proposal.why, proposal.figures, is_there=is_there):
             return False
         self._adviser.took(proposal)
         return True

@@ -13,7 +13,7 @@ from ..analysis.sweep import begun
 from ..model.events import Proposed
 from ..model.load import Load, Users
 from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold
-from ..model.requirements import LoadRequirement, unanswered
+from ..model.requirements import unanswered
 from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RateCapacity
@@ -289,8 +289,8 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
             countdown = until_next(timeline)
             return NextStep("", f"{words}; {countdown}" if countdown else words)
-        case Decide(required):
-            return _decide(required, timeline.load)
+        case Decide() as decide:
+            return _decide(decide, timeline.load)
         case AddWorker():
             return NextStep("W", "add a worker process; the generator is saturated")
         case Done() | GiveUp() if exported:
@@ -304,11 +304,11 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
 
 
-def _decide(required: LoadRequirement, load: Load) -> NextStep:
-    text = requirements.text_of(required)
-    if required.load == load:
+def _decide(decide: Decide, load: Load) -> NextStep:
+    text = requirements.text_of(decide.required)
+    if decide.load == load:
         return NextStep("", f"until {text} is decided")
-    return NextStep("Enter", f"{quantities.requested(required.load)}; decides {text}")
+    return NextStep("Enter", f"{quantities.requested(decide.load)}; decides {text}")
 
 
 def _changed_s(timeline: Timeline) -> float:

@@ -173,7 +173,7 @@ def test_a_person_is_proposed_the_load_that_decides(tmp_path: Path) -> None:
     run.run.step(3)
     run.add_second()
     run.run.take()
-    assert [event.proposal for event in run.run.shown if isinstance(event, Proposed)][-1] == Decide(QUICK_AT_20)
+    assert [event.proposal for event in run.run.shown if isinstance(event, Proposed)][-1] == Decide(QUICK_AT_20, Users(20))
     run.run.step(20)
     for _ in range(40):
         run.add_second()

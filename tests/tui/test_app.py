@@ -261,7 +261,7 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
     ),
     "a step to the same load": (proposing(GoTo(80, "beyond", {}, True, 8.0, 20.0)), [("enter", did(NewLevel()))]),
     "a proposed load that decides a requirement": (
-        proposing(Decide(PercentileRequired(95.0, 300.0, Users(94)))),
+        proposing(Decide(PercentileRequired(95.0, 300.0, Users(94)), Users(94))),
         [("", shows(" NEXT  Enter: 94 users; decides p95 <= 300ms @ 94 users")), ("enter", did(USERS[94]))],
     ),
     "a proposed worker": (proposing(AddWorker()), [("enter", did(ChangeWorkers(add=True)))]),

@@ -7,12 +7,11 @@ from typing import get_args
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
 from capexplorer.model.load import Rate, Users
 from capexplorer.model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal, Why
-from capexplorer.model.requirements import FailuresRequired, PercentileRequired
+from capexplorer.model.requirements import FailuresRequired, KneeRequired, PercentileRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording import NextStep, next_step, under_way
 from capexplorer.wording.next_step import ENDS, REASONS, WAITS
@@ -61,9 +60,9 @@ def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeli
         (Hold("settling", 8.0, 20.0), "", "settling at 12 users; next step in 8–20 s"),
         (Hold("plan", 7.0, 7.0), "", "the plan sets the load; this step ends in 7 s"),
         (Hold("worker"), "", "a worker process is starting"),
-        (Decide(P95), "Enter", "50 users; decides p95 <= 300ms @ 50 users"),
-        (Decide(replace(P95, load=Users(12))), "", "until p95 <= 300ms @ 12 users is decided"),
-        (Decide(FailuresRequired(0.001, Rate(80.0))), "Enter", "80/s; decides failures <= 0.1% @ 80/s"),
+        (Decide(P95, Users(50)), "Enter", "50 users; decides p95 <= 300ms @ 50 users"),
+        (Decide(KneeRequired(8.0), Users(12)), "", "until knee >= 8 is decided"),
+        (Decide(FailuresRequired(0.001, Rate(80.0)), Rate(80.0)), "Enter", "80/s; decides failures <= 0.1% @ 80/s"),
         (AddWorker(), "W", "add a worker process; the generator is saturated"),
         (Done("knee", {**KNEE, "verification": "verified"}), "e", "export; knee 14 [11–16] at 122/s, verified"),
         (GiveUp(1, "failures"), "f", "see why requests fail; no knee can be measured"),
@@ -203,7 +202,7 @@ def test_every_reason_of_a_proposal_has_words() -> None:
         (step_to(17, "beyond", KNEE), "verifying the knee: 17 users for 8–20 s; 20% beyond the knee, to confirm it"),
         (Hold("plan", 7.0, 7.0), "12 users; this step ends in 7 s"),
         (Hold("plan"), "12 users"),
-        (Decide(P95), "deciding p95 <= 300ms @ 50 users: nothing measured yet"),
+        (Decide(P95, Users(50)), "deciding p95 <= 300ms @ 50 users: nothing measured yet"),
         (Hold("rate_search"), "finding the capacity as an offered rate: 40/s"),
         (Done("knee", KNEE), "12 users"),
     ],

@@ -219,7 +219,7 @@ class LiveRunActions(Actions):
 
     def _take(self, proposed: Proposal | None) -> None:
         if isinstance(proposed, Decide):
-            self._do(StepTo(proposed.required.load))
+            self._do(StepTo(proposed.load))
         elif isinstance(proposed, GoTo) and proposed.users != self.state.load.users:
             self._do(StepTo(Users(proposed.users)))
         else:
