@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import junitparser
 import pytest
 
 from capexplorer import cli
@@ -52,6 +53,22 @@ def test_the_format_follows_the_file_name_and_overwriting_needs_force(folder: Pa
     assert "exists already" in capsys.readouterr().err
     assert run(folder, "old", "new", "-o", str(output), "--format", "html", "--force") == 0
     assert output.read_text().startswith("<!doctype html>")
+
+
+def test_conditions_are_the_test_cases_of_an_xml_file_and_decide_the_exit_code(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = folder / "out.xml"
+    conditions = ("--fail-if", "goodput<-5%", "--fail-if", "goodput@10<-5%")
+    assert run(folder, "old", "new", "-o", str(output), *conditions) == 3
+    (suite,) = junitparser.JUnitXml.fromfile(str(output))
+    assert [(case.name, case.is_passed) for case in suite] == [
+        ("--fail-if goodput<-5%", False),
+        ("--fail-if goodput@10<-5%", True),
+    ]
+    capsys.readouterr()
+    assert run(folder, "old", "new", "--format", "junit") == 2
+    assert capsys.readouterr().err.startswith("capexplorer: --format junit: needs --fail-if")
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,18 @@ def test_an_existing_file_is_not_overwritten_without_force(
     assert path.read_text() != "mine"
 
 
+def test_a_page_with_the_url_of_a_picture_has_the_picture_beside_it(
+    sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--format", "summary", "--picture-url", "https://example.org/x.svg")
+    assert export(sessions, *given, "-o", tmp_path / "page.md") == 0
+    assert "](https://example.org/x.svg)" in (tmp_path / "page.md").read_text()
+    assert (tmp_path / "page-capacity.svg").read_text().startswith("<svg")
+    for refused in (given, (*given, "-o", "-"), ("--format", "md", *given[2:], "-o", tmp_path / "other.md")):
+        assert export(sessions, *refused) == 2
+        assert capfd.readouterr().err == "capexplorer: --picture-url: needs --format summary and -o FILE\n"
+
+
 def test_a_missing_folder_is_an_error_in_one_line(sessions: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert export(sessions, "-o", tmp_path / "no" / "out") == 2
     assert capfd.readouterr().err == f"capexplorer: {tmp_path}/no/out: there is no folder {tmp_path}/no\n"
