@@ -154,9 +154,18 @@ def test_a_foreign_file_in_the_store_is_named_and_the_run_goes_on(tmp_path: Path
     assert line.startswith("capexplorer: ")
 
 
-def test_what_cannot_be_written_is_one_line_and_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reporting = Reporting(job_summary=tmp_path / "no" / "job.md")
-    path = log(tmp_path, "a")
+def test_a_file_that_cannot_be_written_is_one_line_and_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reporting, path = Reporting(junit=tmp_path / "no" / "j.xml"), log(tmp_path, "a")
     assert (reporting.of_run(path, 0), reporting.of_run(path, 4)) == (2, 4)
     lines = capsys.readouterr().err.splitlines()
-    assert [f"{JOB_SUMMARY}: {tmp_path}/no/job.md" in line for line in lines] == [True, True]
+    assert [f"{tmp_path}/no/j.xml" in line for line in lines] == [True, True]
+
+
+def test_a_page_of_the_job_that_cannot_be_written_is_one_line_and_the_others_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reporting = Reporting(job_summary=tmp_path / "no" / "job.md", junit=tmp_path / "j.xml")
+    assert reporting.of_run(log(tmp_path, "a"), 0) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{JOB_SUMMARY}: {tmp_path}/no/job.md" in line
+    assert (tmp_path / "j.xml").exists()

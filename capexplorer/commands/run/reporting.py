@@ -83,18 +83,18 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def _write(self, session: Session, baseline: Baseline) -> None:
-        """Raises InputError."""
+        """The job's page, which nobody asked for, changes no exit code. Raises InputError if a file cannot be written."""
         timeline, url = session.timeline, self.picture_url
-        if self.junit is not None:
-            write_file(self.junit, junit.of_timeline(timeline, baseline), force=True)
-        if self.summary is not None:
-            write_files(self.summary, ci_summary.files(timeline, self.summary.name, url, baseline), force=True)
         if self.job_summary is not None:
             try:
                 with self.job_summary.open("ab") as file:
                     file.write(ci_summary.render(timeline, baseline, url))
             except OSError as error:
-                raise InputError(f"{JOB_SUMMARY}: {self.job_summary} cannot be written: {error.strerror or error}") from None
+                print_error(f"{JOB_SUMMARY}: {self.job_summary} cannot be written: {error.strerror or error}")
+        if self.junit is not None:
+            write_file(self.junit, junit.of_timeline(timeline, baseline), force=True)
+        if self.summary is not None:
+            write_files(self.summary, ci_summary.files(timeline, self.summary.name, url, baseline), force=True)
 
 
 def reporting_of(asked: RunArguments) -> Reporting:
