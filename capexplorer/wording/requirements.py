@@ -48,7 +48,7 @@ def answer(given: Answer) -> str:
 
 def short_answer(given: Answer) -> str:
     """Without its state: `p95 <= 300ms @ 50 users: 212 ms [198 ms–231 ms] of 1,204 replies in 24 s`."""
-    return f"{text_of(given.required)}: {found(given) or 'nothing measured yet'}"
+    return f"{text_of(given.required)}: {found(given) or 'nothing known yet'}"
 
 
 def tally(states: Mapping[str, object]) -> str:

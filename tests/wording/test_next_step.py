@@ -202,7 +202,7 @@ def test_every_reason_of_a_proposal_has_words() -> None:
         (step_to(17, "beyond", KNEE), "verifying the knee: 17 users for 8–20 s; 20% beyond the knee, to confirm it"),
         (Hold("plan", 7.0, 7.0), "12 users; this step ends in 7 s"),
         (Hold("plan"), "12 users"),
-        (Decide(P95, Users(50)), "deciding p95 <= 300ms @ 50 users: nothing measured yet"),
+        (Decide(P95, Users(50)), "deciding p95 <= 300ms @ 50 users: nothing known yet"),
         (Hold("rate_search"), "finding the capacity as an offered rate: 40/s"),
         (Done("knee", KNEE), "12 users"),
     ],
