@@ -50,6 +50,6 @@ def _search_end(command: Command) -> tuple[SettingEnd | None, str]:
             return "done", ""
         case {"end": "gave_up"}:
             return "gave_up", str(command.args.get("why", ""))
-        case {"why": "taken_over", "who": "user"}:
-            return "taken_over", ""
-    return "stop_rule", ""
+        case {"who": "guard"}:
+            return "stop_rule", ""
+    return "taken_over", ""

@@ -21,7 +21,7 @@ from ..model.timeline import Timeline
 from ..report.sweep.drawing import chart
 from ..report.sweep.findings import findings
 from ..report.sweep.results import results
-from ..report.sweep.texts import sentence, table
+from ..report.sweep.texts import lines, sentence
 from ..run.options import RunOptions
 from ..session.catalog import find
 from ..session.reader import open_session
@@ -189,7 +189,7 @@ def print_report(timeline: Timeline) -> int:
     found, width = findings(timeline), shutil.get_terminal_size().columns
     if found is None or all(row.result is None for row in found.rows):
         return ExitCode.UNDECIDED
-    for line in (*chart(found), "", *table(found).lines(), ""):
+    for line in (*chart(found), "", *lines(found), ""):
         click.echo(printable(line))
     click.echo(textwrap.fill(printable(sentence(found)), max(width, 40), break_on_hyphens=False, break_long_words=False))
     if not found.is_complete and timeline.header is not None:

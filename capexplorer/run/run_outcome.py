@@ -95,6 +95,10 @@ class RunOutcome:
         if why is not None and self.failure is None and self._wanted_exit_code is None:
             self.fail("load", why, 4)
 
+    def has_failed(self, what: FailureSource) -> bool:
+        """Whether this has failed and not recovered."""
+        return what in self._failures
+
     def failed_beside(self, sources: Collection[FailureSource]) -> bool:
         """Whether something else than these has failed and not recovered."""
         return any(what not in sources for what in self._failures)

@@ -6,19 +6,21 @@ levels and verdicts. Runs in the thread that follows the run's events.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..analysis.sweep import begun, end_of
 from ..model.controls import RestartTarget, RunControl, RunControls, SetAutopilot, StepTo
 from ..model.events import Sweep
 from ..model.load import Load, Rate, Users
-from ..model.sweep import Params, typed
+from ..model.sweep import Params, SettingEnd, typed
 from ..model.timeline import Timeline
 from ..steer.sweep import to_explore
 from .autopilot import FIRST_PER_S
 from .run_outcome import FailureSource, RunOutcome
 from .screens import Unattended
 
-ENDS_A_SETTING: tuple[FailureSource, ...] = ("target", "stop_rule")
-"""Failures after which a sweep goes on with its next setting."""
+ENDS_A_SETTING: Mapping[SettingEnd, FailureSource] = {"failed": "target", "stop_rule": "stop_rule"}
+"""Failures after which a sweep goes on with its next setting. The events that say so are emitted before the run has failed."""
 
 
 class SweepDriver:
@@ -39,7 +41,7 @@ class SweepDriver:
     @property
     def reason(self) -> str | None:
         """Why the run has ended; None while it goes on."""
-        if self._outcome.signal is not None or self._outcome.failed_beside(ENDS_A_SETTING):
+        if self._outcome.signal is not None or self._outcome.failed_beside(ENDS_A_SETTING.values()):
             return self._outcome.reason
         if self._is_taken_over:
             return self._unattended.reason
@@ -57,7 +59,7 @@ class SweepDriver:
 
     def _go_on(self) -> None:
         if self._left or any(level.has_load for level in self._timeline.levels):
-            for what in ENDS_A_SETTING:
+            for what in ENDS_A_SETTING.values():
                 self._outcome.recover(what)
         if not self._left:
             self._current = None
@@ -84,7 +86,7 @@ class SweepDriver:
         if ended is None and self._is_time_spent(epoch):
             self._do(SetAutopilot(on=False))
             return True
-        return ended is not None
+        return ended is not None and (ended not in ENDS_A_SETTING or self._outcome.has_failed(ENDS_A_SETTING[ended]))
 
     def _is_time_spent(self, epoch: int) -> bool:
         first = next((level for level in self._timeline.levels if level.opened.epoch == epoch and level.has_load), None)

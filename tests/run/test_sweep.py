@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from kit.scenario import Scenario
 from tui.fake_controls import FakeControls
 
@@ -82,6 +83,8 @@ def test_a_setting_is_left_once_its_time_is_spent() -> None:
 def test_a_target_that_does_not_start_or_a_stop_rule_ends_only_its_setting() -> None:
     run = Swept()
     run.end(why="taken_over", who="guard")
+    assert run.driver.reason is None
+    assert run.restarts == [], "the run has not failed yet"
     run.outcome.fail("stop_rule", "p95 above its limit", 3)
     assert run.driver.reason is None
     run.session.add(Target(t_s=run.session.t_s, state="starting", epoch=1, params={"threads": 4}))
@@ -90,8 +93,10 @@ def test_a_target_that_does_not_start_or_a_stop_rule_ends_only_its_setting() -> 
     assert run.driver.reason is None
     assert run.restarts == ["4", "2"]
     run.begin(2, 2)
-    run.end(end="done")
-    assert run.driver.reason is not None
+    run.end(why="taken_over", who="guard")
+    assert run.driver.reason is None
+    run.outcome.fail("stop_rule", "p95 above its limit", 3)
+    assert run.driver.reason == "the sweep has finished"
     assert run.outcome.exit_code == 0
 
 
@@ -118,9 +123,10 @@ def test_a_signal_and_a_failure_of_the_run_itself_end_the_sweep_at_once() -> Non
     assert run.restarts == []
 
 
-def test_a_person_who_takes_the_load_over_ends_the_sweep_and_the_run_goes_on_while_its_screen_has_the_controls() -> None:
+@pytest.mark.parametrize("who", ["user", "plan"])
+def test_a_person_who_takes_the_load_over_ends_the_sweep_and_the_run_goes_on_while_its_screen_has_the_controls(who: str) -> None:
     run = Swept()
-    run.end(why="taken_over", who="user")
+    run.end(why="taken_over", who=who)
     assert run.driver.reason is None
     assert run.driver.reason is not None, "no screen has the controls"
     assert run.restarts == []

@@ -12,7 +12,7 @@ from capexplorer.model.events import Sweep, Target, Verdict
 from capexplorer.model.sweep import Params, SettingResult
 from capexplorer.model.verdicts import CapacityVerdict, KneeEvidence, KneeVerdict, Verification
 from capexplorer.report.sweep.findings import Row, compared
-from capexplorer.report.sweep.texts import sentence, table
+from capexplorer.report.sweep.texts import lines, sentence, table
 
 
 def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -> Row:
@@ -86,6 +86,18 @@ def test_a_row_has_the_knee_the_capacity_and_the_latency_with_their_loads() -> N
         "high, verified",
         "",
     )
+
+
+def test_in_a_terminal_limits_and_remarks_are_below_the_table() -> None:
+    found = compared((row(2, 100, ended="budget"), Row({"threads": 16})), finds_rate=False)
+    assert lines(found) == [
+        "setting     knee, users          capacity  against the best                 p95  confidence",
+        "threads=2    20 [18–22]  100/s [98.4–102]              best  120 ms at 20 users  high, verified",
+        "threads=16            –                 –                 –                   –  –",
+        "",
+        "threads=2: queueing; its time was spent",
+        "threads=16: not explored",
+    ]
 
 
 def test_a_run_says_which_setting_it_explores() -> None:

@@ -118,6 +118,18 @@ def table(found: SweepFindings) -> Table:
     return Table(titles, [_cells(row, found) for row in found.rows], words=(0, len(titles) - 3, len(titles) - 2, len(titles) - 1))
 
 
+def lines(found: SweepFindings) -> list[str]:
+    """The table for a terminal. Limits and remarks, which are long, are in lines below it."""
+    whole = table(found)
+    rows = [(*cells, sure) for *cells, _, sure, _ in (whole.titles, *whole.rows)]
+    below = [
+        (name, [each for each in (limit, remarks) if each not in ("", numbers.MISSING)])
+        for name, *_, limit, _, remarks in whole.rows
+    ]
+    narrow = Table(rows[0], rows[1:], words=(0, len(rows[0]) - 1))
+    return [*narrow.lines(), "", *(f"{name}: {'; '.join(notes)}" for name, notes in below if notes)]
+
+
 def _cells(row: Row, found: SweepFindings) -> tuple[str, ...]:
     result, is_best = row.result, row is found.best
     knee = () if found.finds_rate else (_knee(row),)
