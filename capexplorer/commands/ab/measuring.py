@@ -92,6 +92,8 @@ class Measuring:
         try:
             if not self.result.loads:
                 self._find_loads()
+            loads = " and ".join(map(quantities.requested, self.result.loads))
+            self._say(f"both are compared at {loads}, in the order of --seed {self.result.seed}")
             began_s, within_s = self._passed_s, self.result.within_s
             for repeat in range(1, self.result.repeats + 1):
                 self._begin(repeat)
@@ -122,7 +124,6 @@ class Measuring:
         if not loads:
             raise ChildError(f"A: no level settled in {most_s:.0f} s: name the loads by --users or --rates")
         self.result = replace(self.result, loads=loads, beyond_knee=beyond_knee)
-        self._say(f"both are compared at {' and '.join(map(quantities.requested, loads))}")
 
     @staticmethod
     def _search_is_over(run: ChildRun) -> bool:
