@@ -76,9 +76,9 @@ class Measuring:
         self._pause, self._say_at, self._clock = pause, say, clock
         self._orders, self._began_s = Orders(result.seed), clock()
         self._counted_s: dict[Load, int] = {}
-        """Of the blocks of each load at which p95 is asked for, once its first pair is known."""
+        """Of the blocks of each load; where p95 is asked for, from the second pair on as many as it needs."""
         self._pair_s: dict[Load, float] = {}
-        """How long the latest pair of each load took."""
+        """How long the next pair of each load takes, by the latest."""
 
     @property
     def _passed_s(self) -> float:
@@ -165,18 +165,18 @@ class Measuring:
 
     def _pair(self, load: Load, repeat: int) -> None:
         began_s, number = self._passed_s, 1 + len(self._pairs(load))
+        counted_s = self._counted_s.setdefault(load, COUNTED_LEAST_S)
         blocks: dict[Letter, Block] = {}
         for letter in self._orders.draw(load):
-            block_s, counted_s = self._passed_s, self._counted_s.get(load, COUNTED_LEAST_S)
-            figures = self._load(self._runs[letter], load, counted_s)
+            block_s, figures = self._passed_s, self._load(self._runs[letter], load, counted_s)
             blocks[letter] = Block(side=letter, load=load, repeat=repeat, pair=number, began_s=block_s, figures=figures)
         self.result = replace(self.result, blocks=(*self.result.blocks, *blocks.values()))
-        self._pair_s[load] = self._passed_s - began_s
         asked = [each for each in self.result.answers if each.load == load]
-        if any(each.figure == "p95" for each in asked):
-            self._counted_s.setdefault(load, counted_s_of([each.figures for each in blocks.values()]))
-        so_far = asked[0]
-        self._say(sentences.pair_line(blocks["A"], blocks["B"], so_far))
+        if number == 1 and any(each.figure == "p95" for each in asked):
+            self._counted_s[load] = counted_s_of([each.figures for each in blocks.values()])
+        longer_s = len(blocks) * (self._counted_s[load] - counted_s)
+        self._pair_s[load] = self._passed_s - began_s + longer_s
+        self._say(sentences.pair_line(blocks["A"], blocks["B"], asked[0]))
 
     def _pairs(self, load: Load) -> Sequence[tuple[Block, Block]]:
         return pairs_of([each for each in self.result.blocks if each.load == load])
