@@ -8,8 +8,8 @@ from ..model.timeline import Timeline
 
 
 def begun(timeline: Timeline) -> dict[int, int]:
-    """The latest epoch of each setting that the target was started with, by the index of the setting in the sweep, in the order
-    of the epochs. Empty if the session is no sweep.
+    """The latest epoch of each setting that the target was started with, by the index of the setting in the sweep. Empty if the
+    session is no sweep.
     """
     found: dict[int, int] = {}
     for entry in timeline.journal if timeline.sweep is not None else ():

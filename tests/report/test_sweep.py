@@ -9,12 +9,18 @@ import pytest
 from kit.scenario import HEADER, Scenario, header
 from msgspec.structs import replace
 
-from capexplorer.model.events import Command, Verdict
+from capexplorer.model.events import Command, Sweep, Target, Verdict
+from capexplorer.model.figures import LevelFigures
+from capexplorer.model.intervals import Latency
+from capexplorer.model.load import OfferedFigures
 from capexplorer.model.sweep import Params, SettingResult
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     KneeVerdict,
+    RateCapacity,
+    RateLevelVerdict,
+    RateVerdict,
     Verification,
 )
 from capexplorer.report.formats import html, markdown
@@ -100,6 +106,15 @@ def test_of_several_parameters_all_settings_are_enough_that_have_none_below_them
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "enough"),
+    [(("10", "2"), ["2"]), (("0.5", "1e1"), ["0.5"]), ((True, False), [True, False]), (("disk", "memory"), ["disk", "memory"])],
+)
+def test_texts_that_are_numbers_are_ordered_and_other_values_are_not(values: tuple[Any, ...], enough: list[Any]) -> None:
+    found = judged(*(row(100, params={"pool": value}) for value in values))
+    assert [each.params["pool"] for each in found.enough] == enough
+
+
 # -- from a session
 
 
@@ -134,6 +149,63 @@ def test_by_offered_rate_the_capacity_is_that_of_the_rates() -> None:
     assert first.se_per_s == pytest.approx(0.1 * 40 / (2 * 1.645))
 
 
+def at_rates(capacity: RateCapacity) -> SettingResult:
+    """One setting at the rates 20/s and 40/s, of which the first was served in full."""
+    found = Scenario(HEADER).add(Sweep(t_s=0.0, settings=({"threads": 1},), finds_rate=True))
+    found.add(Target(t_s=0.5, state="starting", params={"threads": 1}))
+    for per_s in (20.0, 40.0):
+        offered = OfferedFigures(offered_per_s=per_s, from_plan_ms=Latency(p95=10 * per_s))
+        found.measured(offered_per_s=per_s, figures=LevelFigures(settled=True, offered=offered))
+    kept = RateLevelVerdict(
+        level=0,
+        offered_per_s=20.0,
+        goodput_per_s=20.0,
+        goodput_se_per_s=0.1,
+        state="kept",
+        failure_ratio=0,
+        dropped_ratio=0,
+        growth_per_s=0,
+    )
+    levels = (kept, replace(kept, level=1, offered_per_s=40.0, state="queue_grows"))
+    (result,) = results(found.add(Verdict(t_s=found.t_s, rates=RateVerdict(capacity=capacity, levels=levels))).timeline)
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize(
+    ("capacity", "per_s", "is_least"),
+    [
+        (RateCapacity(kind="capacity", per_s=30.0, low_per_s=28.0, high_per_s=32.0), 30.0, False),
+        (RateCapacity(kind="capacity", per_s=30.0, low_per_s=28.0, high_per_s=32.0, limit="generator"), 20.0, True),
+        (RateCapacity(kind="keeps_up", per_s=40.0), 20.0, True),
+        (RateCapacity(kind="departs", per_s=40.0, kept_per_s=20.0), 20.0, True),
+    ],
+)
+def test_of_rates_the_latency_is_that_of_the_highest_that_was_served_which_is_a_least_capacity(
+    capacity: RateCapacity, per_s: float, is_least: bool
+) -> None:
+    result = at_rates(capacity)
+    assert (result.per_s, result.is_least, result.p95_at, result.p95_ms) == (per_s, is_least, 20.0, 200.0)
+
+
+@pytest.mark.parametrize(("level", "is_disturbed"), [(0, False), (2, True)])
+def test_only_levels_at_the_knee_or_beyond_it_disturb_its_capacity(level: int, is_disturbed: bool) -> None:
+    found = swept()
+    verdict = replace(found.timeline.verdicts[0], disturbed_levels=(level,))
+    first = results(found.add(verdict).timeline)[0]
+    assert first is not None
+    assert (first.is_disturbed, first.disturbed_levels) == (is_disturbed, 1)
+
+
+def test_a_machine_that_others_use_disturbs_a_capacity_although_the_verdict_counts_its_levels() -> None:
+    found = swept()
+    for level in found.timeline.levels:
+        figures = replace(level.figures, host_cpu_ratio=2.0, target_cpu_ratio=0.1, generator_cpu_ratio=0.1)
+        assert level.closed is not None
+        level.close(replace(level.closed, figures=replace(figures, readings={"neighbours.cpu_ratio": 1.5})))
+    assert [each is not None and each.is_disturbed for each in results(found.timeline)[:2]] == [True, True]
+
+
 def test_results_of_the_sweep_that_is_continued_are_reported_with_the_new_ones_and_survive_the_log() -> None:
     earlier = SettingResult(
         params={"threads": 8}, session="before", epoch=3, ended="done", per_s=81.0, se_per_s=0.6, knee=knee(8, 81.0)
@@ -155,7 +227,14 @@ def test_every_format_has_the_sweep_and_escapes_texts_of_the_target() -> None:
     document = summarise(timeline)["sweep"]
     assert [each["state"] for each in document["settings"]] == ["explored", "explored", "failed", "not_explored"]
     assert (document["best"], document["enough"], document["complete"]) == ({"threads": 2}, [{"threads": 2}], False)
-    assert document["settings"][0]["lower_than_best"] is True
+    first = document["settings"][0]
+    assert (first["params"], first["session"], first["epoch"], first["ended"]) == ({"threads": 1}, HEADER.id, 0, "done")
+    assert (first["capacity_per_s"], first["capacity_low_per_s"], first["at_least"]) == (40.0, 39.178, False)
+    assert (first["compared"], first["lower_than_best"], first["enough"], first["rate"]) == (True, True, False, None)
+    assert first["against_best"]["low"] < first["against_best"]["ratio"] == -0.5 < first["against_best"]["high"] < 0
+    assert (document["load"], document["settings"][1]["against_best"]) == ("users", None)
+    by_rate = summarise(swept(finds_rate=True).timeline)["sweep"]
+    assert (by_rate["load"], by_rate["settings"][0]["rate"]["per_s"], by_rate["settings"][0]["knee"]) == ("rate", 40.0, None)
     page = html.render(timeline).decode()
     assert '<table id="sweep"' in page
     assert "&lt;no memory&gt;" in page
@@ -189,6 +268,19 @@ def test_the_picture_of_two_parameters_has_a_colour_for_each_combination_of_the_
     assert "pool=1" in drawn
     assert "pool=2" in drawn
     assert drawn.count('class="e0 thin"') == drawn.count('class="e1 thin"') == 1
+
+
+def test_a_line_of_the_chart_has_the_interval_on_a_common_axis() -> None:
+    named = [
+        replace(each, params={"n": number})
+        for number, each in enumerate((row(40, error=0.1), row(60, is_least=True), row(75), row(80, is_disturbed=True)))
+    ]
+    assert chart(judged(*named)) == [
+        "n=0  ··················├──●───┤                    40/s [33.4–46.6]",
+        "n=1  ································▶             at least 60/s",
+        "n=2  ·······································├●     75/s [73.8–76.2]",
+        "n=3  ··········································○┤  80/s [78.7–81.3]",
+    ]
 
 
 def test_a_chart_without_any_capacity_has_only_names() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from kit.scenario import Scenario
+from msgspec.structs import replace
 
 from capexplorer import wording
 from capexplorer.model.events import Sweep, Target, Verdict
@@ -49,6 +50,10 @@ def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -
             (row(1, None, ended="failed"), row(2, None), row(3, 50, is_disturbed=True)),
             "No settings can be compared. Did not run: threads=1. Without a capacity: threads=2."
             " Disturbed by other processes, so not compared: threads=3 (50/s [49.2–50.8]).",
+        ),
+        (
+            (replace(row(1, 100), params={"store": "a"}), replace(row(2, 101), params={"store": "b"})),
+            "The most is reached with store=a (100/s [98.4–102]), store=b (101/s [99.3–103]).",
         ),
         ((row(2, None),), "No setting has a capacity yet. Without a capacity: threads=2."),
     ],

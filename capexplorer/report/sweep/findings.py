@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ... import wording
+from ...model.controls import Param
 from ...model.intervals import Z90
 from ...model.sweep import Params, SettingResult, setting_name
 from ...model.timeline import Timeline
@@ -152,9 +153,17 @@ def _is_less(one: Params, other: Params) -> bool:
     return one != other and all(_at_most(one[name], other[name]) for name in one)
 
 
-def _at_most(one: object, other: object) -> bool:
-    are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
-    return one <= other if are_numbers else one == other  # type: ignore[operator]
+def _at_most(one: Param, other: Param) -> bool:
+    low, high = _number(one), _number(other)
+    return one == other if low is None or high is None else low <= high
+
+
+def _number(value: Param) -> float | None:
+    """The value as a number; that of a command on the command line is a text."""
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except ValueError:
+        return None
 
 
 # -- for programs
