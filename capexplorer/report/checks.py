@@ -46,7 +46,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """`p95 <= 300ms @ 50 users: not met, 412 ms [398 ms–431 ms] of 1,204 replies in 24 s`."""
+        """`p95 <= 300ms @ 50 users: not met, 412 ms [398–431 ms] of 1,204 replies in 24 s`."""
         return f"{self.name}: {self.result}{', ' * bool(self.words)}{self.words}"
 
 

@@ -47,7 +47,7 @@ def answer(given: Answer) -> str:
 
 
 def short_answer(given: Answer) -> str:
-    """Without its state: `p95 <= 300ms @ 50 users: 212 ms [198 ms–231 ms] of 1,204 replies in 24 s`."""
+    """Without its state: `p95 <= 300ms @ 50 users: 212 ms [198–231 ms] of 1,204 replies in 24 s`."""
     return f"{text_of(given.required)}: {found(given) or 'nothing known yet'}"
 
 
@@ -74,9 +74,10 @@ def found(given: Answer) -> str:
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None, words: Callable[[float], str]) -> str:
-    """`212 ms [198 ms–231 ms]`; open intervals `at least 198 ms`, `at most 231 ms`."""
+    """`212 ms [198–231 ms]`; open intervals `at least 198 ms`, `at most 231 ms`."""
     if low is not None and high is not None:
-        bounds = f"[{words(low)}–{words(high)}]"
+        unit = words(high).lstrip("0123456789.,")
+        bounds = f"[{words(low).removesuffix(unit)}–{words(high)}]"
     else:
         bounds = f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
     return " ".join(

@@ -29,7 +29,7 @@ FEW_FAIL = FailuresRequired(0.001, Rate(80.0))
         (unanswered(P95), "p95 <= 300ms @ 50 users: undecided"),
         (
             PercentileAnswer(required=P95, state="met", ms=212.4, low_ms=198.0, high_ms=231.2, replies=1204, seconds=24.0),
-            "p95 <= 300ms @ 50 users: met, 212 ms [198 ms–231 ms] of 1,204 replies in 24 s",
+            "p95 <= 300ms @ 50 users: met, 212 ms [198–231 ms] of 1,204 replies in 24 s",
         ),
         (
             PercentileAnswer(required=P95, ms=212.4, low_ms=150.0, replies=80, seconds=4.0),
@@ -37,9 +37,13 @@ FEW_FAIL = FailuresRequired(0.001, Rate(80.0))
         ),
         (
             FailuresAnswer(required=FEW_FAIL, state="not_met", share=0.02, low=0.013, high=0.03, requests=2000, seconds=25.0),
-            "failures <= 0.1% @ 80/s: not met, 2% [1.3%–3%] of 2,000 requests in 25 s",
+            "failures <= 0.1% @ 80/s: not met, 2% [1.3–3%] of 2,000 requests in 25 s",
         ),
         (FailuresAnswer(required=FEW_FAIL, requests=90, seconds=4.0), "failures <= 0.1% @ 80/s: undecided"),
+        (
+            PercentileAnswer(required=P95, state="not_met", ms=999.0, low_ms=900.0, high_ms=1100.0, replies=9, seconds=9.0),
+            "p95 <= 300ms @ 50 users: not met, 999 ms [900–1,100 ms] of 9 replies in 9 s",
+        ),
         (
             CapacityAnswer(required=CapacityRequired(100.0), state="met", per_s=None, low_per_s=104.0),
             "capacity >= 100/s: met, at least 104/s",
