@@ -37,9 +37,11 @@ from capexplorer.model.events import (
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
+from capexplorer.model.requirements import Answer, Requirement
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.run.autopilot import AutopilotDriver, Growth
 from capexplorer.run.context import EventSink, RunContext, RunLog
+from capexplorer.run.live_answers import LiveAnswers
 from capexplorer.run.live_levels import CurrentEpoch, LiveLevels
 from capexplorer.run.options import RunOptions, Task
 from capexplorer.run.pump import Pump
@@ -158,6 +160,7 @@ class VirtualSession(ABC, Generic[Amount]):
         self._requested_load = RequestedLoad(self, NO_LOAD, lock=native.allocate_lock(), arrivals=arrivals)
         self._requested_load.open()
         self.levels = LiveLevels(context, self._requested_load)
+        self._answers = LiveAnswers(context)
         self._autopilot = AutopilotDriver(context, self._requested_load, self.levels, NoWorkers())
         self._machine_rng = np.random.default_rng(0)
         target, host = TargetFacts(name="simulated", url="http://127.0.0.1:1"), HostFacts(cpus=system.servers + 1)
@@ -186,6 +189,17 @@ class VirtualSession(ABC, Generic[Amount]):
         while self.ending is None and self.now_s < limit_s:
             self.ending = self._autopilot.ticked(self.second())
             each_second()
+
+    def decide(self, required: Requirement) -> Answer:
+        """Let the autopilot go to the loads that decide it, for five minutes at most."""
+        self._answers.ask(required)
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), "require", 1)
+        self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
+        while self.ending is None:
+            current = self.second()
+            self._answers.ticked()
+            self.ending = self._autopilot.ticked(current)
+        return self.timeline.answers[0]
 
     def end(self) -> None:
         self.levels.close()

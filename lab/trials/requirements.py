@@ -28,6 +28,10 @@ from capexplorer.model.events import Verdict
 from capexplorer.model.requirements import CapacityRequired, KneeRequired, State
 from capexplorer.model.timeline import Timeline
 from lab.population.score import FAMILIES
+from lab.simulation.ladders import random_system
+from lab.simulation.open_queue import POOL_MOST, OpenRun
+from lab.simulation.queues import run
+from lab.simulation.virtual import VirtualRates, VirtualRun
 from lab.trial import Judged, Trial, kinds
 
 RUNS = 400
@@ -105,7 +109,16 @@ class Explored:
     first_seed: int = 15_000
 
 
-Case = Queue | Failing | Explored
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Runs with a random queue that go to the loads that decide whether its knee, or its capacity, is that high."""
+
+    at_rates: bool
+    sessions: int = 60
+    first_seed: int = 10_100
+
+
+Case = Queue | Failing | Explored | Decided
 
 CASES: dict[str, Case] = {
     "p95, one server, idle": Queue(30, 1, 0.01),
@@ -123,6 +136,8 @@ CASES: dict[str, Case] = {
     "knee, autopilot, bimodal": Explored("autopilot-bimodal"),
     "capacity, rates": Explored("rates-queue"),
     "capacity, autopilot by rate": Explored("rate-autopilot-queue"),
+    "knee, decided by a run": Decided(at_rates=False),
+    "capacity, decided by a run": Decided(at_rates=True),
 }
 
 # -- what a run answers
@@ -193,6 +208,19 @@ def explored(case: Explored, seed: int) -> dict[float, Outcome]:
     return {ratio: found.get(ratio, ("undecided", timeline.last_s)) for ratio in RATIOS}
 
 
+def decided(case: Decided, seed: int, ratio: float) -> Outcome:
+    """The answer of a run, and its seconds."""
+    rng = np.random.default_rng(seed)
+    system, true = random_system("queue", rng)
+    if case.at_rates:
+        at_rates = VirtualRates(OpenRun(system, rng, max_users=POOL_MOST))
+        answer = at_rates.decide(CapacityRequired(ratio * system.servers / system.service_s))
+        return answer.state, at_rates.now_s
+    by_users = VirtualRun(run(system, rng))
+    assert true.knee_users is not None
+    return by_users.decide(KneeRequired(ratio * true.knee_users)).state, by_users.now_s
+
+
 # -- the trial
 
 
@@ -214,6 +242,9 @@ def carried_out(case: Case) -> dict[str, Any]:
             seeds = range(case.first_seed, case.first_seed + case.sessions)
             sessions = [each for seed in seeds if (each := explored(case, seed))]
             return {f"{ratio:g}": _summary([each[ratio] for each in sessions]) for ratio in RATIOS}
+        case Decided():
+            seeds = range(case.first_seed, case.first_seed + case.sessions)
+            return {f"{ratio:g}": _summary([decided(case, seed, ratio) for seed in seeds]) for ratio in RATIOS}
 
 
 def _fixed_s(runs: Sequence[Replies], truth_s: float, ratio: float) -> int | None:
@@ -245,7 +276,7 @@ class RequirementTrial(Trial[Case]):
 
     def carry_out(self, case: Case, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         figures = self.in_a_process(carried_out, case)
-        at_least = isinstance(case, Explored)
+        at_least = isinstance(case, Explored | Decided)
         wrong = {
             f"{ratio} times: {figures[ratio]['not_met' if is_met else 'met']:.1%} wrong": True
             for ratio in figures
