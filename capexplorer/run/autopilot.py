@@ -166,12 +166,17 @@ class AutopilotDriver:
                     bounds = [each.required.per_s for each in still_open if isinstance(each, CapacityAnswer)]
                     self._seek(task, FIRST_SHARE * min(bounds, default=FIRST_PER_S))
             case Finished(why):
-                load = self._requested_load.load
-                used = [each.load for each in self._context.timeline.levels if each.has_load and type(each.load) is type(load)]
-                self._step(min(used, key=lambda each: each.amount, default=load), "rest", {})
+                if not isinstance(self._seeks, Visit):  # a search may have overloaded the service
+                    self._rest()
                 states = Counter[str](each.state for each in self._context.timeline.answers)
                 return self._finish("done" if why == "decided" else "gave_up", why, {**states})
         return None
+
+    def _rest(self) -> None:
+        """Go to the lowest load of its kind that was measured."""
+        load = self._requested_load.load
+        used = [each.load for each in self._context.timeline.levels if each.has_load and type(each.load) is type(load)]
+        self._step(min(used, key=lambda each: each.amount, default=load), "rest", {})
 
     def _carry_out(self, proposal: Proposal) -> str | None:
         match proposal:

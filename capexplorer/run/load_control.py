@@ -242,10 +242,8 @@ class LoadControl:
         self.open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
 
     def _finish_plan(self) -> None:
-        """End the plan. Users and level stay, for a person to continue; the level of a final ramp ends after RAMP_OVER_S."""
         self._end_driver("finished", "plan")
-        self._requested_load.release(self._driver.generation, "plan")
-        self._ramp_moved_s = self._context.now_s()
+        self._release_plan()
         self._outcome.finish("plan finished")
 
     def _move_ramp(self, now_s: float) -> bool:
@@ -282,10 +280,20 @@ class LoadControl:
         why: EndedBy | None = (
             "decided" if not self.answers.has_open else "within" if within_s is not None and passed_s >= within_s else None
         )
-        if why is not None:
-            self._end_driver(why, "plan")
+        if why is None:
+            return
+        is_shape = isinstance(self._driver.kind, Shape)
+        self._end_driver(why, "plan")
+        if is_shape:
             self.to_zero("plan")
-            self._outcome.finish(wording.PLAN_ENDS[why])
+        else:
+            self._release_plan()
+        self._outcome.finish(wording.PLAN_ENDS[why])
+
+    def _release_plan(self) -> None:
+        """Users and level stay, for a person to continue; the level of a ramp ends after RAMP_OVER_S."""
+        self._requested_load.release(self._driver.generation, "plan")
+        self._ramp_moved_s = self._context.now_s()
 
     def _on_triggered(self, found: Sequence[TriggeredRule]) -> None:
         """Mark the triggered stop rules and end the driver. If a person steers, they only mark."""

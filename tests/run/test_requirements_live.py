@@ -67,7 +67,7 @@ QUICK_AT_20 = PercentileRequired(50.0, 300.0, Users(20))
 def test_each_load_is_left_as_soon_as_it_is_decided_and_the_end_says_the_answers(tmp_path: Path) -> None:
     run = Deciding(tmp_path / "loads.jsonl", SLOW_AT_80, QUICK_AT_20)
     sentence = run.decide()
-    assert [users for users, _ in run.levels()] == [20, 80, 20], "from low to high, and back to the lowest"
+    assert [users for users, _ in run.levels()] == [20, 80], "from low to high; the last one stays"
     assert [each.state for each in run.run.timeline.answers] == ["not_met", "met"], "in the order in which it was asked"
     command = run.commands()[-1]
     assert (command.name, command.args["task"], command.args["why"]) == ("autopilot", "require", "decided")
@@ -82,6 +82,7 @@ def test_a_knee_is_searched_for_until_the_question_is_decided(tmp_path: Path, us
     run, whole = Deciding(tmp_path / "knee.jsonl", KneeRequired(users)), KneeSearch(tmp_path / "whole.jsonl")
     run.decide()
     whole.run_autopilot()
+    assert run.levels()[-1] == (1, "autopilot"), "back to the lowest load: a search may have overloaded the service"
     assert [each.state for each in run.run.timeline.answers] == [state]
     assert run.run.now_s < whole.run.now_s, "a search that verifies the knee takes longer"
     run.run.end()
