@@ -30,8 +30,10 @@ class _Stored(msgspec.Struct, frozen=True):
     @property
     def age(self) -> tuple[float, str]:
         """To sort by: the newest is the greatest."""
-        began = self.header.started_at
-        return datetime.fromisoformat(began).timestamp() if began else 0.0, self.header.id
+        try:
+            return datetime.fromisoformat(self.header.started_at).timestamp(), self.header.id
+        except ValueError:  # an imported session may have none
+            return 0.0, self.header.id
 
 
 class BaselineStore(msgspec.Struct, frozen=True):

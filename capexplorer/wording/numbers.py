@@ -187,8 +187,14 @@ def wall_time(written: str | None) -> str:
 
 
 def wall_time_at(started_at: str, t_s: float) -> str:
-    """`2026-01-01T11:01:23Z`: the wall time at this second of a session that began then (ISO 8601 with offset), for logs."""
-    return f"{datetime.fromisoformat(started_at).astimezone(UTC) + timedelta(seconds=t_s):%Y-%m-%dT%H:%M:%SZ}"
+    """`2026-01-01T11:01:23Z`: the wall time at this second of a session that began then (ISO 8601 with offset), for logs; empty
+    if that is not known.
+    """
+    try:
+        began = datetime.fromisoformat(started_at)
+    except ValueError:
+        return ""
+    return f"{began.astimezone(UTC) + timedelta(seconds=t_s):%Y-%m-%dT%H:%M:%SZ}" if began.tzinfo is not None else ""
 
 
 # -- The notation of intervals and times, printed once in each export, in the screen's help and by `export --help`.

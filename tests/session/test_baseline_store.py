@@ -46,6 +46,7 @@ def test_the_latest_session_of_a_profile_is_found_whatever_the_order(store: Base
 def test_the_latest_is_the_one_that_began_last_whatever_its_time_zone(store: BaselineStore, tmp_path: Path) -> None:
     store.keep(log(tmp_path / "logs", 1, started_at="2026-01-01T11:30:00+00:00")[0])
     store.keep(log(tmp_path / "logs", 2, started_at="2026-01-01T12:10:00+01:00")[0])
+    store.keep(log(tmp_path / "logs", 3, started_at="")[0])
     found = store.latest(log(tmp_path / "logs", 9)[1])
     assert found is not None
     assert found.stem == "s01"

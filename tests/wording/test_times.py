@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capexplorer.wording import session_time, wall_time
+from capexplorer.wording import session_time, wall_time, wall_time_at
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,6 +33,19 @@ def test_the_time_of_a_session_is_minutes_and_seconds_with_hours_if_there_are_an
 )
 def test_the_time_of_the_wall_clock_is_in_utc_if_its_zone_is_known(in_log: str | None, shown: str) -> None:
     assert wall_time(in_log) == shown
+
+
+@pytest.mark.parametrize(
+    ("started_at", "shown"),
+    [
+        ("2026-01-01T23:59:00.500+01:00", "2026-01-01T23:00:02Z"),
+        ("2026-01-01T12:00:00", ""),
+        ("yesterday", ""),
+        ("", ""),
+    ],
+)
+def test_the_wall_time_of_a_line_in_a_log_is_in_utc(started_at: str, shown: str) -> None:
+    assert wall_time_at(started_at, 61.5) == shown
 
 
 def test_only_wording_times_formats_times() -> None:

@@ -32,7 +32,7 @@ from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
 from ...steer.plan import Step
-from ...wording.numbers import three_digits, wall_time_at
+from ...wording.numbers import three_digits
 from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
 from ...wording.requirements import STATES
 from ..afterwards import run_goes_on
@@ -147,9 +147,8 @@ class Progress:
 
     def _say(self, t_s: float, line: str) -> None:
         self._spoke_s, header = t_s, self._timeline.header
-        is_log = not self._console.is_terminal and header is not None and header.started_at
-        began = f"{wall_time_at(header.started_at, t_s)}  " if is_log and header is not None else ""
-        self._console.print(Text(f"{began}{wording.session_time(t_s)}  {printable(line)}"))
+        times = [wording.wall_time_at(header.started_at, t_s)] if header is not None and not self._console.is_terminal else []
+        self._console.print(Text("  ".join(filter(None, (*times, wording.session_time(t_s), printable(line))))))
 
     def _line(self, event: Event) -> str | None:
         """The line for closed levels, states of the target, findings, answers, steps of the autopilot; else None."""

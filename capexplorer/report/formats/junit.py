@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
 from ... import wording
@@ -35,8 +34,8 @@ def render(name: str, checks: Sequence[Check], properties: Mapping[str, str], st
     document = junit.JUnitXml("capexplorer")  # without counts: the schema of Jenkins has no `skipped` there
     for group, checks_of_group in groupby(checks, key=lambda each: each.group):
         suite = junit.TestSuite(visible(f"{name}: {group}"))
-        if started_at:
-            suite.timestamp = f"{datetime.fromisoformat(started_at).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+        if began := wording.wall_time_at(started_at, 0.0):
+            suite.timestamp = began.removesuffix("Z")  # schemas know no offset
         for key, value in properties.items():
             suite.add_property(key, visible(value))
         for each in checks_of_group:
