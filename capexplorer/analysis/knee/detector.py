@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...model.intervals import ONE_SIDED_95
 from ...model.verdicts import CapacityVerdict, Confidence, CurveFit, KneeEvidence, KneeVerdict, Missing, Recovery, UslFit
 from ..ladder import USERS_SAME, LadderLevel, expected_goodput, pooled
-from ..statistics import FULL, NONE_EXPECTED_MOST, RELEVANT
+from ..statistics import FULL, RELEVANT
 from . import verdict_kinds
 from .knee_lines import KneeLines, overloaded_from
 from .measured_curve import CapacityCurve, Floats
@@ -323,11 +323,7 @@ def _scaled_to(level: LadderLevel, users: float) -> tuple[float, float]:
 
 
 def is_surely_less(level: LadderLevel, expected_rps: float, error: float) -> bool:
-    """Whether a level has lost surely more than RETURN_LOSS of the goodput that is expected with this standard error. No reply
-    says so only where enough of them were expected.
-    """
-    if not level.goodput_rps and expected_rps * (level.seconds or math.inf) <= NONE_EXPECTED_MOST:
-        return False
+    """Whether a level has lost surely more than RETURN_LOSS of the goodput that is expected with this standard error."""
     less = expected_rps - level.goodput_rps
     return less - ONE_SIDED_95 * math.hypot(error, level.goodput_error_rps) > RETURN_LOSS * expected_rps
 

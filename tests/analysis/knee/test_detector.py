@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from capexplorer.analysis.knee.detector import is_surely_less, judge
+from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.verdicts import KneeVerdict
 
@@ -190,12 +190,3 @@ def test_any_levels_give_a_verdict_without_an_error(rows: list[tuple[float, floa
         assert knee.users_low is not None
         assert knee.users_high is not None
         assert 0 < knee.users_low <= knee.users_high
-
-
-@pytest.mark.parametrize(("seconds", "goodput_rps", "is_less"), [(7.0, 0.0, False), (20.0, 0.0, True), (100.0, 0.2, True)])
-def test_a_return_shows_less_goodput_only_if_chance_does_not_explain_it(
-    seconds: float, goodput_rps: float, is_less: bool
-) -> None:
-    """Expected are 0.353/s, as of one user who thinks for 2.4 s: 2.5, 7 and 35 requests."""
-    returned = LadderLevel(users=1, goodput_rps=goodput_rps, seconds=seconds)
-    assert is_surely_less(returned, 0.353, 0.02) == is_less
