@@ -33,20 +33,23 @@ CHANGE, CHANGE_INSIDE = -6.0, -1.0
 of 295 moving sessions are the same."""
 
 RETURN = 1.0
-"""Log odds that a service that changed twice is as it was before."""
+"""Log odds that a service that changed twice is as it was before. Of 343 sessions 2 change with 0 and 3 with 1.3, none for the
+better or the worse."""
 
 CURVE_ERROR = 0.03
-"""Relative error of a level because no curve is exact."""
+"""Relative error of a level because no curve is exact. Of 343 sessions 8 change with 0.02, 2 for the better, and 3 with 0.04, 1
+for the worse."""
 
 LATENCY_ERROR = 0.1
-"""Relative error of the latency of levels of one rate, by the speed of the machine."""
+"""Relative error of the latency of levels of one rate, by the speed of the machine, which is constant in simulations: of 343
+sessions none changes without it."""
 
 FREEDOM = 20.0
 """Degrees of freedom of the t distribution of all errors of goodput together."""
 
 RATES, SHARES, LATENCIES = math.log(1000.0), 0.3, math.log(100.0)
 """Widths of the prior of the logarithms of goodput per user at low load, of the share of a rate that is served, and of the
-latency at a rate."""
+latency at a rate. With 0.7 or 1.3 of RATES 1 of 343 sessions changes, of SHARES 2, none for the better or the worse."""
 
 HISTORIES = 6
 """Ways to divide the levels that are followed at a time."""
