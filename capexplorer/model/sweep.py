@@ -58,7 +58,9 @@ class SettingResult(Reading, frozen=True, kw_only=True):
     disturbed_levels: int = 0
     """Those in which other processes used CPU that service or generator needed."""
     is_disturbed: bool = False
-    """Whether other processes may have changed its capacity, so that no difference to other settings is claimed."""
+    """Whether other processes disturbed a level at its limit, so that no difference to other settings is claimed."""
+    are_others_busy: bool = False
+    """Whether they had a share of a saturated machine there, although its levels count."""
     seconds: float = 0.0
     """From its first load to its end."""
 

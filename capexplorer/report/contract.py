@@ -412,6 +412,8 @@ class SweptSetting(TypedDict):
     levels: int
     """Settled ones."""
     disturbed_levels: int
+    are_others_busy: bool
+    """Whether other processes had a share of a saturated machine at its limit, although its levels count."""
     seconds: float
     p95_ms: float | None
     p95_at: float | None

@@ -197,13 +197,14 @@ def test_only_levels_at_the_knee_or_beyond_it_disturb_its_capacity(level: int, i
     assert (first.is_disturbed, first.disturbed_levels) == (is_disturbed, 1)
 
 
-def test_a_machine_that_others_use_disturbs_a_capacity_although_the_verdict_counts_its_levels() -> None:
+def test_of_a_machine_that_others_use_it_is_said_although_the_verdict_counts_the_levels() -> None:
     found = swept()
     for level in found.timeline.levels:
         figures = replace(level.figures, host_cpu_ratio=2.0, target_cpu_ratio=0.1, generator_cpu_ratio=0.1)
         assert level.closed is not None
         level.close(replace(level.closed, figures=replace(figures, readings={"neighbours.cpu_ratio": 1.5})))
-    assert [each is not None and each.is_disturbed for each in results(found.timeline)[:2]] == [True, True]
+    found_busy = [each for each in results(found.timeline)[:2] if each is not None]
+    assert [(each.is_disturbed, each.are_others_busy) for each in found_busy] == [(False, True)] * 2
 
 
 def test_results_of_the_sweep_that_is_continued_are_reported_with_the_new_ones_and_survive_the_log() -> None:

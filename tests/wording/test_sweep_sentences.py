@@ -55,6 +55,11 @@ def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -
             (replace(row(1, 100), params={"store": "a"}), replace(row(2, 101), params={"store": "b"})),
             "The most is reached with store=a (100/s [98.4–102]), store=b (101/s [99.3–103]).",
         ),
+        (
+            (row(2, 76), row(4, 151, are_others_busy=True)),
+            "threads=4 is the best: 151/s [149–153]. Less: threads=2 -50% [-52% to -47%]."
+            " Other processes were busy meanwhile: repeat what matters on a quiet machine.",
+        ),
         ((row(2, None),), "No setting has a capacity yet. Without a capacity: threads=2."),
     ],
 )
@@ -71,6 +76,7 @@ def test_the_sentence_says_what_is_enough_what_more_brings_and_what_is_not_known
         (row(2, 100, ended="budget"), "its time was spent"),
         (row(2, 100, ended=None), "not ended"),
         (row(2, 100, disturbed_levels=1), "1 level of 8 disturbed"),
+        (row(2, 100, are_others_busy=True), "other processes were busy"),
         (row(2, 100, is_disturbed=True), "other processes used the CPU: not compared"),
         (Row({"threads": 2}), "not explored"),
     ],

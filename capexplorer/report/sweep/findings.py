@@ -180,7 +180,7 @@ def entries(found: SweepFindings) -> dict[str, Any]:
     }
 
 
-_OF_RESULT = ("ended", "limit", "invalid", "levels", "disturbed_levels", "seconds", "p95_ms", "p95_at")
+_OF_RESULT = ("ended", "limit", "invalid", "levels", "disturbed_levels", "are_others_busy", "seconds", "p95_ms", "p95_at")
 _OF_KNEE = ("kind", "users", "users_low", "users_high", "limit", "confidence")
 _OF_RATE = ("kind", "per_s", "low_per_s", "high_per_s", "kept_per_s", "limit", "confidence")
 

@@ -58,7 +58,7 @@ def _with_users(found: SettingResult, view: EpochView) -> SettingResult:
     knee, curve = view.knee, view.capacity.curve if view.capacity is not None else None
     if knee is None:
         return found
-    found = replace(found, knee=knee, is_disturbed=_is_disturbed(view, knee.users_low or 0.0))
+    found = replace(found, knee=knee, **_others(view, knee.users_low or 0.0))
     counted = [level for level in view.settled() if view.use(level).why is None and not level.opened.ramp]
     if knee.kind == "knee" and knee.limit != "generator" and knee.capacity_rps is not None and curve is not None:
         found = replace(found, per_s=knee.capacity_rps, se_per_s=curve.capacity_se_rps)
@@ -82,7 +82,7 @@ def _with_rates(found: SettingResult, view: EpochView) -> SettingResult:
     capacity = rates.capacity if rates is not None else None
     if rates is None or capacity is None:
         return found
-    found = replace(found, rates=capacity, is_disturbed=_is_disturbed(view, capacity.kept_per_s or 0.0))
+    found = replace(found, rates=capacity, **_others(view, capacity.kept_per_s or 0.0))
     served = {each.level for each in rates.levels if each.state == "kept" and each.why is None}
     kept = [(level.load.per_s or 0.0, level.figures.offered) for level in view.loaded() if level.opened.index in served]
     per_s, offered = max(kept, key=lambda each: each[0], default=(None, None))
@@ -94,9 +94,12 @@ def _with_rates(found: SettingResult, view: EpochView) -> SettingResult:
     return replace(found, per_s=per_s, is_least=per_s is not None)
 
 
-def _is_disturbed(view: EpochView, limit: float) -> bool:
-    """Whether other processes used CPU that a level needed whose load, users or a rate, is at least `limit`."""
+def _others(view: EpochView, limit: float) -> dict[str, bool]:
+    """What other processes did in levels that count whose load, users or a rate, is at least `limit`."""
     header = view.timeline.header
     cpus = header.host.cpus if header is not None else None
     at_limit = [level for level in view.loaded() if level.load.amount >= limit and view.use(level).why is None]
-    return any(view.use(level).is_disturbed or is_disturbed(level.figures, cpus) for level in at_limit)
+    return {
+        "is_disturbed": any(view.use(level).is_disturbed for level in at_limit),
+        "are_others_busy": any(is_disturbed(level.figures, cpus) for level in at_limit),
+    }

@@ -48,6 +48,8 @@ def _clauses(found: SweepFindings) -> Iterator[str]:
         yield f"no limit was reached: {_listed([f'{row.name} {capacity(row)}' for row in least])}"
     for words, names in _not_compared(rows):
         yield f"{words}: {_listed(names)}"
+    if any(row.is_compared and row.result is not None and row.result.are_others_busy for row in rows):
+        yield "other processes were busy meanwhile: repeat what matters on a quiet machine"
 
 
 def _lead(best: Row, enough: Sequence[Row], *, is_sure: bool) -> str:
@@ -196,6 +198,8 @@ def _remarks(row: Row, found: SweepFindings) -> Iterator[str]:
         yield "other processes used the CPU: not compared"
     elif result.disturbed_levels:
         yield f"{numbers.several(result.disturbed_levels, 'level')} of {result.levels} disturbed"
+    elif result.are_others_busy:
+        yield "other processes were busy"
 
 
 def _why(result: SettingResult) -> str:
