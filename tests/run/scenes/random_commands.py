@@ -21,6 +21,7 @@ from capexplorer.model.controls import (
     ChangeWorkers,
     EndRun,
     NewLevel,
+    Require,
     RestartTarget,
     RunControl,
     SetAutopilot,
@@ -31,6 +32,7 @@ from capexplorer.model.controls import (
 )
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.limits import ProcessLimits
+from capexplorer.model.requirements import CapacityRequired, FailuresRequired, KneeRequired
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
 from capexplorer.run.context import EventSink, RunContext, RunLog
 from capexplorer.run.load_workers import LoadWorkers, WorkerCommand
@@ -57,6 +59,9 @@ PLANS = (
 
 
 NO_WORKER = WorkerCommand("", (), ProcessLimits(), most=0, secret="", variables={})
+
+
+REQUIRED = (FailuresRequired(0.01, load.Users(3)), CapacityRequired(20.0), KneeRequired(4.0))
 
 
 class QueuedPump(Pump):
@@ -115,7 +120,8 @@ class _RandomSession:
             profile=profile,
             sessions_dir=path.parent,
             steps=steps,
-            autopilot="knee" if seed % 4 == 2 else None,
+            autopilot="require" if seed % 8 == 6 else "knee" if seed % 4 == 2 else None,
+            requirements=REQUIRED if seed % 8 == 6 else (),
             start_users=2,
         )
 
@@ -135,6 +141,7 @@ class _RandomSession:
                     self._start_plan,
                     self._start_plan,
                     self._switch_autopilot,
+                    self._require,
                     self._restart_target,
                 )
             )
@@ -160,6 +167,9 @@ class _RandomSession:
 
     def _switch_autopilot(self) -> None:
         self._do(SetAutopilot(on=not self.live.controls.state.autopilot))
+
+    def _require(self) -> None:
+        self._do(Require(self.random.choice(("p50 <= 90ms @ 3", "failures <= 1% @ 8/s", "knee >= 4", "capacity >= 20/s"))))
 
     def _restart_target(self) -> None:
         self._do(RestartTarget({"threads": str(self.random.choice((1, 2)))}))
