@@ -168,6 +168,7 @@ aa: setup
 # A/B runs: simulated ones (5 minutes of CPU), then REPEATS=2 of nine pairs of real services (an hour).
 ab: setup
 	$(BIN)/python -m lab.trials ab-simulated --count $(or $(PAIRS),100) --save
+	$(BIN)/python -m lab.trials ab-quiet --save
 	$(BIN)/python -m lab.trials ab-real --count $(or $(REPEATS),2) --save
 
 # The mutation score of a package or a module, by quick tests, and what lived: minutes. COUNT=300 SEED=1 are the sample, TESTS="tests/x"

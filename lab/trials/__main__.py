@@ -9,6 +9,7 @@ TRIALS = {
     "aa-constructed": "aa.trial:Constructed",
     "aa-real": "aa.trial:Real",
     "aa-simulated": "aa.trial:Simulated",
+    "ab-quiet": "ab:Quiet",
     "ab-real": "ab:Real",
     "ab-simulated": "ab:Simulated",
     "compose": "compose.trial:Compose",

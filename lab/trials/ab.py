@@ -8,6 +8,7 @@ knee is 5% or 10% longer.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -103,6 +104,8 @@ class Queue:
     slower: float
     slow_minute: bool
     """Whether both queues lose a fifth of their speed for a minute."""
+    noise: float | None = None
+    """Of the speed, from second to second; None: 3 to 10%, as drawn."""
 
     @property
     def systems(self) -> tuple[System, System, float]:
@@ -110,6 +113,8 @@ class Queue:
         rng = np.random.default_rng([self.seed, 23])
         system, truth = random_system("queue", rng)
         at_s = float(rng.uniform(0, WITHIN_S / 2))
+        if self.noise is not None:
+            system = replace(system, noise=self.noise)
         if self.slow_minute:
             system = replace(system, trouble=Trouble(at_s, at_s + SLOW_S, speed=SLOW_SPEED))
         assert truth.knee_users is not None
@@ -201,6 +206,20 @@ class Simulated(SeedTrial[Queue]):
             }
             for slower in SLOWER
         }
+
+
+class Quiet(Simulated):
+    """`count` of each, with constant or even service times, on a machine whose speed varies by 1%."""
+
+    name = "ab-quiet"
+    about = "A/B runs of simulated queues on a quiet machine."
+    count, first_seed = 14, 2_100_000
+
+    def chosen(self, options: argparse.Namespace) -> Mapping[str, Queue]:
+        steady = (seed for seed in itertools.count(options.seed) if _is_steady(Queue(seed, 0.0, slow_minute=False)))
+        seeds = list(itertools.islice(steady, options.count))
+        cases = [Queue(seed, slower, slow_minute=False, noise=0.01) for slower in SLOWER for seed in seeds]
+        return {f"{each.seed}, {each.slower:.0%} slower": each for each in cases}
 
 
 def _is_steady(case: Queue) -> bool:
