@@ -1,5 +1,5 @@
 """docs/tour.md, and its pictures: `python docs/tour.py` (`make pictures`). Each stop of docs/tour.toml is a picture of the
-product's screen with the events of a sample session up to a given time, after some keys. The verdicts are those of the samples.
+product's screen with the events of a sample session up to a given time, after some keys.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from capexplorer import toml, wording
-from capexplorer.model.timeline import Timeline
-from capexplorer.session.reader import read
+from capexplorer import toml
 from docs.pictures import SIZES, picture
-from lab.kit.tables import table
 
 DOCS = Path(__file__).parent
 SESSIONS = DOCS.parent / "sessions"
@@ -59,16 +56,7 @@ def page() -> str:
     for number, stop in enumerate(stops(), 1):
         keys = f" Keys: {' '.join(f'`{key}`' for key in stop.keys)}." if stop.keys else ""
         parts.append(f"## {number}. {stop.title}\n\n{stop.see}{keys}\n\n![](pictures/tour/{stop.name}.svg)\n")
-    rows = [(f"`{name}`", verdict(name)) for name in dict.fromkeys(stop.session for stop in stops())]
-    verdicts = (
-        f"## Verdicts\n\nOne sentence a session, on the screen and in every export:\n\n{table(('session', 'verdict'), rows)}\n"
-    )
-    return "\n".join([*parts, verdicts])
-
-
-def verdict(name: str) -> str:
-    """The verdict of a sample, as in its exports."""
-    return wording.verdict(Timeline(read(SESSIONS / f"{name}.jsonl")))
+    return "\n".join(parts)
 
 
 async def draw() -> None:
