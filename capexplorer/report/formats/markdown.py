@@ -31,6 +31,7 @@ from ..rows import (
 )
 from ..statements import changes, findings, notes, opening
 from ..sweep.drawing import picture as picture_of_sweep
+from ..sweep.findings import SweepFindings
 from ..sweep.findings import findings as findings_of_sweep
 from ..sweep.texts import sentence
 from ..sweep.texts import table as table_of_sweep
@@ -63,8 +64,11 @@ def with_picture(timeline: Timeline, name: str) -> dict[str, bytes]:
 def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> bytes:
     """The report. `pictures`: names of the files that it links to: `capacity`, `sweep`."""
     judged = wording.judgements(timeline).values()
-    blocks = [_title(timeline), *(f"**{markdown(each.sentence)}**" for each in judged), *map(markdown, opening(timeline))]
-    blocks += _sweep(timeline, pictures.get("sweep"))
+    swept = findings_of_sweep(timeline)
+    first = [sentence(swept)] if swept is not None else []
+    concluded = [f"**{markdown(each)}**" for each in (*first, *(each.sentence for each in judged))]
+    blocks = [_title(timeline), *concluded, *map(markdown, opening(timeline))]
+    blocks += _sweep(swept, pictures.get("sweep")) if swept is not None else []
     if "capacity" in pictures:
         blocks.append(f"![Goodput and latency against users]({quote(pictures['capacity'])})")
     if rows := user_rows(timeline):
@@ -94,14 +98,11 @@ def _title(timeline: Timeline) -> str:
     return f"# Capacity of {code(header.target.name)}{version}\n\nprofile {code(header.profile_name)}, {when}{requests}"
 
 
-def _sweep(timeline: Timeline, picture_name: str | None) -> list[str]:
-    found = findings_of_sweep(timeline)
-    if found is None:
-        return []
+def _sweep(found: SweepFindings, picture_name: str | None) -> list[str]:
     link = [] if picture_name is None else [f"![Capacity by setting]({quote(picture_name)})"]
     rows = table_of_sweep(found)
     escaped = Table(rows.titles, [[code(name), *map(markdown, cells)] for name, *cells in rows.rows], rows.words)
-    return ["## Sweep", f"**{markdown(sentence(found))}**", *link, escaped.markdown()]
+    return ["## Sweep", *link, escaped.markdown()]
 
 
 def levels(rows: list[ReportedLevel]) -> list[str]:
