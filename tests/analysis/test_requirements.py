@@ -16,6 +16,7 @@ from capexplorer.model.requirements import (
     CapacityRequired,
     FailuresRequired,
     KneeRequired,
+    PercentileAnswer,
     PercentileRequired,
     Requirement,
     State,
@@ -109,6 +110,21 @@ def test_replies_at_another_load_say_nothing() -> None:
 def test_failures_are_decided_by_their_share(failed: int, state: State) -> None:
     (found,) = answers(steady(Users(8), latency_ms=50.0, seconds=60, failed=failed), FAILURES)
     assert found.state == state
+
+
+@pytest.mark.parametrize("most_ms", [400.0, 2_000.0, 60_000.0])
+def test_a_bound_far_above_all_replies_is_kept_as_soon_as_anything_is_decided(most_ms: float) -> None:
+    (found,) = answers(steady(Users(8), latency_ms=50.0, seconds=12), PercentileRequired(95.0, most_ms, Users(8)))
+    assert found.state == "met"
+
+
+def test_the_interval_of_a_percentile_is_on_the_side_that_was_decided() -> None:
+    kept, missed = (
+        answers(steady(Users(8), latency_ms=50.0, seconds=60), PercentileRequired(95.0, most_ms, Users(8)))[0]
+        for most_ms in (80.0, 20.0)
+    )
+    assert isinstance(kept, PercentileAnswer) and kept.high_ms is not None and kept.high_ms <= 80.0
+    assert isinstance(missed, PercentileAnswer) and missed.low_ms is not None and missed.low_ms > 20.0
 
 
 def test_the_first_seconds_decide_nothing() -> None:
