@@ -120,6 +120,11 @@ class Ended(NamedTuple):
     ok: bool
     name: str = "/work"
     received_bytes: int = 0
+    """0: a reply that says how long it took."""
+
+    @property
+    def reply_bytes(self) -> int:
+        return self.received_bytes or len(f'{{"took_ms": {1000 * self.took_s:.0f}}}')
 
 
 def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
@@ -133,7 +138,7 @@ def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
         name=name,
         requests=len(took_us),
         failures=len(bad_us),
-        received_bytes=sum(each.received_bytes for each in ended),
+        received_bytes=sum(each.reply_bytes for each in ended),
         latency=latency.encode() if len(good_us) else None,
         latency_sum_ms=float(good_us.sum()) / 1000,
         failure_latency_sum_ms=float(bad_us.sum()) / 1000,

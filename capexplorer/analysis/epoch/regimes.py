@@ -112,6 +112,11 @@ def _paced(level: LadderLevel, first: LadderLevel) -> float:
     return (level.response_s + level.wait_s) / (level.response_s + first.wait_s)
 
 
+SMALL_REPLY_BYTES = 256.0
+"""Replies below this size differ by the digits of a number in them, such as how long they took. Without it a service whose
+replies of 14 bytes said so was the same one with 56/s and 39/s at one rate."""
+
+
 def _other_sizes(level: Level, first: Level) -> float:
     """By what share the sizes of replies differ from those of the first level, in the mean over requests: so much may the work
     for a reply differ, which is no change of the service. Error pages with a status that counts as a success are quick: of 24
@@ -119,7 +124,11 @@ def _other_sizes(level: Level, first: Level) -> float:
     """
     sizes = {(each.method, each.name): each.mean_bytes for each in first.endpoints if each.mean_bytes}
     known = [(each.requests, sizes.get((each.method, each.name)), each.mean_bytes) for each in level.endpoints]
-    differ = [count * abs(size / before - 1) for count, before, size in known if before and size is not None]
+    differ = [
+        count * abs(size - before) / max(before, SMALL_REPLY_BYTES)
+        for count, before, size in known
+        if before and size is not None
+    ]
     return math.fsum(differ) / max(1, sum(count for count, _, _ in known))
 
 

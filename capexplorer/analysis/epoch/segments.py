@@ -43,6 +43,10 @@ INDEPENDENT_MOST = 20.0
 NOISE_LEAST = 0.03
 """Least relative standard deviation of a second: equal seconds show no more than these."""
 
+CLIPPED = 0.34
+"""Variance of a Poisson count that is clipped at its mean, over that of the count: 1/2 - 1/(2 pi), if the mean is large. Goodput
+at an offered rate is clipped so, since more is the rest of a backlog (`shifts.searched`)."""
+
 BINS_MOST = 128
 """Bins among which candidates are searched; each cut is then placed to the second."""
 
@@ -57,7 +61,7 @@ class Seconds(msgspec.Struct, frozen=True):
     latency_ms: Series | None = None
     """Mean latency of successes, NaN for a second without one; None: not searched."""
     at_random: bool = False
-    """Whether requests arrive at random, so that goodput varies at least as a Poisson count."""
+    """Whether requests arrive at random, so that goodput varies at least as a Poisson count that is clipped at its mean."""
 
     def between(self, first: int, end: int) -> Seconds:
         """Those from index `first` to before `end`."""
@@ -136,7 +140,7 @@ class _Search:
         self.count = len(seconds.requests)
         self._normal: list[_Normal] = []
         if seconds.goodput is not None and self.count:
-            least = max(4 * NOISE_LEAST**2 * float(seconds.goodput.mean()), 1.0 if seconds.at_random else 0.0)
+            least = max(4 * NOISE_LEAST**2 * float(seconds.goodput.mean()), CLIPPED if seconds.at_random else 0.0)
             self._normal.append(_Normal.of("goodput", 2 * np.sqrt(seconds.goodput), least))  # a count with variance 1
         if seconds.latency_ms is not None and not np.isnan(seconds.latency_ms).all():
             logs = np.log(np.maximum(filled(seconds.latency_ms), 1e-3))

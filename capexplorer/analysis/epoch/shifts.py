@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from ...model.level import Level
 from ...model.load import Rate
@@ -132,10 +133,10 @@ def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
 
 def _first(timeline: Timeline, level: Level, ticks: Sequence[int], seconds: Seconds) -> ChangePoint | None:
     found = shifts(seconds) if seconds.goodput is not None else []
-    if not found:
-        return None
-    is_doubtful = isinstance(level.load, Rate) and not is_steady(timeline, ticks, found[0].at)
-    if found[0].column == "latency" and (is_doubtful or _within_lag(found[0], lag_ms(timeline, ticks))):
+    is_of_latency = bool(found) and found[0].column == "latency"
+    if is_of_latency and isinstance(level.load, Rate) and not is_steady(timeline, ticks, found[0].at):
+        found, is_of_latency = shifts(replace(seconds, latency_ms=None)), False  # a queue that grows may hide another change
+    if not found or (is_of_latency and _within_lag(found[0], lag_ms(timeline, ticks))):
         return None
     # a cut at the last possible second belongs to a change that may have come later: the next search finds where
     return found[0] if found[0].at < len(ticks) - SEGMENT_LEAST else None

@@ -283,3 +283,18 @@ def test_clients_that_time_out_once_a_queue_has_filled_are_no_fault_in_time() ->
     near = System(0.0184, 0, servers=2, service_spread="constant", noise=0.097, timeout_s=0.384)
     found = verdict(climbed(near, (21.6, 43.1, 64.7, 86.2, 107.8, 129.4, 21.6), 30, np.random.default_rng(SEED)).timeline)
     assert [each for each in found.regimes if each.inside] == []
+
+
+@pytest.mark.parametrize("at_s", [58.0, 62.0, 66.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_capacity_that_halves_at_a_rate_is_a_change_although_the_queue_then_grows_and_replies_say_so(
+    at_s: float, seed: int
+) -> None:
+    """75/s are served, then 50/s: latency grows from there on, and replies of 14 bytes are two digits longer."""
+    rng = np.random.default_rng([SEED, seed])
+    timeline = climbed(System(0.04, 0, servers=4, trouble=Trouble(at_s, speed=0.5)), (40.0, 75.0, 20.0), 40, rng).timeline
+    assert [mark.id for mark in current_marks(timeline, "shift")] == ["goodput_fell"]
+    (changed,) = [regime for regime in verdict(timeline).regimes if regime.began == "goodput"]
+    assert changed.began_s == pytest.approx(at_s, abs=4.0)
+    found = verdict(timeline).capacity
+    assert found is None or found.kind != "capacity" or found.per_s == pytest.approx(50.0, rel=0.1)
