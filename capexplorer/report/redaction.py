@@ -166,6 +166,7 @@ _R = _Redaction
 _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     Header: {
         **dict.fromkeys(("id", "label", "source"), _R.plain), "profile": _R.profile, "target": _R.structs, "host": _R.structs,
+        "trace_url": lambda *_: None,
     },
     events.TargetFacts: dict.fromkeys(("name", "url", "command", "params", "version"), _R.plain),
     events.HostFacts: {"name": lambda *_: None},
