@@ -52,7 +52,7 @@ RATES, SHARES, LATENCIES = math.log(1000.0), 0.3, math.log(100.0)
 latency at a rate. With 0.7 or 1.3 of RATES 1 of 343 sessions changes, of SHARES 2, none for the better or the worse."""
 
 HISTORIES = 6
-"""Ways to divide the levels that are followed at a time."""
+"""Ways to divide the levels that are followed at a time. Of 324 sessions none changes with 2, 4 or 8, and 4 with 1."""
 
 KNOWN_MOST, NEW_MOST = 12, 6
 """Results that are kept, and levels that may be new, or divided otherwise, since the latest one."""
