@@ -87,10 +87,13 @@ def test_a_target_that_did_not_run_is_compared_with_none() -> None:
     assert found.enough == (found.best,) == found.rows[:1]
 
 
-def test_a_capacity_that_was_not_reached_is_neither_the_best_nor_lower() -> None:
-    found = judged(row(100), row(60, is_least=True), row(200, is_least=True))
-    assert found.best == found.rows[0]
+def test_a_least_capacity_is_never_lower_and_is_the_best_only_if_it_surely_exceeds_all_others() -> None:
+    found = judged(row(100), row(60, is_least=True), row(101, is_least=True))
+    assert (found.best, found.enough) == (found.rows[0], found.rows[:1])
     assert not any(each.is_lower or each.is_enough for each in found.rows[1:])
+    found = judged(row(100), row(199), row(250, is_least=True), row(260, is_least=True))
+    assert (found.best, found.enough) == (found.rows[3], ())
+    assert [each.is_lower for each in found.rows] == [True, True, False, False]
 
 
 def test_of_several_parameters_all_settings_are_enough_that_have_none_below_them() -> None:

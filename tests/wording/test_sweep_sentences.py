@@ -43,8 +43,12 @@ def row(threads: int, per_s: float | None, error: float = 0.01, **fields: Any) -
         ),
         (
             (row(4, 100), row(8, 180, is_least=True), Row({"threads": 16})),
-            "Where a limit was reached, threads=4 is the best: 100/s [98.4–102]. No limit was reached: threads=8 at least 180/s."
+            "threads=8 made the most, at least 180/s, and reached no limit. Less: threads=4 -44% [-47% to -41%]."
             " Not explored: threads=16.",
+        ),
+        (
+            (row(4, 100), row(8, 102, is_least=True)),
+            "Where a limit was reached, threads=4 is the best: 100/s [98.4–102]. No limit was reached: threads=8 at least 102/s.",
         ),
         (
             (row(1, None, ended="failed"), row(2, None), row(3, 50, is_disturbed=True)),

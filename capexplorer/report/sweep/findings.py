@@ -78,10 +78,10 @@ class SweepFindings(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     finds_rate: bool
     best: Row | None = None
-    """That with the greatest capacity; None: none has one."""
+    """That with the greatest capacity, or with a least capacity that surely exceeds it; None: none has one."""
     enough: tuple[Row, ...] = ()
     """The least ones that are enough: no other one that is has no greater parameter. Several if they differ in more than one
-    parameter, or in one that is no number."""
+    parameter, or in one that is no number; none if the limit of the best one was not reached."""
 
     @property
     def is_complete(self) -> bool:
@@ -104,6 +104,8 @@ def compared(rows: Sequence[Row], *, finds_rate: bool) -> SweepFindings:
     if best is None:
         return SweepFindings(tuple(rows), finds_rate)
     surely = _sure_differences([row for row in rows if row.is_compared])
+    surpassing = [row for row in rows if (best.name, row.name) in surely]
+    best = max(surpassing, key=lambda row: row.per_s, default=best)
     found = tuple(_against(row, best, surely) for row in rows)
     sufficient = [row for row in found if row.is_enough]
     least = tuple(row for row in sufficient if not any(_is_less(other.params, row.params) for other in sufficient))
@@ -112,13 +114,13 @@ def compared(rows: Sequence[Row], *, finds_rate: bool) -> SweepFindings:
 
 def _against(row: Row, best: Row, surely: frozenset[tuple[str, str]]) -> Row:
     if row is best:
-        return msgspec.structs.replace(row, is_enough=True)
+        return msgspec.structs.replace(row, is_enough=row.is_known)
     if not row.is_compared:
         return row
     found = capacity_difference(best, row)
     is_lower = row.is_known and (row.name, best.name) in surely
     most = 1 / (1 + found.interval[0]) - 1 if found.interval is not None else None
-    is_enough = row.is_known and not is_lower and most is not None and most < ENOUGH_WITHIN
+    is_enough = row.is_known and best.is_known and not is_lower and most is not None and most < ENOUGH_WITHIN
     return msgspec.structs.replace(row, against_best=found, is_lower=is_lower, is_enough=is_enough)
 
 

@@ -31,13 +31,15 @@ def _clauses(found: SweepFindings) -> Iterator[str]:
     best, rows = found.best, found.rows
     known = [row for row in rows if row.is_known and row is not best]
     undecided = [row for row in known if not row.is_lower and not row.is_enough]
-    least = [row for row in rows if row.is_compared and not row.is_known]
+    least = [row for row in rows if row.is_compared and not row.is_known and row is not best]
     if best is None and any(row.per_s for row in rows):
         yield "no settings can be compared"
     elif best is None:
         yield "no setting has a capacity yet"
     else:
-        yield ("where a limit was reached, " if least else "") + _lead(best, found.enough, is_sure=not undecided)
+        yield ("where a limit was reached, " if least and best.is_known else "") + _lead(
+            best, found.enough, is_sure=not undecided
+        )
     for words, which in (
         ("less", sorted((row for row in known if row.is_lower), key=lambda row: -row.per_s)),
         ("no sure difference", undecided),
@@ -53,6 +55,8 @@ def _clauses(found: SweepFindings) -> Iterator[str]:
 
 
 def _lead(best: Row, enough: Sequence[Row], *, is_sure: bool) -> str:
+    if not enough:
+        return f"{best.name} made the most, {capacity(best)}, and reached no limit"
     first = enough[0]
     if len(enough) > 1:
         return f"the most is reached with {_listed([f'{row.name} ({capacity(row)})' for row in enough])}"
