@@ -165,6 +165,10 @@ FAR = 0.5
 of a queue near its capacity hide some of its waits, but not most. Of 300 queues whose p95 was 5% or 25% above the bound none
 more was answered wrongly, and one at an eighth of it was decided in 10 s in place of 140 s."""
 
+SPREAD_LEAST = 0.1
+"""Least standard deviation of latencies, as a share of the bound: that replies of 101 and 105 ms come in turns says nothing of
+how those beyond 500 ms come."""
+
 SEEN_TIMES = 1.2
 """Times the design effect that was seen, which is too low on average."""
 
@@ -179,10 +183,11 @@ def slow_replies(
     second; `variance_ms2`: of one.
     """
     per_s, total = float(requests.mean()), float(requests.sum())
-    of_latencies = design_effect(sums_ms, requests, variance_ms2)
     kept_ms, states, effects = math.inf, [], []
     for share, slow in zip(LOWER_BOUNDS.tolist(), hits.T, strict=True):
-        assumed = max(QUEUE_EFFECT * (1.0 + per_s * share * most_ms / 1000.0), of_latencies)
+        bound_ms = share * most_ms
+        of_latencies = design_effect(sums_ms, requests, max(variance_ms2, (SPREAD_LEAST * bound_ms) ** 2))
+        assumed = max(QUEUE_EFFECT * (1.0 + per_s * bound_ms / 1000.0), of_latencies)
         effect = effect_of_hits(slow, requests, most, assumed)
         if share <= FAR:
             ratio = max(float(slow.sum()) / total, most)
@@ -190,7 +195,7 @@ def slow_replies(
         states.append(share_state(float(slow.sum()), total, effect, most))
         effects.append(effect)
         if states[-1] == "met":
-            kept_ms = share * most_ms
+            kept_ms = bound_ms
     return "met" if "met" in states else states[0], kept_ms, effects[0]
 
 

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from kit.scenario import Scenario
 
-from capexplorer.analysis.requirements import Requirements, deciding_hits, design_effect, share_interval, share_state
+from capexplorer.analysis.requirements import (
+    LOWER_BOUNDS,
+    Requirements,
+    deciding_hits,
+    design_effect,
+    share_interval,
+    share_state,
+    slow_replies,
+)
 from capexplorer.model.events import Sample, Verdict
 from capexplorer.model.load import Users
 from capexplorer.model.requirements import (
@@ -116,6 +124,14 @@ def test_failures_are_decided_by_their_share(failed: int, state: State) -> None:
 def test_a_bound_far_above_all_replies_is_kept_as_soon_as_anything_is_decided(most_ms: float) -> None:
     (found,) = answers(steady(Users(8), latency_ms=50.0, seconds=12), PercentileRequired(95.0, most_ms, Users(8)))
     assert found.state == "met"
+
+
+def test_latencies_that_drift_by_little_do_not_delay_a_bound_far_above() -> None:
+    """Four requests a second of 101 to 105 ms, slower for some seconds and quicker for others."""
+    drifting_ms = 103.0 + 2.0 * np.sin(np.arange(40) / 5)
+    none_is_slow, four = np.zeros((40, len(LOWER_BOUNDS))), np.full(40, 4.0)
+    state, kept_ms, _ = slow_replies(none_is_slow, four, 4 * drifting_ms, 2.0, 0.05, 2_000.0)
+    assert state == "met" and kept_ms == 500.0
 
 
 def test_the_interval_of_a_percentile_is_on_the_side_that_was_decided() -> None:
