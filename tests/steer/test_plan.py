@@ -263,7 +263,7 @@ def test_a_duration_alone_is_that_of_a_plan(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("soon", "like `90s` or `5m`, got `soon`"), ("0s", "above 0"), ("9" * 30, "18 digits")]
+    ("text", "expected"), [("soon", "like `90s` or `5m`, got 'soon'"), ("0s", "above 0"), ("9" * 30, "18 digits")]
 )
 def test_a_duration_that_is_none_is_one_line(text: str, expected: str) -> None:
     with pytest.raises(InputError, match="^--within: ") as raised:

@@ -87,7 +87,7 @@ async def test_a_key_leads_to_the_failures_another_to_the_raw_errors_and_both_ba
         ("d", shows("Failures by cause")),
         ("f", back),
         ("d", panes("failures"), raw),
-        ("o o", back),
+        ("O O", back),
         size=WIDE,
     )
 
