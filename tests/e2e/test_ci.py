@@ -10,6 +10,7 @@ from typing import Any
 import junitparser
 import pytest
 import yaml
+from programs import require
 
 from capexplorer.session.baseline_store import BaselineStore
 
@@ -35,6 +36,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of a project that uses the action. Beside it are the wheel, a Python without capexplorer, and a `gh` that keeps
     what it is given.
     """
+    require("bash", "git")
     folder = tmp_path_factory.mktemp("runner")
     (checkout := folder / "checkout").mkdir()
     build(folder, "wheel")

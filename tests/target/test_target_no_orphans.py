@@ -198,7 +198,7 @@ def test_the_supervisor_process_imports_the_standard_library_only() -> None:
 def test_a_daemon_that_left_the_targets_tree_before_it_was_seen_is_read_and_an_auxiliary_process_is_not(rig: Rig) -> None:
     run = rig.run(LEAVES_A_DAEMON)
     assert rig.printed("daemon")
-    rig.supervisor.start_auxiliary([sys.executable, "-c", "print('up', flush=True); input()"], {}, rig.reports.append)
+    rig.supervisor.start_auxiliary([sys.executable, "-c", "import time; time.sleep(600)"], {}, rig.reports.append)
     assert becomes_true(lambda: len(children(rig.supervisor_pid)) == 3)
     probe = TargetProbe(rig.started(run))
     assert probe.read(1.0).processes == 2
