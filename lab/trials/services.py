@@ -173,14 +173,13 @@ class Services(Trial[KnownService]):
             "high": sum(each.figures.get("confidence") == "high" for each in results),
             "took_s": f"{median(each.figures['explored_s'] for each in results):.0f}",
         }
-        rates = {
-            "counted_rates": counted(by_rate) if by_rate else "not run",
-            "hold_rates": sum(_holds_rate(self.cases[each.case], each.figures) for each in by_rate),
-            "runs_rates": len(by_rate),
-            "half_width_rates": _median_half_width(by_rate, "per_s"),
-        }
+        hold_rate = sum(_holds_rate(self.cases[each.case], each.figures) for each in by_rate)
+        rates = (
+            f"- By offered rate, capacities within 3%: {counted(by_rate)}; intervals that contain k/s: {hold_rate},"
+            f" half width {_median_half_width(by_rate, 'per_s')}.\n"
+        )
         found = {"counted": counted(results), "commits": commits(results), "services_found": table(head, rows, "llr")}
-        return filled(self.name, **counts, **widths, **rates, **found)
+        return filled(self.name, by_rate=rates if by_rate else "", **counts, **widths, **found)
 
     @staticmethod
     def _row(service: KnownService, results: Sequence[Result]) -> tuple[object, ...]:
