@@ -41,7 +41,7 @@ def _load(load: Load) -> str:
 
 
 def answer(given: Answer) -> str:
-    """`p95 <= 300ms @ 50 users: met, 212 ms [198 → 231 ms] of 1,204 replies in 24 s`."""
+    """`p95 <= 300ms @ 50 users: met, 212 ms [198–231 ms] of 1,204 replies in 24 s`."""
     words = found(given)
     return f"{text_of(given.required)}: {STATES[given.state]}" + (f", {words}" if words else "")
 
@@ -57,7 +57,7 @@ def tally(states: Mapping[str, object]) -> str:
 
 
 def found(given: Answer) -> str:
-    """What was measured: `212 ms [198 → 231 ms] of 1,204 replies in 24 s`; empty if nothing was."""
+    """What was measured: `212 ms [198–231 ms] of 1,204 replies in 24 s`; empty if nothing was."""
     match given:
         case CapacityAnswer(per_s=per_s, low_per_s=low, high_per_s=high):
             return _with_interval(per_s, low, high, quantities.rate)
@@ -74,12 +74,10 @@ def found(given: Answer) -> str:
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None, words: Callable[[float], str]) -> str:
-    """`212 ms [198–231 ms]`; open intervals `at least 198 ms`, `at most 231 ms`."""
+    """`212 ms [198–231 ms]`; with one end `212 ms (at least 198 ms)`, without a value `at least 198 ms`."""
+    known = words(value) if value is not None else ""
     if low is not None and high is not None:
         unit = words(high).lstrip("0123456789.,")
-        bounds = f"[{words(low).removesuffix(unit)}–{words(high)}]"
-    else:
-        bounds = f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
-    return " ".join(
-        filter(None, (words(value) if value is not None else "", f"({bounds})" if bounds[:2] == "at" and value else bounds))
-    )
+        return f"{known} [{words(low).removesuffix(unit)}–{words(high)}]".strip()
+    end = f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
+    return f"{known} ({end})" if known and end else known or end

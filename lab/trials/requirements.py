@@ -7,7 +7,6 @@ Verdicts: explorations of the population whose knee or capacity is known. A run 
 from __future__ import annotations
 
 import argparse
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capexplorer.analysis.requirements import (
-    FAILURES_EFFECT,
     LOWER_BOUNDS,
     SECONDS_LEAST,
     Requirements,
-    effect_of_hits,
+    failures_effect,
     share_state,
     slow_replies,
 )
@@ -31,7 +29,7 @@ from capexplorer.model.timeline import Timeline
 from lab.population.score import FAMILIES
 from lab.simulation.ladders import random_system
 from lab.simulation.open_queue import POOL_MOST, OpenRun
-from lab.simulation.queues import run
+from lab.simulation.queues import System, run
 from lab.simulation.virtual import VirtualRates, VirtualRun
 from lab.trial import Judged, Trial, kinds
 
@@ -41,6 +39,7 @@ RATIOS = (0.8, 0.9, 0.95, 1.05, 1.11, 1.25, 2.0, 8.0)
 """Bounds, as multiples of the truth."""
 WRONG_MOST = 0.05
 TRUTH_S = 20_000
+WARM_S = 30
 QUANTILE = 0.95
 LATER_STEP = 0.05
 """A run is looked at each second, and later at each twentieth of its time, which changes little and costs a tenth."""
@@ -54,33 +53,18 @@ Replies = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Users who think for an exponential time in front of some servers."""
+    """Users of a simulated system."""
 
     users: int
-    think_s: float
-    service_s: float
-    servers: int = 1
-    spread: str = "exponential"
+    system: System
 
-    def replies(self, rng: np.random.Generator, seconds: int, warm_s: float = 30.0) -> Replies:
-        arrivals = [(each, 0) for each in rng.exponential(self.think_s, self.users)]
-        heapq.heapify(arrivals)
-        free, found = [0.0] * self.servers, []
-        while (at := heapq.heappop(arrivals)[0]) <= seconds + warm_s:
-            ended = max(at, free[0]) + self._service(rng)
-            heapq.heapreplace(free, ended)
-            found.append((ended - warm_s, ended - at))
-            heapq.heappush(arrivals, (ended + rng.exponential(self.think_s), 0))
-        replies = np.array(found)
-        return replies[(replies[:, 0] >= 0) & (replies[:, 0] < seconds)]
-
-    def _service(self, rng: np.random.Generator) -> float:
-        match self.spread:
-            case "lognormal":
-                return float(rng.lognormal(np.log(self.service_s) - 0.5, 1.0))
-            case "bimodal":
-                return self.service_s * (0.5 if rng.random() < 0.9 else 5.5)
-        return float(rng.exponential(self.service_s))
+    def replies(self, rng: np.random.Generator, seconds: int) -> Replies:
+        """Those of so many seconds, after WARM_S."""
+        running = run(self.system, rng)
+        running.to(self.users)
+        running.until(WARM_S + seconds)
+        replies = np.column_stack([running.ended_s, running.response_s])
+        return replies[(replies[:, 0] >= WARM_S) & (replies[:, 0] < WARM_S + seconds)] - [WARM_S, 0.0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +106,15 @@ class Decided:
 Case = Queue | Failing | Explored | Decided
 
 CASES: dict[str, Case] = {
-    "p95, one server, idle": Queue(30, 1, 0.01),
-    "p95, one server, near its knee": Queue(80, 1, 0.01),
-    "p95, one server, beyond its knee": Queue(110, 1, 0.01),
-    "p95, one fast server, many users": Queue(300, 3, 0.01),
-    "p95, four servers": Queue(20, 0.5, 0.1, 4),
-    "p95, one slow server": Queue(8, 1, 0.1),
-    "p95, lognormal": Queue(60, 1, 0.02, 4, "lognormal"),
-    "p95, bimodal": Queue(60, 1, 0.02, 4, "bimodal"),
+    "p95, one server, idle": Queue(30, System(0.01, 1)),
+    "p95, one server, near its knee": Queue(80, System(0.01, 1)),
+    "p95, one server, beyond its knee": Queue(110, System(0.01, 1)),
+    "p95, one fast server, many users": Queue(300, System(0.01, 3)),
+    "p95, four servers": Queue(20, System(0.1, 0.5, 4)),
+    "p95, one slow server": Queue(8, System(0.1, 1)),
+    "p95, lognormal": Queue(60, System(0.02, 1, 4, "lognormal")),
+    "p95, bimodal": Queue(60, System(0.02, 1, 4, "bimodal")),
+    "p95, few users, nearly equal times": Queue(4, System(0.1, 0.9, 4, "constant", "constant", noise=0.02)),
     "failures, each by itself": Failing(100, 0.01),
     "failures, bursts of two seconds": Failing(100, 0.02, 2),
     "knee, ladder": Explored("ladder-queue"),
@@ -184,7 +169,7 @@ def answered(replies: Replies, most_s: float) -> Outcome:
 def failing(hits: Series, requests: Series, most: float) -> Outcome:
     def look(seconds: int) -> State:
         k, n = hits[:seconds], requests[:seconds]
-        return share_state(float(k.sum()), float(n.sum()), effect_of_hits(k, n, most, FAILURES_EFFECT), most)
+        return share_state(float(k.sum()), float(n.sum()), failures_effect(k, n, most), most)
 
     return first_state(look)
 

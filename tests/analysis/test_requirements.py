@@ -12,7 +12,7 @@ from capexplorer.analysis.requirements import (
     LOWER_BOUNDS,
     Requirements,
     deciding_hits,
-    design_effect,
+    seen_effect,
     share_interval,
     share_state,
     slow_replies,
@@ -91,8 +91,8 @@ def test_independent_hits_are_decided_wrongly_as_rarely_as_promised() -> None:
 def test_hits_in_bursts_have_a_design_effect_of_their_size() -> None:
     rng = np.random.default_rng(3)
     requests, hits = np.full(600, 100.0), np.where(rng.random(600) < 0.1, 50.0, 0.0)
-    assert design_effect(hits, requests, 0.05 * 0.95) == pytest.approx(50, rel=0.3)
-    assert design_effect(rng.binomial(100, 0.05, 600), requests, 0.05 * 0.95) < 2.5
+    assert seen_effect(hits, requests, 0.05) == pytest.approx(50, rel=0.3)
+    assert seen_effect(rng.binomial(100, 0.05, 600).astype(float), requests, 0.05) < 2.5
 
 
 # -- percentiles and failures at a load
