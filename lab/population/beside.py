@@ -136,6 +136,19 @@ def deploy(explores: bool, rng: Random) -> Session:
     return ended(truth, session)
 
 
+def halved(rng: Random) -> Session:
+    """A random queue at 0.3, then 0.65 to 0.9, then 0.3 of its capacity, 40 s each. Within the second level, after 13 to 25 s, it
+    loses 40 to 60% of it, so that its queue grows from there on. It has the capacities before and after."""
+    system, _ = random_system("queue", rng)
+    capacity, speed = served_per_s(system), float(rng.uniform(0.4, 0.6))
+    system = replace(system, trouble=Trouble(at_s=40.0 + float(rng.uniform(13, 25)), speed=speed))
+    knees = moving_knees(system, lambda speed: capacity * speed)
+    truth = replace(rate_truth(system, capacity), knees=knees, forbidden=(*ALWAYS_WRONG, "generator", "fault", "others"))
+    session = VirtualRates(OpenRun(system, rng))
+    session.climb([round(share * capacity, 1) for share in (0.3, float(rng.uniform(0.65, 0.9)), 0.3)], 40)
+    return ended(truth, session)
+
+
 def _families() -> Iterator[Family]:
     for explores in (False, True):
         users, rates = ("autopilot", "rate-autopilot") if explores else ("ladder", "rates")
@@ -143,6 +156,7 @@ def _families() -> Iterator[Family]:
         yield Family(f"{rates}-hog", partial(rate_hog, explores), explores)
         yield Family(f"{rates}-deploy", partial(deploy, explores), explores)
     yield Family("ladder-beside", beside)
+    yield Family("rates-halved", halved)
     yield Family("autopilot-moving", moving_autopilot, closed_loop=True)
 
 

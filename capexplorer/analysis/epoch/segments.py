@@ -45,7 +45,8 @@ NOISE_LEAST = 0.03
 
 CLIPPED = 0.34
 """Variance of a Poisson count that is clipped at its mean, over that of the count: 1/2 - 1/(2 pi), if the mean is large. Goodput
-at an offered rate is clipped so, since more is the rest of a backlog (`shifts.searched`)."""
+at an offered rate is clipped so, since more is the rest of a backlog (`shifts.searched`). With it 25 of 40 services of 40/s that
+lost half of it at 30/s are divided there, with 1 it is 7; of 150 steady rates 13 are divided with either."""
 
 BINS_MOST = 128
 """Bins among which candidates are searched; each cut is then placed to the second."""
