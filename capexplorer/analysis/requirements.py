@@ -77,7 +77,7 @@ one server near its capacity it is 1.4 to 5, for four servers or a slow one 0.3 
 FAILURES_EFFECT = 3.0
 """Assumed design effect of failures, until some were seen. Those that come one by one are answered wrongly in 0.2% of 400 runs.
 Outages of two seconds in 100 are not seen by runs of 10 s, which call the service clean in 91%: no number that lets a run end
-within minutes would mend that."""
+within minutes would correct that."""
 
 
 def share_state(hits: float, requests: float, effect: float, most: float) -> State:
