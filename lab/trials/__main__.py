@@ -25,6 +25,7 @@ TRIALS = {
     "moving": "moving:Moving",
     "parts": "parts.trial:Parts",
     "requirements": "requirements:RequirementTrial",
+    "requirements-real": "requirements_real:RealRequirements",
     "services": "services:Services",
     "sweeps": "sweeps:Sweeps",
     "sweeps-simulated": "sweeps:SimulatedSweeps",
