@@ -22,6 +22,7 @@ from .readings import (
     WorkersReading,
 )
 from .requirements import Answer
+from .stacks import SampledStacks
 from .sweep import Params, SettingResult
 from .verdicts import (
     CapacityVerdict,
@@ -565,6 +566,16 @@ class Answered(Event, frozen=True, kw_only=True, tag="answered"):
     answers: tuple[Answer, ...] = ()
 
 
+class StacksSampled(Event, frozen=True, kw_only=True, tag="stacks"):
+    """Stacks of the target were sampled in the seconds before; the level in which that happened is in no curve."""
+
+    level: int
+    """Index of the level."""
+    sampled: tuple[SampledStacks, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Why a runtime's stacks could not be sampled, a line each."""
+
+
 class Sweep(Event, frozen=True, kw_only=True, tag="sweep"):
     """This session explores the target with one setting of its parameters after the other. Follows the header."""
 
@@ -621,6 +632,7 @@ KnownEvent = (
     | Command
     | Proposed
     | Answered
+    | StacksSampled
     | Target
     | PartState
     | Log

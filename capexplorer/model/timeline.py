@@ -39,6 +39,7 @@ from .events import (
     Proposed,
     Reanalysed,
     Sample,
+    StacksSampled,
     Sweep,
     Target,
     Verdict,
@@ -229,6 +230,8 @@ class Timeline:
         """The latest proposal of a next step; None in logs that have none."""
         self.answered: Answered | None = None
         """The latest answers to what is required of the service; None: nothing is."""
+        self.stacks: list[StacksSampled] = []
+        """In the order in which they were sampled."""
         self.target: Target | None = None
         self.parts: dict[str, PartState] = {}
         """The latest state of each watched part, by name."""
@@ -341,6 +344,8 @@ class Timeline:
                 self.proposed = event
             case Answered():
                 self.answered = event
+            case StacksSampled():
+                self.stacks.append(event)
             case Sweep():
                 self.sweep = event
             case Reanalysed():
