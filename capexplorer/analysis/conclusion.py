@@ -44,6 +44,7 @@ from ..model.findings import Bottleneck, Cause, Leak, RepliesChanged
 from ..model.level import Level
 from ..model.level_use import are_warm
 from ..model.reading_means import readings_of_parts
+from ..model.stacks import FunctionBlamed
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
@@ -52,6 +53,7 @@ from .bottleneck.resource_rules import disk_of_others
 from .causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_load, since_s
+from .stacks import difference
 from .statistics import FULL, LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
 # -- The clauses of a Conclusion, each from what was found in an epoch. `conclude` decides which of them appear, and their
@@ -227,6 +229,13 @@ def _parts_with_figures(figures: LevelFigures) -> set[str]:
         for name, readings in readings_of_parts(figures.readings).items()
         if any(key.startswith("server.") for key in readings)
     }
+
+
+def blamed_function(view: EpochView, before: Sequence[Clause]) -> FunctionBlamed | None:
+    """The function that sampled stacks name, if an earlier clause has a limit of the service."""
+    limits = [_blamed(each) for each in before if isinstance(each, CapacityFound | ServiceLimited)]
+    found = difference(view.timeline, view.epoch) if any(each is not None for each in limits) else None
+    return found.named if found is not None else None
 
 
 def cpu_used_by_others(view: EpochView) -> CpuUsedByOthers | None:
@@ -598,5 +607,5 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     of_users = polled(view), replies_differ(view), figures_of_user_code(view)
     of_machine = cpu_stolen(view, found.clauses), disk_used_by_others(view), machine_shared(view)
-    added = (changed, stalled(view, changed), *of_users, *of_machine, *parts)
+    added = (blamed_function(view, found.clauses), changed, stalled(view, changed), *of_users, *of_machine, *parts)
     yield from (clause for clause in added if clause is not None)

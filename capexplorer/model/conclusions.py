@@ -12,6 +12,7 @@ import msgspec
 from .events import Mark
 from .level import Level
 from .load import Load
+from .stacks import FunctionBlamed
 from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateVerdict, RegimeVerdict, Severity
 from .watched import ServerKind
 
@@ -236,6 +237,7 @@ Clause = (
     | DiskUsedByOthers
     | EndpointDegradation
     | FiguresOfUserCode
+    | FunctionBlamed
     | KneeVerdict
     | Leaking
     | LevelsTooShort

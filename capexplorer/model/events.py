@@ -575,6 +575,10 @@ class StacksSampled(Event, frozen=True, kw_only=True, tag="stacks"):
     failed: tuple[str, ...] = ()
     """Why a runtime's stacks could not be sampled, a line each."""
 
+    def __hash__(self) -> int:
+        """By when and where: a hash of all stacks would cost as much as to read them."""
+        return hash((self.t_s, self.level))
+
 
 class Sweep(Event, frozen=True, kw_only=True, tag="sweep"):
     """This session explores the target with one setting of its parameters after the other. Follows the header."""

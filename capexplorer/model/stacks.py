@@ -55,3 +55,50 @@ class SampledStacks(Reading, frozen=True, kw_only=True):
     """Thread seconds of the stacks that are left out."""
     lost: int = 0
     """Samples that the tool could not take."""
+
+
+# -- what two samplings say: see `analysis/stacks.py`
+
+
+class RequestTime(msgspec.Struct, frozen=True):
+    """Seconds of threads for each request, at a low load and at a high one."""
+
+    low_s: float
+    high_s: float
+    error_s: float
+    """Standard error of the growth."""
+
+    @property
+    def growth_s(self) -> float:
+        """By how much it is more at the high load."""
+        return self.high_s - self.low_s
+
+
+class FunctionTime(msgspec.Struct, frozen=True):
+    """A function of the service, or one that no function of the service had called."""
+
+    frame: Frame
+    """With the line at which it gained most."""
+    calls: str
+    """The library's function that it calls there; empty: none, or several without a most frequent one."""
+    own: RequestTime
+    """While no deeper function is the service's own: in itself and in the libraries that it calls."""
+    total: RequestTime
+    """While it is anywhere in the stack."""
+    threads: tuple[float, float]
+    """Threads that are there at the same time, as `own`: at the low and at the high load."""
+    grew: bool
+    """Whether both the time for each request and the threads grew beyond the error of sampling."""
+
+
+class FunctionBlamed(msgspec.Struct, frozen=True):
+    """The function to look at first."""
+
+    how: Literal["grew", "busy", "cpu"]
+    """Its time for each request grew; or threads are all busy, most of them in it; or it takes most of a CPU that is full."""
+    clock: Clock
+    function: FunctionTime
+    share_ratio: float
+    """Of the growth in the service's own functions; of the threads in these; of the CPU time."""
+    is_wait: bool | None = None
+    """Whether what grew is waiting, not CPU time; None: not known."""

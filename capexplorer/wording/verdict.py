@@ -16,10 +16,11 @@ from ..model.events import Mark
 from ..model.figures import LevelFigures
 from ..model.findings import Blame, Cause, Leak, RepliesChanged
 from ..model.level_use import are_warm
+from ..model.stacks import FunctionBlamed
 from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
-from . import numbers, quantities
+from . import numbers, quantities, stacks
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
 from .marks import at_load, figures_of_server, of_another_kind, title
 from .numbers import during, session_time
@@ -91,6 +92,7 @@ def _(each: conclusions.CapacityFound) -> str:
 
 clause.register(KneeVerdict, knee)
 clause.register(EndpointDegradation, first_endpoint)
+clause.register(FunctionBlamed, stacks.blamed)
 
 
 @clause.register

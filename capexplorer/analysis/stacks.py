@@ -1,0 +1,300 @@
+"""What sampled stacks say: in which function the time of a request grew between a low load and the knee.
+
+With L threads in a function on average and X requests a second, each request has spent L / X seconds of a thread there (Little's
+law). Of two samplings this file makes that time by function, its growth with a standard error, and the function to look at first.
+
+A stack belongs to the deepest of its functions that is the service's own: the place that its developers can change. If it has
+none, to its innermost one. A thread that waits outside the service's own code may as well wait for work, so there only CPU time
+is blamed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from ..model.events import StacksSampled
+from ..model.level import Level
+from ..model.load import Load, Users
+from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime, RequestTime, Runtime, SampledStacks, Stack
+from ..model.timeline import Timeline
+from .epoch_view import EpochView
+from .statistics import FULL, MOSTLY, RELEVANT, SURE_ERRORS
+
+Function = tuple[str, str, bool]
+"""(name, file, whether it is the service's own): one function, whatever its line."""
+
+CPU_BOUND = ("target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated", "host_cpu_saturated", "cpu_throttled")
+"""Bottlenecks of CPU time: what to change then is the code that takes most of it. Longer waits are only its consequence."""
+
+IDLE_LEFT_MOST = RELEVANT
+"""Share of the low load's idle waits that may be left where all threads are busy. A thread that is busy for 0.3 of the low
+load and for 0.85 at the knee, where requests already queue, has 0.21 of its idle time left."""
+
+Unnamed = Literal["one_load", "not_counted", "not_slower", "elsewhere"]
+"""Why no function is named: stacks of one load only; no requests were counted; requests did not become slower; what made them
+slower is not in the functions whose time is known to have grown."""
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """The stacks of one level, and the requests of the same seconds."""
+
+    level: int
+    load: Load
+    event: StacksSampled
+    per_s: float
+    """Requests that ended, also with a failure."""
+    response_ms: float | None
+    """Their mean latency."""
+
+
+class ClockDifference(msgspec.Struct, frozen=True):
+    """What one clock shows of one runtime."""
+
+    runtime: Runtime
+    clock: Clock
+    functions: tuple[FunctionTime, ...]
+    """Those with the greatest growth first."""
+
+
+class StacksDifference(msgspec.Struct, frozen=True):
+    """The samplings of an epoch at its least and at its greatest load."""
+
+    low: Sampling | None
+    """None: there is one load only."""
+    high: Sampling | None
+    """None: no requests were counted."""
+    clocks: tuple[ClockDifference, ...] = ()
+    named: FunctionBlamed | None = None
+    unnamed: Unnamed | None = None
+    """Why none is named."""
+    failed: tuple[str, ...] = ()
+    """Stacks that could not be sampled, and why."""
+
+    @property
+    def slower_ms(self) -> float | None:
+        """By how much the mean latency is more at the high load; None: not known."""
+        if self.low is None or self.high is None or self.low.response_ms is None or self.high.response_ms is None:
+            return None
+        return self.high.response_ms - self.low.response_ms
+
+
+# -- one sampling --------------------------------------------------------------------------------------------------------------
+
+
+class _Sum:
+    """Threads in one function on average: as the deepest own one, by line and by what it calls there; and anywhere."""
+
+    def __init__(self) -> None:
+        self.own = self.total = 0.0
+        self.lines: defaultdict[int, float] = defaultdict(float)
+        self.calls: defaultdict[tuple[int, str], float] = defaultdict(float)
+
+
+PERIOD_MOST_S = 0.02
+"""Most seconds between two samples of a thread that are assumed: the smallest stack has one sample, unless there are few."""
+
+
+class _Folded:
+    """The stacks of one runtime and clock in one sampling, of all of its processes."""
+
+    def __init__(self) -> None:
+        self.seconds, self.period_s = 0.0, PERIOD_MOST_S
+        self.threads = 0.0
+        self.pids: set[int] = set()
+        self.functions: dict[Function, _Sum] = {}
+
+    def add(self, sampled: SampledStacks) -> None:
+        self.seconds = max(self.seconds, sampled.seconds)
+        self.period_s = min((self.period_s, *(stack.seconds for stack in sampled.stacks if stack.seconds > 0)))
+        self.threads += (sum(stack.seconds for stack in sampled.stacks) + sampled.omitted_s) / sampled.seconds
+        self.pids |= set(sampled.pids)
+        for stack in sampled.stacks:
+            self._add(stack, sampled.frames, stack.seconds / sampled.seconds)
+
+    def _add(self, stack: Stack, frames: Sequence[Frame], threads: float) -> None:
+        place = site(stack, frames)
+        if place is None:
+            return
+        frame = frames[stack.frames[place]]
+        found = self.functions.setdefault(function_of(frame), _Sum())
+        found.own += threads
+        found.lines[frame.line] += threads
+        called = frames[stack.frames[place + 1]].function if place + 1 < len(stack.frames) else ""
+        found.calls[frame.line, called] += threads
+        around = {function_of(frames[index]) for index in stack.frames if frames[index].is_own} | {function_of(frame)}
+        for each in around:
+            self.functions.setdefault(each, _Sum()).total += threads
+
+
+def function_of(frame: Frame) -> Function:
+    """The function of a frame."""
+    return frame.function, frame.file, frame.is_own
+
+
+def site(stack: Stack, frames: Sequence[Frame]) -> int | None:
+    """The place in the stack of its deepest own function, else of its innermost one; None: it is empty."""
+    own = (place for place in range(len(stack.frames) - 1, -1, -1) if frames[stack.frames[place]].is_own)
+    return next(own, len(stack.frames) - 1 if stack.frames else None)
+
+
+@lru_cache(maxsize=8)
+def _folded(event: StacksSampled) -> Mapping[tuple[Runtime, Clock], _Folded]:
+    """Cached: it costs some 10 ms for a thousand stacks, and the screen asks once a second."""
+    found: dict[tuple[Runtime, Clock], _Folded] = {}
+    for sampled in event.sampled:
+        if sampled.seconds > 0:
+            found.setdefault((sampled.runtime, sampled.clock), _Folded()).add(sampled)
+    return found
+
+
+# -- two samplings -------------------------------------------------------------------------------------------------------------
+
+
+def difference(timeline: Timeline, epoch: int | None = None) -> StacksDifference | None:
+    """What the stacks of an epoch say (default: the latest one with stacks); None without any."""
+    levels = {level.opened.index: level for level in timeline.levels}
+    known = [(event, levels[event.level]) for event in timeline.stacks if event.level in levels]
+    chosen = known[-1][1].opened.epoch if epoch is None and known else epoch
+    events = [(event, level) for event, level in known if level.opened.epoch == chosen]
+    if not events:
+        return None
+    failed = tuple(dict.fromkeys(why for event, _ in events for why in event.failed))
+    of_users = isinstance(events[-1][1].load, Users)
+    alike = [(event, level) for event, level in events if isinstance(level.load, Users) is of_users and event.sampled]
+    samplings = {level.load.amount: taken for event, level in alike if (taken := _sampling(event, level)) is not None}
+    if not samplings:
+        return StacksDifference(None, None, unnamed="not_counted", failed=failed)
+    low, high = samplings[min(samplings)], samplings[max(samplings)]
+    if low is high:
+        return StacksDifference(None, high, _clocks(high, high), unnamed="one_load", failed=failed)
+    both = StacksDifference(low, high, _clocks(low, high), failed=failed)
+    named = _named(both, {mark.id for mark in EpochView(timeline, chosen).bottlenecks()})
+    if isinstance(named, FunctionBlamed):
+        return msgspec.structs.replace(both, named=named)
+    return msgspec.structs.replace(both, unnamed=named)
+
+
+def _sampling(event: StacksSampled, level: Level) -> Sampling | None:
+    """None: no requests were counted in its seconds."""
+    figures = level.figures
+    if not figures.throughput_rps:
+        return None
+    return Sampling(level.opened.index, level.load, event, figures.throughput_rps, figures.response_ms)
+
+
+@lru_cache(maxsize=8)
+def _clocks(low: Sampling, high: Sampling) -> tuple[ClockDifference, ...]:
+    before, after = _folded(low.event), _folded(high.event)
+    both = [key for key in after if key in before]
+    return tuple(ClockDifference(*key, _functions(low, before[key], high, after[key])) for key in both)
+
+
+def _functions(low: Sampling, before: _Folded, high: Sampling, after: _Folded) -> tuple[FunctionTime, ...]:
+    known = {**before.functions, **after.functions}
+    found = [_function(each, low, before, high, after) for each in known]
+    return tuple(sorted(found, key=lambda each: (-each.own.growth_s, -each.own.high_s, each.frame.function)))
+
+
+def _function(function: Function, low: Sampling, before: _Folded, high: Sampling, after: _Folded) -> FunctionTime:
+    was, now = before.functions.get(function, _Sum()), after.functions.get(function, _Sum())
+    gained = {line: threads - was.lines.get(line, 0.0) * high.per_s / low.per_s for line, threads in now.lines.items()}
+    line = max(gained or was.lines, key=(gained or was.lines).__getitem__, default=0)
+    calls = {called: threads for (at, called), threads in now.calls.items() if at == line}
+    most = max(calls, key=calls.__getitem__, default="")
+    errors_s = _error_s(low, before, was.own), _error_s(high, after, now.own)
+    own = RequestTime(was.own / low.per_s, now.own / high.per_s, math.hypot(*errors_s))
+    threads_error = math.hypot(errors_s[0] * low.per_s, errors_s[1] * high.per_s)
+    is_more = now.own - was.own > SURE_ERRORS * threads_error
+    total_error_s = math.hypot(_error_s(low, before, was.total), _error_s(high, after, now.total))
+    return FunctionTime(
+        Frame(function[0], function[1], line, function[2]),
+        most if most and calls[most] >= MOSTLY * now.lines[line] else "",
+        own,
+        RequestTime(was.total / low.per_s, now.total / high.per_s, total_error_s),
+        (was.own, now.own),
+        grew=is_more and own.growth_s > SURE_ERRORS * own.error_s,
+    )
+
+
+def _error_s(sampling: Sampling, folded: _Folded, threads: float) -> float:
+    """Standard error of a request's time in a function: requests differ by about as much as that time (as exponential times do),
+    and of each the sampler sees multiples of its period. Of a function that was never seen, that of one sample.
+    """
+    requests = max(1.0, sampling.per_s * folded.seconds)
+    time_s = max(threads / sampling.per_s, folded.period_s / requests)
+    return math.sqrt(time_s * (time_s + folded.period_s) / requests)
+
+
+# -- the function to look at first ---------------------------------------------------------------------------------------------
+
+
+def _named(found: StacksDifference, bottlenecks: Iterable[str]) -> FunctionBlamed | Unnamed:
+    """What takes the CPU if that is full; else where the time of requests grew, if this is most of what they became slower by;
+    else what keeps all threads busy.
+    """
+    assert found.low is not None and found.high is not None
+    after = _folded(found.high.event)
+    is_cpu_bound = any(each in CPU_BOUND for each in bottlenecks) or any(_is_full(key, each) for key, each in after.items())
+    on_cpu = [each for each in found.clocks if each.clock == "cpu"]
+    if is_cpu_bound and on_cpu:
+        return _of_cpu(on_cpu)
+    if found.slower_ms is not None and found.slower_ms <= 0:
+        return "not_slower"
+    of_wall = {each.runtime for each in found.clocks if each.clock == "wall"}
+    waiting = [each for each in found.clocks if each.clock == "wall" or (each.clock == "blocked" and each.runtime not in of_wall)]
+    return _grown(found, waiting) or _busy(waiting) or _grown(found, on_cpu) or "elsewhere"
+
+
+def _is_full(key: tuple[Runtime, Clock], folded: _Folded) -> bool:
+    """Whether the interpreter of one process is always taken: it runs one thread at a time, whatever cores there are."""
+    runtime, clock = key
+    return clock == "cpu" and runtime in ("python", "node") and len(folded.pids) <= 1 and folded.threads >= FULL
+
+
+def _of_cpu(clocks: Sequence[ClockDifference]) -> FunctionBlamed:
+    """The function that takes most CPU time at the high load."""
+    every = [each for clock in clocks for each in clock.functions]
+    most = max(every, key=lambda each: each.threads[1])
+    return FunctionBlamed("cpu", "cpu", most, most.threads[1] / sum(each.threads[1] for each in every), is_wait=False)
+
+
+def _grown(found: StacksDifference, clocks: Sequence[ClockDifference]) -> FunctionBlamed | None:
+    """The own function whose time for each request grew most; None if all that grew explains less than half of the latency."""
+    grown = [(clock.clock, each) for clock in clocks for each in clock.functions if each.grew and each.frame.is_own]
+    explained_s = sum(each.own.growth_s for _, each in grown)
+    if not grown or (found.slower_ms is not None and 1000 * explained_s < MOSTLY * found.slower_ms):
+        return None
+    clock, most = max(grown, key=lambda each: each[1].own.growth_s)
+    return FunctionBlamed("grew", clock, most, most.own.growth_s / explained_s, _is_wait(found, clock, most))
+
+
+def _is_wait(found: StacksDifference, clock: Clock, grown: FunctionTime) -> bool | None:
+    """Whether less than half of the growth is CPU time of the same function."""
+    if clock != "wall":
+        return clock == "blocked"
+    if not any(each.clock == "cpu" for each in found.clocks):
+        return None
+    function = function_of(grown.frame)
+    cpu = (each for of in found.clocks if of.clock == "cpu" for each in of.functions if function_of(each.frame) == function)
+    return sum(each.own.growth_s for each in cpu) < MOSTLY * grown.own.growth_s
+
+
+def _busy(clocks: Sequence[ClockDifference]) -> FunctionBlamed | None:
+    """The own function in which most threads are, if those that waited outside own code at the low load no longer do. Then
+    requests wait before a thread takes them. None: threads are idle, or it is not known.
+    """
+    for clock in (each for each in clocks if each.clock == "wall"):
+        own = [each for each in clock.functions if each.frame.is_own]
+        idle = [each.threads for each in clock.functions if not each.frame.is_own and each.threads[1] < each.threads[0]]
+        was, now = sum(each[0] for each in idle), sum(each[1] for each in idle)
+        most = max(own, key=lambda each: each.threads[1], default=None)
+        busier = sum(each.threads[1] - each.threads[0] for each in own)
+        if most is not None and was > 0 and now <= IDLE_LEFT_MOST * was and busier >= MOSTLY * (was - now):
+            return FunctionBlamed("busy", "wall", most, most.threads[1] / sum(each.threads[1] for each in own))
+    return None

@@ -1,0 +1,77 @@
+"""Sentences about sampled stacks: the function to look at first, or why none can be named, and where a function is."""
+
+from __future__ import annotations
+
+from ..analysis.stacks import StacksDifference, Unnamed
+from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime
+from . import numbers, quantities
+
+CLOCKS: dict[Clock, str] = {
+    "wall": "all time",
+    "cpu": "CPU time",
+    "blocked": "waits",
+}
+"""What the seconds of each clock are, as a title."""
+
+_WHAT = {True: "wait", False: "CPU time", None: "time"}
+"""What grew, by whether it is waiting."""
+
+_UNNAMED: dict[Unnamed, str] = {
+    "one_load": "stacks of a second load are needed: a low one and one at the knee tell what grew between them",
+    "not_counted": "no requests were counted while stacks were sampled",
+    "not_slower": "requests did not become slower between the two loads",
+    "elsewhere": "what grew in the service's functions is less than half of what requests became slower by: they wait where no "
+    "stack shows it (before a thread takes them, in an event loop, in another service), or the samples are too few",
+}
+
+
+def file_and_line(frame: Frame) -> str:
+    """`db.py:41`; without a line `db.py`; empty if the file is not known."""
+    name = frame.file.replace("\\", "/").rpartition("/")[2]
+    return f"{name}:{frame.line}" if name and frame.line else name
+
+
+def place(function: FunctionTime) -> str:
+    """`checkout (db.py:41, in acquire)`: the function, where it is, and what it calls there. Foreign text."""
+    where = ", ".join(filter(None, (file_and_line(function.frame), f"in {function.calls}" if function.calls else "")))
+    return f"{function.frame.function} ({where})" if where else function.frame.function
+
+
+def blamed(found: FunctionBlamed) -> str:
+    """`per request 12 ms more wait in checkout (db.py:41, in acquire), 94% of the growth in its own code`."""
+    share, where, time = numbers.percent(found.share_ratio), place(found.function), found.function.own
+    match found.how:
+        case "grew":
+            more = f"{quantities.latency(1000 * time.growth_s)} more {_WHAT[found.is_wait]}"
+            return f"per request {more} in {where}, {share} of the growth in its own code"
+        case "busy":
+            threads = numbers.number(round(found.function.threads[1], 2))
+            return f"requests wait for a free thread: {threads} at a time are in {where}, {share} of those in its own code"
+        case "cpu":
+            return f"{share} of its CPU time is in {where}, {quantities.latency(1000 * time.high_s)} of each request"
+
+
+def said(found: StacksDifference) -> str:
+    """What the stacks of an epoch say, in a whole sentence. Foreign text."""
+    if found.named is not None:
+        sentence = blamed(found.named)
+        return f"{sentence[0].upper()}{sentence[1:]}." if found.named.how != "cpu" else f"{sentence}."
+    return f"No function can be named: {_UNNAMED[found.unnamed or 'elsewhere']}."
+
+
+def loads(found: StacksDifference) -> str:
+    """`at 2 users (40/s, 25 ms) and at 16 users (50/s, 310 ms)`; of one load alone only that."""
+    at = [
+        f"at {quantities.load(each.load.users, each.load.per_s)} ({quantities.rate(each.per_s)}"
+        + (f", {quantities.latency(each.response_ms)})" if each.response_ms is not None else ")")
+        for each in (found.low, found.high)
+        if each is not None
+    ]
+    return " and ".join(at)
+
+
+def tools(found: StacksDifference) -> str:
+    """`py-spy 0.4.1, 10 s`: what sampled, and for how long."""
+    sampled = found.high.event.sampled if found.high is not None else ()
+    names = ", ".join(dict.fromkeys(each.tool for each in sampled))
+    return f"{names}, {numbers.span(max((each.seconds for each in sampled), default=0.0))}" if names else ""

@@ -1,0 +1,63 @@
+"""Sampled stacks for tests, from a table of stacks to the threads that are in each on average.
+
+    stacks({"run threading.py:9; checkout* db.py:41; acquire pool.py:7": 3.5, "run threading.py:9; get queue.py:5": 0.5})
+
+A function with a star is the service's own. `session` puts two samplings into a session, each in a level of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from capexplorer.model.events import Event, StacksSampled
+from capexplorer.model.stacks import Clock, Frame, Runtime, SampledStacks, Stack
+
+from .scenario import Scenario
+
+Threads = Mapping[str, float]
+"""Mean number of threads by stack."""
+
+
+def stacks(
+    threads: Threads, *, clock: Clock = "wall", runtime: Runtime = "python", seconds: float = 10.0, pids: tuple[int, ...] = (7,)
+) -> SampledStacks:
+    """What a tool reports that sees these threads, 100 times a second."""
+    frames: dict[Frame, int] = {}
+    found = []
+    for stack, count in threads.items():
+        places = tuple(frames.setdefault(_frame(each), len(frames)) for each in stack.split(";") if each.strip())
+        found.append(Stack(places, max(0.01, count * seconds)))
+    return SampledStacks(
+        runtime=runtime, clock=clock, tool="py-spy 0.4.1", pids=pids, seconds=seconds, frames=tuple(frames), stacks=tuple(found)
+    )
+
+
+def _frame(written: str) -> Frame:
+    name, _, place = written.strip().partition(" ")
+    file, _, line = place.rpartition(":") if ":" in place else (place, "", "")
+    return Frame(name.removesuffix("*"), file, int(line or 0), name.endswith("*"))
+
+
+class Sampled(NamedTuple):
+    """A level in which stacks are sampled."""
+
+    users: int
+    rps: int
+    latency_ms: float
+    sampled: tuple[SampledStacks, ...]
+
+
+def session(*levels: Sampled, scenario: Scenario | None = None, seconds: int = 10, **opened: Any) -> Scenario:
+    """A session with these levels. `opened`: fields of each LevelOpened."""
+    made = Scenario().ready() if scenario is None else scenario
+    for level in levels:
+        made.open(level.users, **opened)
+        made.seconds(seconds, rps=level.rps, latency_ms=level.latency_ms, p99_ms=level.latency_ms / 0.75)
+        made.add(StacksSampled(t_s=made.t_s, level=made.timeline.levels[-1].opened.index, sampled=level.sampled)).close()
+    return made
+
+
+def events(levels: Iterable[Sampled]) -> list[Event]:
+    """The events of such a session."""
+    return session(*levels).events
