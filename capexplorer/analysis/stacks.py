@@ -96,7 +96,7 @@ class _Sum:
         self.calls: defaultdict[tuple[int, str], float] = defaultdict(float)
 
 
-PERIOD_MOST_S = 0.02
+PERIOD_MOST_S = 0.05
 """Most seconds between two samples of a thread that are assumed: the smallest stack has one sample, unless there are few."""
 
 
@@ -298,3 +298,59 @@ def _busy(clocks: Sequence[ClockDifference]) -> FunctionBlamed | None:
         if most is not None and was > 0 and now <= IDLE_LEFT_MOST * was and busier >= MOSTLY * (was - now):
             return FunctionBlamed("busy", "wall", most, most.threads[1] / sum(each.threads[1] for each in own))
     return None
+
+
+# -- around one function -------------------------------------------------------------------------------------------------------
+
+
+class Neighbour(msgspec.Struct, frozen=True):
+    """A caller, a callee, or a line of a function, with the time of a request that passes there."""
+
+    frame: Frame
+    time: RequestTime
+
+
+class Around(msgspec.Struct, frozen=True):
+    """Who calls a function, what it calls, and at which lines it is; in each list the greatest growth first."""
+
+    callers: tuple[Neighbour, ...]
+    callees: tuple[Neighbour, ...]
+    """The function itself is the time that it spends in none of them."""
+    lines: tuple[Neighbour, ...]
+
+
+def around(found: StacksDifference, clock: ClockDifference, function: Function) -> Around:
+    """The neighbours of a function in all stacks that contain it; of one that calls itself, those of the deepest call."""
+    low, high = found.low or found.high, found.high
+    assert low is not None and high is not None
+    sums: list[dict[Frame, list[float]]] = [{}, {}, {}]
+    for index, sampling in enumerate((low, high)):
+        for sampled in (each for each in sampling.event.sampled if (each.runtime, each.clock) == (clock.runtime, clock.clock)):
+            for stack in sampled.stacks if sampled.seconds > 0 else ():
+                _pass(stack, sampled, function, index, sums)
+    folded = _folded(low.event)[clock.runtime, clock.clock], _folded(high.event)[clock.runtime, clock.clock]
+    callers, callees, lines = (_neighbours(each, (low, high), folded) for each in sums)
+    return Around(callers, callees, lines)
+
+
+def _pass(stack: Stack, sampled: SampledStacks, function: Function, index: int, sums: Sequence[dict[Frame, list[float]]]) -> None:
+    frames = [sampled.frames[each] for each in stack.frames]
+    place = next((each for each in range(len(frames) - 1, -1, -1) if function_of(frames[each]) == function), None)
+    if place is None:
+        return
+    here = frames[place]
+    above = frames[place - 1] if place else Frame("")
+    below = frames[place + 1] if place + 1 < len(frames) else msgspec.structs.replace(here, line=0)
+    for into, frame in zip(sums, (above, msgspec.structs.replace(below, line=0), here), strict=True):
+        into.setdefault(frame, [0.0, 0.0])[index] += stack.seconds / sampled.seconds
+
+
+def _neighbours(
+    sums: Mapping[Frame, Sequence[float]], samplings: tuple[Sampling, Sampling], folded: tuple[_Folded, _Folded]
+) -> tuple[Neighbour, ...]:
+    found = []
+    for frame, threads in sums.items():
+        errors_s = [_error_s(*each) for each in zip(samplings, folded, threads, strict=True)]
+        times_s = [count / each.per_s for count, each in zip(threads, samplings, strict=True)]
+        found.append(Neighbour(frame, RequestTime(times_s[0], times_s[1], math.hypot(*errors_s))))
+    return tuple(sorted(found, key=lambda each: (-each.time.growth_s, -each.time.high_s, each.frame.function)))

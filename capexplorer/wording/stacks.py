@@ -1,17 +1,14 @@
 """Sentences about sampled stacks: the function to look at first, or why none can be named, and where a function is."""
 
+# mypy: implicit-reexport
+# ruff: noqa: F401
 from __future__ import annotations
 
-from ..analysis.stacks import StacksDifference, Unnamed
+from ..analysis.stacks import ClockDifference, Neighbour, StacksDifference, Unnamed, around, difference, function_of
 from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime
 from . import numbers, quantities
 
-CLOCKS: dict[Clock, str] = {
-    "wall": "all time",
-    "cpu": "CPU time",
-    "blocked": "waits",
-}
-"""What the seconds of each clock are, as a title."""
+_CLOCKS: dict[Clock, str] = {"wall": "time of threads, waits included", "cpu": "CPU time", "blocked": "waits of threads"}
 
 _WHAT = {True: "wait", False: "CPU time", None: "time"}
 """What grew, by whether it is waiting."""
@@ -26,19 +23,27 @@ _UNNAMED: dict[Unnamed, str] = {
 
 
 def file_and_line(frame: Frame) -> str:
-    """`db.py:41`; without a line `db.py`; empty if the file is not known."""
+    """`FILE:41`, FILE without its folders; without a line `FILE`; empty if the file is not known."""
     name = frame.file.replace("\\", "/").rpartition("/")[2]
     return f"{name}:{frame.line}" if name and frame.line else name
 
 
 def place(function: FunctionTime) -> str:
-    """`checkout (db.py:41, in acquire)`: the function, where it is, and what it calls there. Foreign text."""
+    """`checkout (FILE:41, in acquire)`: the function, where it is, and what it calls there. Foreign text."""
     where = ", ".join(filter(None, (file_and_line(function.frame), f"in {function.calls}" if function.calls else "")))
     return f"{function.frame.function} ({where})" if where else function.frame.function
 
 
+def neighbour(frame: Frame, *, line: bool = False) -> str:
+    """A caller or a callee: `handle (FILE:12)`; of a `line` only that: `FILE:41`. Foreign text."""
+    where = file_and_line(frame)
+    if line:
+        return where or frame.function
+    return f"{frame.function} ({where})" if where else frame.function or "nothing: here the thread begins"
+
+
 def blamed(found: FunctionBlamed) -> str:
-    """`per request 12 ms more wait in checkout (db.py:41, in acquire), 94% of the growth in its own code`."""
+    """`per request 12 ms more wait in checkout (FILE:41, in acquire), 94% of the growth in its own code`."""
     share, where, time = numbers.percent(found.share_ratio), place(found.function), found.function.own
     match found.how:
         case "grew":
@@ -70,8 +75,13 @@ def loads(found: StacksDifference) -> str:
     return " and ".join(at)
 
 
+def clock_title(clock: ClockDifference) -> str:
+    """`CPU time, python, ms per request`."""
+    return f"{_CLOCKS[clock.clock]}, {clock.runtime}, {quantities.latency_title('', '')} per request".replace(",  per", ", per")
+
+
 def tools(found: StacksDifference) -> str:
-    """`py-spy 0.4.1, 10 s`: what sampled, and for how long."""
+    """`sampled by py-spy 0.4.1 for 10 s`; empty if nothing sampled."""
     sampled = found.high.event.sampled if found.high is not None else ()
     names = ", ".join(dict.fromkeys(each.tool for each in sampled))
-    return f"{names}, {numbers.span(max((each.seconds for each in sampled), default=0.0))}" if names else ""
+    return f"sampled by {names} for {numbers.span(max(each.seconds for each in sampled))}" if names else ""

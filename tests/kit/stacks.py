@@ -7,10 +7,10 @@ A function with a star is the service's own. `session` puts two samplings into a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from capexplorer.model.events import Event, StacksSampled
+from capexplorer.model.events import StacksSampled
 from capexplorer.model.stacks import Clock, Frame, Runtime, SampledStacks, Stack
 
 from .scenario import Scenario
@@ -58,6 +58,18 @@ def session(*levels: Sampled, scenario: Scenario | None = None, seconds: int = 1
     return made
 
 
-def events(levels: Iterable[Sampled]) -> list[Event]:
-    """The events of such a session."""
-    return session(*levels).events
+_CHECKOUT = "handle* /srv/shop/app.py:9; checkout* /srv/shop/db.py:41; acquire /usr/lib/pool.py:7"
+_QUERY = "handle* /srv/shop/app.py:12; query* /srv/shop/db.py:60; recv /usr/lib/socket.py:3"
+_IDLE = "run /usr/lib/threading.py:9; get /usr/lib/queue.py:5"
+
+POOL_AND_QUERY = (
+    Sampled(
+        2, 40, 50.0,
+        (stacks({_CHECKOUT: 0.05, _QUERY: 1.9, _IDLE: 18.0}), stacks({_CHECKOUT: 0.01, _QUERY: 0.04}, clock="cpu")),
+    ),
+    Sampled(
+        20, 80, 250.0,
+        (stacks({_CHECKOUT: 16.0, _QUERY: 4.0}), stacks({_CHECKOUT: 0.02, _QUERY: 0.08}, clock="cpu")),
+    ),
+)  # fmt: skip
+"""A pool of connections of which 20 users want one each: a wait for it of 199 ms, of 200 by which requests became slower."""

@@ -15,7 +15,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import kit.stacks
 from analysis.recorded import analysed_again
+from kit.stacks import POOL_AND_QUERY
 from marked import marked
 from msgspec.structs import replace
 from textual.geometry import Size
@@ -73,6 +75,7 @@ from capexplorer.tui.panes.latency import LatencyPane
 from capexplorer.tui.panes.level_page import LevelPage
 from capexplorer.tui.panes.pane import Pane
 from capexplorer.tui.panes.resources import PartsPane, ResourcesPane
+from capexplorer.tui.panes.stacks import AroundPane, StacksTable
 from capexplorer.tui.panes.status import status
 from capexplorer.tui.panes.throughput import ThroughputPane
 from capexplorer.tui.protocols import View, watched
@@ -327,6 +330,13 @@ def _lists() -> Iterator[tuple[str, Case]]:
     body = '{"error":"busy","left":[1,2]}'
     kept = KeptRequest(brief=brief, url="http://h/cpu", received=Body(text=body, size_bytes=len(body)))
     yield "request", pane(partial(RequestPane, kept), [], LARGE)
+    sampled = kit.stacks.session(*POOL_AND_QUERY).timeline
+    for at, size in SIZES.items():
+        yield f"stacks-{at}", pane(StacksTable, sampled, size)
+    yield "stacks-of-one-load", pane(StacksTable, kit.stacks.session(POOL_AND_QUERY[1]).timeline, LARGE)
+    chosen = StacksTable().function(sampled)
+    if chosen is not None:
+        yield "stacks-around-a-function", pane(partial(AroundPane, chosen), sampled, LARGE)
     charts = {"throughput": EndpointThroughput, "latency": EndpointLatency, "curve": EndpointCurve}
     for name, kind in charts.items():
         yield f"endpoint-{name}", pane(partial(kind, ("GET", "/cpu")), session(), LARGE, inspected=20)

@@ -1,5 +1,5 @@
-"""Screens with details over the explorer screen: kept requests, endpoints, one endpoint, one level; and the keys that open
-them."""
+"""Screens with details over the explorer screen: kept requests, endpoints, one endpoint, stacks, one level; and the keys that
+open them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ..panes.failures import FailuresPane
 from ..panes.kept_requests import RequestPane, RequestTable, Subset, searchable_text
 from ..panes.level_page import LevelPage
 from ..panes.pane import ListPane, Pane
+from ..panes.stacks import AroundPane, StacksTable
 from ..protocols import ScreenAccess
 from ..render.text import safe, shorten_end
 from ..typeahead import TypeAhead
@@ -404,6 +405,44 @@ class EndpointScreen(Overlay):
         self.app.push_screen(RequestsScreen(self.source, endpoint=self._endpoint))
 
 
+# -- stacks --------------------------------------------------------------------------------------------------------------------
+# Screens of sampled stacks: the functions by growth, and what is around one of them.
+
+
+class StacksScreen(ListOverlay):
+    """The functions of the service, by how much a request's time in them grew."""
+
+    KEYS = "↑↓ choose   F Enter callers and callees   c clock"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("F", "open", show=False), Binding("c", "clock", show=False)]
+
+    def __init__(self, source: OverlaySource) -> None:
+        self._functions = StacksTable()
+        super().__init__(source, self._functions)
+
+    def update_data(self) -> None:
+        """Apply the typed filter."""
+        self._functions.filter_text = self.filter_text
+
+    def action_clock(self) -> None:
+        """Show what the next clock measured: all time, CPU time, or waits."""
+        self._functions.clock += 1
+        self._functions.chosen = 0
+        self.draw()
+
+    def action_open(self) -> None:
+        """Open the callers and callees of the chosen function."""
+        chosen = self._functions.function(self.source.timeline)
+        if chosen is not None:
+            self.app.push_screen(AroundScreen(self.source, AroundPane(chosen)))
+
+
+class AroundScreen(Overlay):
+    """Callers and callees of one function."""
+
+    KEYS = "PgUp PgDn scroll   Esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,left,F", "close", show=False), *LIKE_LESS]
+
+
 # -- level screen --------------------------------------------------------------------------------------------------------------
 # The screen of one level, over the explorer screen: the level at the inspection cursor, which keys can move.
 
@@ -467,6 +506,12 @@ class DetailScreens:
         if self._screen.timeline.level is None:
             return self._screen.show_message("no level yet: there are no endpoints")
         self._screen.ask(EndpointsScreen(self._screen), lambda closed: None)
+
+    def action_stacks(self) -> None:
+        """Open the functions of the sampled stacks."""
+        if not self._screen.timeline.stacks:
+            return self._screen.show_message("no stacks of the service were sampled")
+        self._screen.ask(StacksScreen(self._screen), lambda closed: None)
 
     def action_requests(self) -> None:
         """Open the list of kept requests. If the failures pane is shown, the list begins with the requests of the chosen cause,

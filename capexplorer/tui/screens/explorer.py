@@ -287,6 +287,7 @@ class ExplorerScreen(Screen[None]):
             "leave_pane": self._leave_pane,
             "endpoints": self._detail_screens.action_endpoints,
             "requests": self._detail_screens.action_requests,
+            "stacks": self._detail_screens.action_stacks,
             "pause_display": options.action_pause_display,
             "logarithmic": options.action_logarithmic,
             "latency_form": options.action_latency_form,
