@@ -180,7 +180,7 @@ class Services(Trial[KnownService]):
         hold_rate = sum(_holds_rate(self.cases[each.case], each.figures) for each in by_rate)
         rates = (
             f"- By offered rate, capacities within 3%: {counted(by_rate)}; intervals that contain k/s: {hold_rate},"
-            f" half width {_median_half_width(by_rate, 'per_s')}.\n"
+            f" half of their width is {_median_half_width(by_rate, 'per_s')}.\n"
         )
         found = {"counted": counted(results), "commits": commits(results), "services_found": table(head, rows, "llr")}
         return filled(self.name, by_rate=rates if by_rate else "", **counts, **widths, **found)
