@@ -65,6 +65,7 @@ class ClockDifference(msgspec.Struct, frozen=True):
 class StacksDifference(msgspec.Struct, frozen=True):
     """The samplings of an epoch at its least and at its greatest load."""
 
+    epoch: int
     low: Sampling | None
     """None: there is one load only."""
     high: Sampling | None
@@ -162,18 +163,18 @@ def difference(timeline: Timeline, epoch: int | None = None) -> StacksDifference
     known = [(event, levels[event.level]) for event in timeline.stacks if event.level in levels]
     chosen = known[-1][1].opened.epoch if epoch is None and known else epoch
     events = [(event, level) for event, level in known if level.opened.epoch == chosen]
-    if not events:
+    if not events or chosen is None:
         return None
     failed = tuple(dict.fromkeys(why for event, _ in events for why in event.failed))
     of_users = isinstance(events[-1][1].load, Users)
     alike = [(event, level) for event, level in events if isinstance(level.load, Users) is of_users and event.sampled]
     samplings = {level.load.amount: taken for event, level in alike if (taken := _sampling(event, level)) is not None}
     if not samplings:
-        return StacksDifference(None, None, unnamed="not_counted", failed=failed)
+        return StacksDifference(chosen, None, None, unnamed="not_counted", failed=failed)
     low, high = samplings[min(samplings)], samplings[max(samplings)]
     if low is high:
-        return StacksDifference(None, high, _clocks(high, high), unnamed="one_load", failed=failed)
-    both = StacksDifference(low, high, _clocks(low, high), failed=failed)
+        return StacksDifference(chosen, None, high, _clocks(high, high), unnamed="one_load", failed=failed)
+    both = StacksDifference(chosen, low, high, _clocks(low, high), failed=failed)
     named = _named(both, {mark.id for mark in EpochView(timeline, chosen).bottlenecks()})
     if isinstance(named, FunctionBlamed):
         return msgspec.structs.replace(both, named=named)

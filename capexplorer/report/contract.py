@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from ..analysis.stacks import Unnamed
 from ..model.events import By
 from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level import Void
 from ..model.load import Arrivals
+from ..model.stacks import Clock, Runtime
 from ..model.sweep import SettingEnd
 from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
 from .compare.difference import Judgement
@@ -446,6 +448,79 @@ class SweepEntry(TypedDict):
     settings: list[SweptSetting]
 
 
+class FunctionEntry(TypedDict):
+    """A function of the service, or one that none of the service's own called. `low_ms` and `high_ms` are times of threads for
+    each request while no deeper function is the service's own, `total_` while it is anywhere in the stack."""
+
+    function: str
+    file: str
+    line: int | None
+    """At which it gained most."""
+    is_own: bool
+    calls: str
+    """The library's function that it calls there most, or empty."""
+    low_ms: float
+    high_ms: float
+    growth_ms: float
+    growth_se_ms: float
+    """One standard error."""
+    total_low_ms: float
+    total_high_ms: float
+    threads_low: float
+    threads_high: float
+    """Threads that are in it at the same time."""
+    grew: bool
+    """Beyond the error of sampling."""
+
+
+class NamedFunction(FunctionEntry):
+    """The function to look at first."""
+
+    how: Literal["grew", "busy", "cpu"]
+    clock: Clock
+    share_ratio: float
+    """Of the growth in the service's own functions; of the threads in these; of the CPU time."""
+    is_wait: bool | None
+
+
+class ClockEntry(TypedDict):
+    """What one clock shows of one runtime; at most 50 functions."""
+
+    runtime: Runtime
+    clock: Clock
+    functions: list[FunctionEntry]
+
+
+class SamplingEntry(TypedDict):
+    """The seconds of a level in which stacks were sampled."""
+
+    level: int
+    users: float | None
+    offered_per_s: float | None
+    throughput_rps: float
+    response_ms: float | None
+    """Mean latency."""
+    tools: list[str]
+    seconds: float
+    lost: int
+    """Samples that could not be taken."""
+
+
+class StacksEntry(TypedDict):
+    """The sampled stacks of an epoch, at its least and at its greatest load."""
+
+    epoch: int
+    said: str
+    low: SamplingEntry | None
+    high: SamplingEntry | None
+    named: NamedFunction | None
+    unnamed: Unnamed | None
+    """Why no function is named."""
+    failed: list[str]
+    """What could not be sampled, and why."""
+    clocks: list[ClockEntry]
+
+
 class Summary(TypedDict):
     """A session: what was measured, and what was concluded. Texts of endpoints, examples and notes come from the service and its
     users."""
@@ -475,6 +550,8 @@ class Summary(TypedDict):
     verdict: str
     """The conclusion, in at most three sentences."""
     verdicts: list[EpochVerdict]
+    stacks: NotRequired[list[StacksEntry]]
+    """Only if stacks were sampled; one entry for each epoch in which they were."""
     sweep: NotRequired[SweepEntry]
     """Only of a session that is one."""
     reanalysis: NotRequired[Reanalysis]

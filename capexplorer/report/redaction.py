@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from ..model import events, figures, findings, readings, sweep, verdicts
+from ..model import events, figures, findings, readings, stacks, sweep, verdicts
 from ..model.events import Event, Header
 
 PART = "part-{}"
@@ -62,8 +62,11 @@ def _names(header: Header) -> tuple[str, ...]:
     return tuple(sorted((name for name in found if name and name not in _LOCAL), key=lambda name: (-len(name), name)))
 
 
-def _redactor(names: tuple[str, ...]) -> Callable[[str], str]:
-    known = re.compile(rf"(?<![\w\-])(?:{'|'.join(map(re.escape, names))})(?![\w\-])", re.IGNORECASE) if names else None
+def _known(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile(rf"(?<![\w\-])(?:{'|'.join(map(re.escape, names))})(?![\w\-])", re.IGNORECASE) if names else None
+
+
+def _redactor(known: re.Pattern[str] | None) -> Callable[[str], str]:
 
     @lru_cache(maxsize=4096)
     def text(sentence: str) -> str:
@@ -82,7 +85,8 @@ class _Redaction:
     """What is removed from the events of one session, with a method for each way to redact a value: _FIELDS says where."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self.text = _redactor(names)
+        self._names = _known(names)
+        self.text = _redactor(self._names)
         self._parts: dict[str, str] = {}
         """Numbers of watched parts, in the order in which the session names them."""
 
@@ -154,6 +158,15 @@ class _Redaction:
         is_of_part = isinstance(found, findings.Cause) and found.part is not None and found.example
         return replace(found, example=HOST) if is_of_part else found
 
+    def known(self, function: str) -> str:
+        """The name of a function, of which only the known names are removed: `java.io.Reader` looks like a host."""
+        return self._names.sub(HOST, function) if self._names else function
+
+    def file(self, path: str) -> str:
+        """A source file without its folders."""
+        name = path.replace("\\", "/").rpartition("/")[2]
+        return path if name == path else f"{PATH}/{name}"
+
     def host(self, _: str) -> str:
         """Whatever it is, which names a host."""
         return HOST
@@ -188,6 +201,9 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     findings.RepliesChanged: {"name": _R.endpoint},
     findings.Blame: {"readings": _R.readings, "part": _R.part, "unavailable": _R.unavailable},
     findings.Cause: {"endpoints": _R.endpoints, **dict.fromkeys(("check", "example", "logged"), _R.plain)},
+    events.StacksSampled: {"sampled": _R.structs, "failed": _R.plain},
+    stacks.SampledStacks: {"frames": _R.structs, "tool": _R.plain},
+    stacks.Frame: {"function": _R.known, "file": _R.file},
     events.Sweep: {"settings": _R.plain, "earlier": _R.structs},
     sweep.SettingResult: dict.fromkeys(("params", "session", "why"), _R.plain),
     events.Reanalysed: {"changes": _R.structs},

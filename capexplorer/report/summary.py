@@ -25,6 +25,7 @@ from ..model.readings import Reading
 from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
+from . import stacks
 from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
 from .sweep.findings import entries, findings
 from .sweep.texts import sentence
@@ -257,6 +258,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
             {"epoch": epoch, "verdict": judged.sentence, "no_knee_up_to_users": _no_knee(verdicts.get(epoch))}
             for epoch, judged in wording.judgements(timeline).items()
         ],
+        **({"stacks": stacks.entries(timeline)} if timeline.stacks else {}),
         **_swept(timeline),
         **_reanalysed(timeline.reanalysed),
     }

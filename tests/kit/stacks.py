@@ -48,13 +48,16 @@ class Sampled(NamedTuple):
     sampled: tuple[SampledStacks, ...]
 
 
-def session(*levels: Sampled, scenario: Scenario | None = None, seconds: int = 10, **opened: Any) -> Scenario:
-    """A session with these levels. `opened`: fields of each LevelOpened."""
+def session(
+    *levels: Sampled, scenario: Scenario | None = None, seconds: int = 10, failed: tuple[str, ...] = (), **opened: Any
+) -> Scenario:
+    """A session with these levels. `failed`: what could not be sampled. `opened`: fields of each LevelOpened."""
     made = Scenario().ready() if scenario is None else scenario
     for level in levels:
         made.open(level.users, **opened)
         made.seconds(seconds, rps=level.rps, latency_ms=level.latency_ms, p99_ms=level.latency_ms / 0.75)
-        made.add(StacksSampled(t_s=made.t_s, level=made.timeline.levels[-1].opened.index, sampled=level.sampled)).close()
+        index = made.timeline.levels[-1].opened.index
+        made.add(StacksSampled(t_s=made.t_s, level=index, sampled=level.sampled, failed=failed)).close()
     return made
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import kit.stacks
 from kit.scenario import Scenario
+from kit.stacks import POOL_AND_QUERY
 from marked import marked
 from msgspec.structs import replace
 from session.samples import busy_sample
@@ -417,6 +419,10 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "levels limited by the generator": lambda: without_a_knee_up_to_50(with_causes()),
     "a healthy session without a knee": lambda: without_a_knee_up_to_50(session()),
     "marks that were found again": reanalysed,
+    "stacks": lambda: kit.stacks.session(*POOL_AND_QUERY).events,
+    "stacks of one load, and what could not be sampled": lambda: (
+        kit.stacks.session(POOL_AND_QUERY[1], failed=("perf: no",)).events
+    ),
     "a sweep": lambda: swept().events,
     "a sweep by offered rates": lambda: swept(finds_rate=True).events,
     "watched parts": with_parts,

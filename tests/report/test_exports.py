@@ -151,14 +151,19 @@ def test_there_is_no_picture_without_a_settled_level() -> None:
 # -- formats
 
 
-@pytest.mark.parametrize("form", [name for name in FORMATS if name != "hgrm"])
+@pytest.mark.parametrize("form", [name for name in FORMATS if name not in ("hgrm", "pprof", "speedscope")])
 def test_a_session_without_a_level_can_be_exported(form: str, tmp_path: Path) -> None:
     assert export_files(form, [HEADER], tmp_path / "a")
 
 
 @pytest.mark.parametrize(
     ("form", "events", "name", "reason"),
-    [("hgrm", [HEADER], "x", "no distribution"), ("csv", session((5,), 2), "levels.csv", "-o names a folder")],
+    [
+        ("hgrm", [HEADER], "x", "no distribution"),
+        ("pprof", [HEADER], "x", "no stacks"),
+        ("speedscope", [HEADER], "x", "no stacks"),
+        ("csv", session((5,), 2), "levels.csv", "-o names a folder"),
+    ],
 )
 def test_an_export_that_cannot_be_written_is_refused(
     form: str, events: Sequence[Event], name: str, reason: str, tmp_path: Path
@@ -168,7 +173,7 @@ def test_an_export_that_cannot_be_written_is_refused(
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("form", ["hgrm", "locust-csv"])
+@pytest.mark.parametrize("form", ["hgrm", "locust-csv", "pprof"])
 def test_formats_of_several_files_are_refused_on_stdout(form: str) -> None:
     with pytest.raises(InputError, match="name a folder with -o"):
         FORMATS[form].to_text([HEADER])

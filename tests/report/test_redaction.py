@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
+from kit.stacks import stacks
+from msgspec.structs import replace
 from session.samples import busy_sample
 
 from capexplorer.model.events import (
@@ -21,6 +24,7 @@ from capexplorer.model.events import (
     Note,
     PartState,
     Sample,
+    StacksSampled,
     Target,
     Verdict,
 )
@@ -46,6 +50,12 @@ IDENTIFYING_TEXT = (
 )
 
 
+STACKS = replace(
+    stacks({"main* /home/jd0/shop/app.py:3; bench-7.Worker.run /srv/venv/lib/pool.py:4; java.io.Reader.read Reader.java:1": 1.0}),
+    tool="py-spy of /home/jd0/venv",
+)
+
+
 def identifying_session() -> list[Event]:
     """A session with identifying text in every place that can have some."""
     died = Target(
@@ -63,6 +73,7 @@ def identifying_session() -> list[Event]:
         died,
         Note(t_s=3.0, text=IDENTIFYING_TEXT),
         Log(t_s=3.0, source="target", text=IDENTIFYING_TEXT),
+        StacksSampled(t_s=3.0, level=0, sampled=(STACKS,), failed=(IDENTIFYING_TEXT,)),
     ]
 
 
@@ -70,8 +81,20 @@ def identifying_session() -> list[Event]:
 def test_no_format_contains_identifying_text(form: str, tmp_path: Path) -> None:
     to_disk(form, redacted(identifying_session()), tmp_path / "out")
     paths = [path for path in tmp_path.rglob("*") if path.is_file()]
-    content = "\n".join(f"{path.name}\n{path.read_text()}" for path in paths).lower()
+    contents = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in paths)
+    texts = (each.decode(errors="replace") for each in contents)
+    content = "\n".join(f"{path.name}\n{text}" for path, text in zip(paths, texts, strict=True)).lower()
     assert [word for word in IDENTIFYING if word.lower() in content.replace("cancel", "")] == []
+
+
+def test_redacted_stacks_keep_the_functions_and_the_names_of_files() -> None:
+    event = next(each for each in redacted(identifying_session()) if isinstance(each, StacksSampled))
+    assert [(each.function, each.file) for each in event.sampled[0].frames] == [
+        ("main", "redacted-path/app.py"),
+        ("redacted-host.Worker.run", "redacted-path/pool.py"),
+        ("java.io.Reader.read", "Reader.java"),
+    ]
+    assert event.sampled[0].tool == "py-spy of redacted-path"
 
 
 def test_redaction_keeps_the_target_name_ports_and_cores() -> None:
@@ -138,7 +161,7 @@ def test_names_and_places_of_watched_parts_are_replaced_by_numbers_in_all_format
         msgspec.structs.replace(busy_sample(3.0), parts=(reading,)),
         Mark(t_s=3.0, key="cause:part_not_read:payroll-db", state="open", finding=unread),
     ]
-    for form in FORMATS:
+    for form in FORMATS.keys() - {"pprof", "speedscope"}:  # stacks alone
         to_disk(form, redacted(events), tmp_path / form)
     content = "\n".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     assert "payroll" not in content

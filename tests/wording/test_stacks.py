@@ -75,6 +75,6 @@ def test_the_verdict_names_the_function_after_the_limit() -> None:
 
 def test_without_a_function_the_reason_is_said() -> None:
     reasons: tuple[Unnamed, ...] = get_args(Unnamed)
-    sentences = {said(StacksDifference(None, None, unnamed=why)) for why in reasons}
+    sentences = {said(StacksDifference(0, None, None, unnamed=why)) for why in reasons}
     assert all(each.startswith("No function can be named: ") for each in sentences)
     assert len(sentences) == len(reasons)

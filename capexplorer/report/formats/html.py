@@ -21,7 +21,7 @@ from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.timeline import FailureCount, Timeline, version_of
 from ...wording import numbers, quantities, units
 from ...wording.quantities import latency_title
-from .. import capacity, tables
+from .. import capacity, stacks, tables
 from ..escaping import page
 from ..rows import (
     SIGNS,
@@ -195,12 +195,13 @@ def _failure(each: FailureCount, example: str | None) -> tuple[tuple[str, str], 
 
 def render(timeline: Timeline) -> bytes:
     """The whole page."""
-    script = f"const UNITS = {_units()};\n{_resource('page.js')}"
+    flames = stacks.flames(timeline)
+    script = f"const UNITS = {_units()};\n{_resource('page.js')}" + (_resource("flames.js") if flames else "")
     return page(
         "session.html",
         policy=Markup(_policy(script)),
         name=f"{timeline.header.target.name} {timeline.header.id}" if timeline.header else "session",
-        style=Markup(_resource("page.css") + rules(PAGE)),
+        style=Markup(_resource("page.css") + (_resource("flames.css") if flames else "") + rules(PAGE)),
         title=_title(timeline),
         sweep=_sweep(timeline),
         marks=_rows_of_marks(timeline),
@@ -218,7 +219,9 @@ def render(timeline: Timeline) -> bytes:
         notes=[(wording.session_time(note.t_s), note.text) for note in notes(timeline)],
         conventions=wording.CONVENTIONS,
         environment=environment(timeline),
-        data=_data(timeline),
+        stacks=stacks.sections(timeline),
+        flames=_json(flames) if flames else None,
+        data=_json(data(timeline)),
         script=Markup(script),
     )
 
@@ -241,9 +244,9 @@ def _resource(name: str) -> str:
     return resources.files("capexplorer.report").joinpath(name).read_text("utf-8")
 
 
-def _data(timeline: Timeline) -> Markup:
+def _json(data: object) -> Markup:
     """The data of the charts as JSON, which is not executed. `<` and `&` are escaped, so that it cannot end its element."""
-    text = msgspec.json.encode(data(timeline)).decode()
+    text = msgspec.json.encode(data).decode()
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

@@ -15,7 +15,7 @@ from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.timeline import Timeline, version_of
 from ...wording import numbers, quantities
 from ...wording.quantities import latency_title
-from .. import tables
+from .. import stacks, tables
 from ..capacity import picture
 from ..escaping import code, markdown, markdown_spans
 from ..rows import (
@@ -77,6 +77,7 @@ def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> byt
         blocks += ["## Offered rates", rates.markdown(), tables.ABOUT]
     blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
+    blocks += _stacks(timeline)
     if written := [f"- {wording.session_time(note.t_s)} {code(note.text)}" for note in notes(timeline)]:
         blocks += ["## Notes", "\n".join(written)]
     blocks.append(markdown(wording.CONVENTIONS))
@@ -206,6 +207,17 @@ def _reanalysed(timeline: Timeline) -> list[str]:
         return []
     sentence = [f"The marks are not the recorded ones: {markdown(wording.reanalysed(event))}."]
     return ["\n".join([*sentence, *(f"- {markdown(wording.change(each))}" for each in changes(timeline))])]
+
+
+def _stacks(timeline: Timeline) -> list[str]:
+    """Empty if no stacks were sampled."""
+    blocks = ["## Stacks"] if timeline.stacks else []
+    for section in stacks.sections(timeline):
+        blocks.append(markdown(" ".join(section.sentences)))
+        for title, table in section.tables:
+            rows = [(code(name), *cells) for name, *cells in table.rows]
+            blocks += [f"{markdown(title)}:", table._replace(rows=rows).markdown()]
+    return blocks
 
 
 def _environment(timeline: Timeline) -> list[str]:
