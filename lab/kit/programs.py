@@ -33,13 +33,16 @@ PACKAGES = {
 
 ONLY_TRIALS = {
     "docker": "docker.io",
+    "gcc": "gcc",
     "haproxy": "haproxy",
     "java": "default-jdk-headless",
+    "javac": "default-jdk-headless",
     "node": "nodejs",
+    "perf": "linux-perf",
     "psql": "postgresql",
     "redis-server": "redis-server",
 }
-"""Needed by trials only: CI does not install them."""
+"""CI does not install them: trials need them, and tests that skip without them."""
 
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 """Debian installs servers in folders that only root's PATH has."""

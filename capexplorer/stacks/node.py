@@ -1,0 +1,276 @@
+"""Node: V8's own CPU profiler through the inspector, which SIGUSR1 opens on loopback.
+
+Node would leave the inspector open, so what comes first is a timer within the service that closes it 5 s after this process ends,
+however it does. Killed in the 50 ms before, it leaves the inspector open.
+cpu: the event loop's thread. wall: operations that libuv's threads and the network do for it, from the call that begins one to
+its callback, by `async_hooks`, which are taken off again; without the time in which the loop was busy, when no callback can come.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from threading import Event
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from .. import native_http
+from ..model.stacks import Frame, SampledStacks
+from .folding import NotSampled, Sampler
+from .runtimes import catches, listens_at
+
+if TYPE_CHECKING:
+    from websockets.sync.connection import Connection
+
+INTERVAL_US = 5_000
+"""Between two samples of the profiler: V8's own is 1,000, which costs a busy loop 5%."""
+
+_TOOL = "V8 inspector"
+_OPENS_WITHIN_S = 5.0
+_ANSWERS_WITHIN_S = 20.0
+_BEATS_EVERY_S = 1.0
+_CLOSES_AFTER_S = 5.0
+"""Without a beat: a busy event loop may take a second to answer one."""
+
+_PORTS = range(9229, 9240)
+_MOST_BYTES = 256 << 20
+_NOT_CODE = ("(root)", "(program)", "(idle)")
+
+_BEGIN = """(() => {
+  const clock = () => performance.eventLoopUtilization().idle;
+  const load = process.getBuiltinModule ?? (typeof require === "function" ? require : process.mainModule.require);
+  const inspector = load("inspector"), hooks = load("async_hooks");
+  const kinds = new Set(%(kinds)s), live = new Map(), ended = new Map();
+  const end = (id) => {
+    const one = live.get(id);
+    if (!one) return;
+    live.delete(id);
+    ended.set(one.stack, (ended.get(one.stack) ?? 0) + clock() - one.at);
+  };
+  const hook = hooks.createHook({
+    init(id, type) {
+      if (!kinds.has(type)) return;
+      const limit = Error.stackTraceLimit;
+      Error.stackTraceLimit = 40;
+      live.set(id, { at: clock(), stack: new Error().stack });
+      Error.stackTraceLimit = limit;
+    },
+    before: end,
+    destroy: end,
+  }).enable();
+  let timer;
+  const stop = () => {
+    hook.disable();
+    for (const id of [...live.keys()]) end(id);
+    return JSON.stringify([...ended]);
+  };
+  const close = () => {
+    hook.disable();
+    clearTimeout(timer);
+    delete globalThis[Symbol.for("capexplorer")];
+    if (%(closes)s) inspector.close();
+  };
+  const beat = () => {
+    clearTimeout(timer);
+    timer = setTimeout(close, %(after_ms)d);
+    timer.unref();
+  };
+  beat();
+  globalThis[Symbol.for("capexplorer")] = { beat, stop, close };
+})()"""
+"""The hook makes a stack for each operation of these kinds alone, but Node runs it for each promise."""
+
+_KINDS = [
+    "FSREQCALLBACK", "FSREQPROMISE", "PBKDF2REQUEST", "SCRYPTREQUEST", "RANDOMBYTESREQUEST", "HASHREQUEST", "SIGNREQUEST",
+    "CIPHERREQUEST", "DERIVEBITSREQUEST", "KEYPAIRGENREQUEST", "ZLIB", "GETADDRINFOREQWRAP", "QUERYWRAP", "TCPCONNECTWRAP",
+    "HTTPCLIENTREQUEST", "Timeout",
+]  # fmt: skip
+_BEAT = 'globalThis[Symbol.for("capexplorer")].beat()'
+_STOP = 'globalThis[Symbol.for("capexplorer")].stop()'
+_CLOSE = 'setTimeout(globalThis[Symbol.for("capexplorer")].close, 20)'
+
+
+def why_not() -> str | None:
+    """Why nothing can be sampled here."""
+    return None if find_spec("websockets") else "websockets is not installed: pip install 'capexplorer[stacks]'"
+
+
+class NodeStacks:
+    """`sampled` takes the seconds."""
+
+    def __init__(self, pids: Iterable[int], seconds: float) -> None:
+        """Raises NotSampled: a library is not there."""
+        if (reason := why_not()) is not None:
+            raise NotSampled(reason)
+        self._pids, self._seconds = tuple(pids), seconds
+
+    def sampled(self) -> list[SampledStacks]:
+        """One for each clock. Raises NotSampled if no process could be sampled, else the others count."""
+        seen, refusals = list[tuple[int, _Cpu, _Wall]](), list[NotSampled]()
+        for pid in self._pids:  # all would open the same port: one after the other, so each has its share of the seconds
+            try:
+                seen.append((pid, *_seen(pid, self._seconds / len(self._pids))))
+            except NotSampled as error:
+                refusals.append(error)
+        if not seen:
+            raise refusals[0]
+        pids = tuple(pid for pid, _, _ in seen)
+        samplers = [Sampler("node", clock, _TOOL, pids, self._seconds / len(self._pids)) for clock in ("cpu", "wall")]
+        return [
+            samplers[0].sampled(each for _, cpu, _ in seen for each in cpu),
+            samplers[1].sampled(each for _, _, wall in seen for each in wall),
+        ]
+
+
+_Cpu = list[tuple[tuple[Frame, ...], float]]
+_Wall = list[tuple[tuple[Frame, ...], float]]
+
+
+def _seen(pid: int, seconds: float) -> tuple[_Cpu, _Wall]:
+    """Raises NotSampled."""
+    import websockets.exceptions
+
+    try:
+        with _inspector(pid) as inspector:
+            inspector.call("Profiler.enable")
+            inspector.call("Profiler.setSamplingInterval", interval=INTERVAL_US)
+            inspector.call("Profiler.start")
+            until_s, pause = monotonic() + seconds, Event()
+            while (left_s := until_s - monotonic()) > 0:
+                pause.wait(min(_BEATS_EVERY_S, left_s))
+                inspector.evaluate(_BEAT)
+            profile = inspector.call("Profiler.stop")["profile"]
+            waits = json.loads(inspector.evaluate(_STOP) or "[]")
+    except (OSError, EOFError, ValueError, KeyError, websockets.exceptions.WebSocketException) as error:
+        raise NotSampled(f"the inspector of Node {pid} stopped answering: {type(error).__name__} {error}".rstrip()) from error
+    return list(_stacks_of(profile)), [(frames, ms / 1000) for text, ms in waits if (frames := tuple(_frames_of(text)))]
+
+
+# -- inspector -----------------------------------------------------------------------------------------------------------------
+
+
+class _Inspector:
+    """Calls over one connection, one at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._number = connection, 0
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result of a method of the DevTools protocol. Raises OSError, ValueError: an error was answered."""
+        self._number += 1
+        self._connection.send(json.dumps({"id": self._number, "method": method, "params": params}))
+        until_s = monotonic() + _ANSWERS_WITHIN_S
+        while True:
+            answer = json.loads(self._connection.recv(timeout=max(0.0, until_s - monotonic())))
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise ValueError(f"{method}: {answer['error'].get('message')}")
+                return answer["result"]
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression, of its main script's view. Raises OSError; ValueError: it throws."""
+        result = self.call("Runtime.evaluate", expression=expression, includeCommandLineAPI=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            thrown = result["exceptionDetails"].get("exception", {}).get("description", "an exception")
+            raise ValueError(thrown.partition("\n")[0])
+        return result["result"].get("value")
+
+
+@contextmanager
+def _inspector(pid: int) -> Iterator[_Inspector]:
+    """The inspector of a process, closed at the end unless it was open before. Raises NotSampled, OSError, ValueError."""
+    from websockets.sync.client import connect
+
+    at = _open_at(pid)
+    was_open = at is not None
+    at = at or _opened_at(pid)
+    with native_http.get(f"http://{at}/json/list", timeout_s=_ANSWERS_WITHIN_S, most_bytes=1 << 20) as answer:
+        path = urlsplit(json.loads(b"".join(answer.body))[0]["webSocketDebuggerUrl"]).path
+    plain: dict[str, Any] = {"compression": None, "proxy": None, "open_timeout": _ANSWERS_WITHIN_S}
+    with connect(f"ws://{at}{path}", max_size=_MOST_BYTES, **plain) as connection:
+        inspector = _Inspector(connection)
+        words = {"kinds": json.dumps(_KINDS), "closes": json.dumps(not was_open), "after_ms": 1000 * _CLOSES_AFTER_S}
+        inspector.evaluate(_BEGIN % words)
+        try:
+            yield inspector
+        finally:
+            with suppress(Exception):  # the process may have ended
+                inspector.evaluate(_CLOSE)
+    if not was_open:
+        _wait_for(lambda: _open_at(pid) is None, _CLOSES_AFTER_S)
+
+
+def _open_at(pid: int) -> str | None:
+    return next((at for at in listens_at([pid]) if int(at.rpartition(":")[2]) in _PORTS), None)
+
+
+def _opened_at(pid: int) -> str:
+    """Raises NotSampled."""
+    if not catches(pid, signal.SIGUSR1):
+        raise NotSampled(f"Node {pid} has its inspector disabled, or starts, so that it would end at SIGUSR1")
+    try:
+        os.kill(pid, signal.SIGUSR1)
+    except OSError as error:
+        raise NotSampled(f"Node {pid} cannot be signalled: {error.strerror}") from error
+    if not _wait_for(lambda: _open_at(pid) is not None, _OPENS_WITHIN_S):
+        raise NotSampled(f"Node {pid} opened no inspector: another process has port {_PORTS[0]}, or the service uses SIGUSR1")
+    return _open_at(pid) or ""
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether it became true in time."""
+    until_s, pause = monotonic() + seconds, Event()
+    while not (is_met := condition()) and monotonic() < until_s:
+        pause.wait(0.02)
+    return is_met
+
+
+# -- what it has seen ----------------------------------------------------------------------------------------------------------
+
+
+def _stacks_of(profile: Mapping[str, Any]) -> Iterator[tuple[tuple[Frame, ...], float]]:
+    """The stacks of a CPU profile; of the leaf, the line at which it was seen most."""
+    nodes = {node["id"]: node for node in profile["nodes"]}
+    parents = {child: node["id"] for node in profile["nodes"] for child in node.get("children", ())}
+    spent_us: dict[int, float] = {}
+    for leaf, delta_us in zip(profile["samples"], profile["timeDeltas"], strict=True):
+        spent_us[leaf] = spent_us.get(leaf, 0.0) + max(0, delta_us)
+    for leaf, us in spent_us.items():
+        if nodes[leaf]["callFrame"]["functionName"] in _NOT_CODE:
+            continue
+        frames, at = [_leaf(nodes[leaf])], parents.get(leaf)
+        while at is not None:
+            if nodes[at]["callFrame"]["functionName"] != "(root)":
+                frames.append(_frame(nodes[at]["callFrame"]))
+            at = parents.get(at)
+        yield tuple(reversed(frames)), us / 1e6
+
+
+def _leaf(node: Mapping[str, Any]) -> Frame:
+    ticks = node.get("positionTicks") or [{"line": node["callFrame"]["lineNumber"] + 1, "ticks": 1}]
+    return _frame(node["callFrame"], max(ticks, key=lambda each: each["ticks"])["line"])
+
+
+def _frame(call: Mapping[str, Any], line: int | None = None) -> Frame:
+    return _frame_at(call["functionName"] or "(anonymous)", call["url"], call["lineNumber"] + 1 if line is None else line)
+
+
+_LINE = re.compile(r"\s+at (?:async )?(?:(?P<function>.+) \()?(?P<url>(?:file|node):[^()]*|/[^()]*):(?P<line>\d+):\d+\)?")
+
+
+def _frames_of(text: str) -> Iterator[Frame]:
+    """The stack of an Error, the outermost call first, without the hook's own."""
+    for line in reversed(text.splitlines()):
+        if (found := _LINE.fullmatch(line)) is not None and not found["url"].startswith("node:internal/async_hooks"):
+            yield _frame_at(found["function"] or "(anonymous)", found["url"], int(found["line"]))
+
+
+def _frame_at(function: str, url: str, line: int) -> Frame:
+    file = unquote(url.removeprefix("file://"))
+    return Frame(function, file, max(0, line), file.startswith("/") and "/node_modules/" not in file)
