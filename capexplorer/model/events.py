@@ -264,6 +264,9 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     detected have the index of the previous level."""
     shifted: Literal["goodput", "latency"] | None = None
     """For such a level: what changed permanently."""
+    stacks: bool = False
+    """Whether the target's stacks are sampled during all of it, which costs CPU: it is in no curve. The levels before and after
+    it have the same load."""
 
     @property
     def load(self) -> Load:

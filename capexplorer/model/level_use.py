@@ -40,8 +40,10 @@ def level_uses(timeline: Timeline) -> dict[int, LevelUse]:
 
 
 def level_use(level: Level, verdict: Verdict | None) -> LevelUse:
-    """The use of one level. `verdict`: on its epoch; None: all levels are counted."""
+    """The use of one level. `verdict`: on its epoch; None: all levels are counted but those in which stacks were sampled."""
     index = level.opened.index
+    if level.opened.stacks:
+        return LevelUse(index, ("stacks",))
     if verdict is None:
         return LevelUse(index)
     found = _whys(level, index, verdict)

@@ -189,6 +189,8 @@ def _rate_level(found: RateLevelVerdict) -> str:
             return "disturbed by other processes or the generator's host"
         case "recovery":
             return "recovery from overload"
+        case "stacks":
+            return "the target's stacks were sampled"
     match found.state:
         case "queue_grows":
             return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"

@@ -248,10 +248,12 @@ def indices(timeline: Timeline) -> list[int]:
 
 
 def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = None, *, at_s: float | None = None) -> Epoch:
-    """The epoch with this index, as the timeline has it now. `levels`: if given, only these levels are used. `at_s`: time of its
-    verdict in seconds of the session, if not now.
+    """The epoch with this index, as the timeline has it now, without levels in which stacks were sampled.
+
+    `levels`: if given, only these are used. `at_s`: time of its verdict in seconds of the session, if not now.
     """
-    given = [level for level in (timeline.levels if levels is None else levels) if level.opened.epoch == index]
+    all_levels = timeline.levels if levels is None else levels
+    given = [level for level in all_levels if level.opened.epoch == index and not level.opened.stacks]
     own = tuple(level for level in given if isinstance(level.load, Users))
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     outside_requests_ms = time_outside_requests_ms(part.figures for level in counted for part in parts(level))

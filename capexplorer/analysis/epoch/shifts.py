@@ -79,8 +79,8 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
 
 
 def _is_searched(level: Level) -> bool:
-    """Whether the level has constant load."""
-    return not level.opened.ramp
+    """Whether the level has constant load, and no sampling of stacks changes what the service does."""
+    return not level.opened.ramp and not level.opened.stacks
 
 
 def _is_due(seconds: int) -> bool:

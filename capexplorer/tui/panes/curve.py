@@ -112,7 +112,12 @@ SO_FAR_TICKS = 5
 """
 
 OFF_CURVE: dict[Shape, dict[Kind, str]] = {
-    Shape.SALTIRE: {"recovery": "recovery", "disturbed": "disturbed by other processes", "unsteady": "goodput varied"},
+    Shape.SALTIRE: {
+        "recovery": "recovery",
+        "disturbed": "disturbed by other processes",
+        "unsteady": "goodput varied",
+        "stacks": "stacks sampled",
+    },
     Shape.TRIANGLE: {"other_service": "another state of the service", "changed": "changed during the level"},
 }
 """Kinds of levels that are not part of the curve, by their sign, in words."""

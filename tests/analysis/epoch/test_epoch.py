@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from kit.scenario import HEADER, Scenario
 from msgspec.structs import replace
 
 from capexplorer.analysis import capacity_marks
@@ -14,9 +15,10 @@ from capexplorer.analysis.epoch import epoch as epoch_module
 from capexplorer.analysis.epoch import measured_epoch
 from capexplorer.analysis.epoch.epoch import epoch_of, epochs_of, indices
 from capexplorer.analysis.knee.detector import analyse
+from capexplorer.model.level_use import level_uses
 from capexplorer.model.timeline import Timeline
 
-from ..loads import Load, closed_session
+from ..loads import FACTS, Load, closed_session
 
 WAIT_S = 0.3
 LADDER = [Load(users, min(users / 0.4, 60.0), 100.0 if users <= 24 else 1000 * (users / 60 - WAIT_S), WAIT_S)
@@ -29,6 +31,25 @@ def test_an_epoch_lists_its_levels_and_those_on_the_way_down() -> None:
     assert [level.users for level in epoch.ladder] == [4, 8, 16, 32, 48, 64, 12]
     assert [level.users for level in epoch.fit] == [4, 8, 16, 32, 48, 64]
     assert [level.users for level in epoch.recovery] == [12]
+
+
+def sampled(load: Load, *, stacks: bool) -> Timeline:
+    """LADDER without its last level, then this load: the target's stacks are sampled in it, or it counts as all others."""
+    scenario = Scenario(replace(HEADER, host=FACTS)).ready()
+    for each in LADDER[:-1]:
+        scenario.measured(each.users, each.level(), lasts_s=23, settled_s=scenario.t_s + 3)
+    return scenario.measured(load.users, load.level(), lasts_s=23, settled_s=scenario.t_s + 3, stacks=stacks).timeline
+
+
+@pytest.mark.parametrize("users", [16, 64, 80])
+def test_a_level_in_which_stacks_were_sampled_is_in_no_curve(users: int) -> None:
+    """The samples slow it, or make it fail."""
+    slowed = Load(users, 20.0, 1000.0, WAIT_S, failure_ratio=0.2)
+    found, beside = epoch_of(sampled(slowed, stacks=True), 0).verdict, epoch_of(closed_session(*LADDER[:-1]), 0).verdict
+    assert found is not None and beside is not None
+    assert found.capacity == beside.capacity
+    assert epoch_of(sampled(slowed, stacks=False), 0).verdict != found  # it would count otherwise
+    assert level_uses(sampled(slowed, stacks=True))[6].whys == ("stacks",)
 
 
 def test_the_verdict_of_an_epoch_is_that_of_its_judgeable_levels() -> None:
