@@ -120,6 +120,12 @@ class StartPlan(_Control, frozen=True, tag="plan"):
     plan: Text
 
 
+class SampleStacks(_Control, frozen=True, tag="stacks"):
+    """Sample the target's stacks: at low load and beyond the knee, then go back to the present load; while no knee is known, at
+    the present load. It replaces the current driver. Any change of the load by hand ends it.
+    """
+
+
 class Require(_Control, frozen=True, tag="require"):
     """Require this of the service as well, from now on: `p95 <= 300ms @ 50 users`. What is required already is taken back."""
 
@@ -175,6 +181,7 @@ RunControl = (
     | SetAutopilot
     | VerifyKnee
     | StartPlan
+    | SampleStacks
     | Require
     | ChangeWorkers
     | WatchPart
@@ -193,7 +200,7 @@ def expected(state: State, control: Control) -> State:
             return replace(state, load=clamped, autopilot=False)
         case Zero():
             return replace(state, load=NO_LOAD, autopilot=False)
-        case NewLevel() | StartPlan():
+        case NewLevel() | StartPlan() | SampleStacks():
             return replace(state, autopilot=False)
         case SetAutopilot(on):
             return replace(state, autopilot=on)

@@ -222,6 +222,7 @@ CommandName = Literal[
     "quit",
     "autopilot",
     "plan",
+    "stacks",
     "require",
     "runner",
     "controls",

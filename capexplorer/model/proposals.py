@@ -42,6 +42,7 @@ Why = Literal[
     "neighbours",
     "worker",
     "plan",
+    "stacks",
     "rate",
     "rate_search",
 ]

@@ -62,10 +62,12 @@ class LiveLevels:
         ):  # else the log failed as the level closed, and users went to zero in a level of their own
             self.open(load, by, spawn_rate, ramp=ramp)
 
-    def open(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> LevelOpened:
-        """Open a level, once the one before it is closed."""
+    def open(
+        self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, stacks: bool = False, clock: LevelClock | None = None
+    ) -> LevelOpened:
+        """Open a level, once the one before it is closed. `clock`: of that, if its load goes on; None: the load is new."""
         self.index, self.phase = self.index + 1, "spawning"
-        self._clock = LevelClock(load.users) if isinstance(load, Users) else self._clock_of_rate(load.per_s)
+        self._clock = clock or self._clock_of(load)
         opened = LevelOpened(
             t_s=self._context.now_s(),
             index=self.index,
@@ -77,20 +79,31 @@ class LiveLevels:
             ramp=ramp,
             offered_per_s=load.per_s,
             arrivals=self._requested_load.arrivals,
+            stacks=stacks,
         )
         self.opened = opened
         self._emit_opened(opened)
         return opened
 
+    def go_on(self, by: By, *, stacks: bool = False) -> None:
+        """Close the open level and open another one, in which the same load goes on. `stacks`: they are sampled in it."""
+        before, clock, phase = self.opened, self._clock, self.phase
+        self.close()
+        if before is not None and self.opened is None and self._requested_load.is_open:  # as in `step`
+            clock.goes_on(self.open(before.load, by, before.spawn_rate, stacks=stacks, clock=clock).t_s)
+            self.phase = phase
+
     def _emit_opened(self, opened: LevelOpened) -> None:
         self._requested_load.thread.begin_level(opened.index)
         self._context.emit(opened)
 
-    def _clock_of_rate(self, per_s: float) -> LevelClock:
+    def _clock_of(self, load: Load) -> LevelClock:
+        if isinstance(load, Users):
+            return LevelClock(load.users)
         before = self._timeline.last.offered if self._timeline.last is not None else None
         in_flight, epoch = before.in_flight if before is not None else 0, self._context.epoch
         levels = [level for level in self._timeline.levels if level.opened.epoch == epoch]
-        return LevelClock(None, in_flight, backlog_above(levels, per_s, in_flight))
+        return LevelClock(None, in_flight, backlog_above(levels, load.per_s, in_flight))
 
     def close(self, void: Void | None = None) -> None:
         """Close the open level, if any, and judge it. `void`: why it has no figures."""
@@ -100,7 +113,7 @@ class LiveLevels:
         self.opened, self.phase = None, "spawning"  # seconds between two levels belong to no level
         closed = self._timeline.levels[-1].ending(self._context.now_s(), void=void)
         if closed.settled_s is None and void is None and settles_s is not None and not opened.ramp:
-            closed = replace(closed, settling_s=round(settles_s - closed.started_s, 3))
+            closed = replace(closed, settling_s=round(max(settles_s - closed.started_s, 0.0), 3))
         self._context.emit(closed)
         self.marks.judge()
 

@@ -24,15 +24,17 @@ from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from ..profile import StopRules
-from ..steer.plan import Step
-from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver
+from ..steer.plan import Share, Step
+from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SampleHere
 from ..steer.requested_load import POOL_SPAWN_RATE, Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
+from ..steer.stack_steps import steps_at_knee, steps_here
 from ..wording import units
 from .autopilot import AutopilotDriver, Workers
 from .context import RunContext
 from .live_answers import LiveAnswers
 from .live_levels import CurrentEpoch, LiveLevels
 from .options import Task
+from .stack_sampling import StackSampling
 
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart", "decided", "within"]
 """Why a plan or a shape ended."""
@@ -47,12 +49,17 @@ class LoadControl:
         self._max_users = context.options.profile.guards.max_users
         self.levels = LiveLevels(context, requested_load)
         self.answers = LiveAnswers(context)
+        self._stacks = StackSampling(context, self.levels, self._sampled)
         self._stop_watch = StopWatch(context.options.profile.stop, context.timeline)
         self._driver = requested_load.driver
         """The driver as the pump knows it. `RequestedLoad` knows another one at once, in any thread; until the pump gets to that
         change, moves and reports of this one are refused.
         """
         self._plan = PlanDriver(context.options.steps, context.timeline, self._max_users)
+        self._plan_by: Literal["plan", "autopilot"] = "plan"
+        """`autopilot`: the latest plan is not a person's, but that of stacks at the knee."""
+        self._finished: str | None = "plan finished"
+        """Why the run ends when the plan has finished; None: it does not."""
         self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers)
         self._began_s: float | None = None
         """When load first ran."""
@@ -63,8 +70,9 @@ class LoadControl:
 
     def _end_driver(self, why: EndedBy, who: By) -> None:
         """End the driver and emit a command that says so. The users stay."""
+        self._stacks.end()
         if self._driver.is_planned:
-            what = "shape" if isinstance(self._driver.kind, Shape) else "plan"
+            what = "shape" if isinstance(self._driver.kind, Shape) else "plan" if self._plan_by == "plan" else "sampling"
             load = self._requested_load.load
             args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": load.users}
             if isinstance(load, Rate):
@@ -114,12 +122,42 @@ class LoadControl:
 
     def begin_plan(self, steps: tuple[Step, ...], generation: int) -> None:
         """Start a plan, which replaces the current driver."""
+        self._begin_plan(steps, generation, "plan", "plan finished")
+
+    def _begin_plan(
+        self, steps: tuple[Step, ...], generation: int, by: Literal["plan", "autopilot"], finished: str | None
+    ) -> None:
         self._end_driver("taken_over", "plan")
         self._driver = Driving(Plan(), generation)
-        self._plan = PlanDriver(steps, self._timeline, self._max_users)
+        self._plan, self._plan_by, self._finished = PlanDriver(steps, self._timeline, self._max_users), by, finished
         self._end_if_stopped_by_guard()
         if self._requested_load.is_open:
             self.advance_plan()
+
+    @property
+    def is_sampling(self) -> bool:
+        """Whether stacks are sampled at the knee, or will be, without a plan of a person."""
+        return self._plan_by == "autopilot" and isinstance(self._driver.kind, Plan) and self._is_current
+
+    def sample_stacks(self, generation: int) -> None:
+        """Sample stacks at low load and beyond the knee, then go back; while no knee is known, here. It replaces the driver."""
+        load = self._requested_load.load
+        steps = self._steps_at_knee()
+        self._record_stacks(steps, "user")
+        self._begin_plan((*steps, Step(load, 0.0)) if steps else steps_here(load), generation, "autopilot", None)
+
+    def _steps_at_knee(self) -> tuple[Step, ...]:
+        by_rate = isinstance(self._requested_load.load, Rate)
+        return steps_at_knee(self._timeline, self._max_users, by_rate=by_rate) if self._timeline.levels else ()
+
+    def _record_stacks(self, steps: Sequence[Step], by: By) -> None:
+        """`steps`: those at the knee; empty: the stacks are sampled at the present load."""
+        loads = [step.load for step in steps if not isinstance(step.load, Share) and not step.load.is_zero]
+        low, high = (loads[0], loads[-1]) if loads else (None, self._requested_load.load)
+        args: dict[str, Param | None] = {"users": high.users, "offered_per_s": high.per_s}
+        if low is not None:
+            args |= {"low_users": low.users, "low_per_s": low.per_s}
+        self._context.command("stacks", by, args)
 
     def switch_autopilot(self, generation: int, task: Task | None) -> None:
         """Start the autopilot with the levels measured so far, replacing the current driver; None: end it."""
@@ -150,11 +188,22 @@ class LoadControl:
         if ended is None:
             return
         if isinstance(self._driver.kind, Plan):
-            self._plan.found(self._context.now_s())
+            self._plan.ended(self._context.now_s())
         else:
             self._driver = replace(self._driver, kind=Manual("autopilot"))
+            if self._options.profile_at_knee and self._samples_stacks_after(ended):
+                return
         if self._options.autopilot:
             self._outcome.finish(ended)
+
+    def _samples_stacks_after(self, ended: str) -> bool:
+        """Begin to sample stacks at the knee that the autopilot has found; False without one. `ended`: how it ended."""
+        target, steps = self._requested_load, self._steps_at_knee()
+        if not steps or target.driver.kind != Manual("autopilot"):  # a person has stepped meanwhile
+            return False
+        self._record_stacks(steps, "autopilot")
+        self._begin_plan(steps, target.hand_to(Plan()), "autopilot", ended if self._options.autopilot else None)
+        return True
 
     # -- steps and levels
 
@@ -221,6 +270,10 @@ class LoadControl:
                 self._requested_load.find_knee(self._driver.generation)
                 self._begin_autopilot("verify" if only_verifies else "knee", max(1, self._requested_load.load.users))
                 self._let_autopilot_act(CurrentEpoch(self._timeline))
+            case SampleHere(seconds):
+                if self.levels.opened is not None and self.levels.opened.ramp:
+                    self._carry_out(Move(self._requested_load.load))
+                self._stacks.ask(seconds, self._plan_by)
             case CannotGoOn(why):
                 self._end_driver("no_knee", "plan")
                 self.to_zero("guard")
@@ -234,7 +287,7 @@ class LoadControl:
         if move.over_s is None:
             rate = target.move(load, generation, at_once=move.at_once)
             if rate is not None:
-                self.open_level(load, "plan", rate)
+                self.open_level(load, self._plan_by, rate)
             return
         if type(target.load) is not type(load):
             target.move(load.zero, generation)
@@ -244,7 +297,8 @@ class LoadControl:
     def _finish_plan(self) -> None:
         self._end_driver("finished", "plan")
         self._release_plan()
-        self._outcome.finish("plan finished")
+        if self._finished is not None:
+            self._outcome.finish(self._finished)
 
     def _move_ramp(self, now_s: float) -> bool:
         """Go to the load of the plan's ramp. Returns whether the plan ramps the load now."""
@@ -261,6 +315,15 @@ class LoadControl:
         if opened is not None and opened.ramp and now_s - self._ramp_moved_s >= RAMP_OVER_S:
             self.open_level(self._requested_load.load, "plan", opened.spawn_rate)
 
+    def beat(self) -> None:
+        """Several times a second: takes in stacks that were sampled."""
+        self._stacks.beat()
+
+    def _sampled(self) -> None:
+        """The sampling of stacks has ended, with a result or without: the plan goes on."""
+        self._plan.ended(self._context.now_s())
+        self.advance_plan()
+
     def ticked(self) -> None:
         """Called after each sample: runs marks, answers and stop rules, then the autopilot."""
         self.levels.split_at_shifts()
@@ -269,8 +332,14 @@ class LoadControl:
         self.answers.ticked()
         self._on_triggered(self._stop_watch.look(current))
         self._end_plan_when_answered()
-        planned = self._plan.proposal(self._context.now_s()) if self._driver.is_planned and self._is_current else None
+        self._stacks.ticked()
+        planned = self._planned(self._context.now_s()) if self._driver.is_planned and self._is_current else None
         self._let_autopilot_act(current, planned)
+
+    def _planned(self, now_s: float) -> Hold:
+        """The proposal of the plan or shape that has the load."""
+        hold = self._stacks.proposal(now_s) or self._plan.proposal(now_s)
+        return replace(hold, why="stacks") if self._plan_by == "autopilot" else hold
 
     def _end_plan_when_answered(self) -> None:
         """A plan or a shape ends, like a search, once all that is required is decided, or the time for it is spent."""
@@ -280,7 +349,7 @@ class LoadControl:
         why: EndedBy | None = (
             "decided" if not self.answers.has_open else "within" if within_s is not None and passed_s >= within_s else None
         )
-        if why is None:
+        if why is None or (self._plan_by == "autopilot" and isinstance(self._driver.kind, Plan)):
             return
         is_shape = isinstance(self._driver.kind, Shape)
         self._end_driver(why, "plan")
@@ -317,6 +386,7 @@ class LoadControl:
     def stop(self) -> None:
         """End the last level and the driver. The last tick is shorter than a second, so it counts in no level's figures."""
         self._requested_load.hand_to(Manual())
+        self._stacks.end()
         self.levels.close()
 
     def end(self) -> None:

@@ -83,6 +83,8 @@ class RunOptions:
     """The plan's steps; empty: a person steers."""
     autopilot: Task | None = None
     """Start with the autopilot; a run without a screen ends with it."""
+    profile_at_knee: bool = False
+    """Whether the target's stacks are sampled, at low load and beyond the knee, once the autopilot has found it."""
     requirements: tuple[Requirement, ...] = ()
     """What the service must do. A plan or a shape, like the autopilot, ends once all of it is decided."""
     within_s: float | None = None

@@ -28,6 +28,7 @@ from ..model.controls import (
     RestartTarget,
     RunControl,
     RunControls,
+    SampleStacks,
     SetAutopilot,
     SetSpawnRate,
     SetStep,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 ANSWER_S = 15.0
 """Seconds that the holder has to keep controls that another screen asks for."""
 
+NO_PROCESS = "the target's process is not known: only one of this machine, outside of containers, has its stacks sampled"
 ELSEWHERE = "another screen has the controls"
 
 
@@ -285,6 +287,11 @@ class LiveControls:
                 generation = self._hand_to(Plan())
                 self._record("plan", plan=plan)
                 self._context.pump.post(self._load_control.begin_plan, steps, generation)
+            case SampleStacks():
+                require_none("no load runs: stacks are sampled under load" if before.is_zero else "")
+                require_none("" if self._service.pid else NO_PROCESS)
+                require_none("stacks are being sampled already" if self._load_control.is_sampling else "")
+                self._context.pump.post(self._load_control.sample_stacks, self._hand_to(Plan()))
             case Require(text):
                 required = self._requirement(text)
                 self._record("require", requirement=wording.text_of(required))

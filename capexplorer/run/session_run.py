@@ -344,6 +344,7 @@ class SessionRun:
         """Several times a second."""
         if self._sampler is not None:
             self._sampler.beat()
+            self.load_control.beat()
 
     def is_due(self, boundary_s: float) -> bool:
         """Whether all requests up to this moment (`time.monotonic`) can be drained."""

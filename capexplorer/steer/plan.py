@@ -15,6 +15,7 @@ Parts, separated by commas or lines; a duration is a number with ms, s (the defa
     ramp to 400/s 5m         evenly from the current rate (from users: from 0) to 400 a second
     spike 800/s 30s          800 a second at once for 30 s, then at once the load before it, for 30 s too
     60% capacity             anywhere in place of a rate: that share of the capacity known when the step begins
+    profile 10s              the target's stacks are sampled for 10 s, once the load of the step before has settled
 
 A plan has at most 10,000 characters, 10,000 steps with loops unrolled, loops nested 8 deep, and lasts at most 30 days.
 """
@@ -52,6 +53,7 @@ _FORMS = {
         ("rates", rf"rates\s+{_FIRST_RATE}\s*\.\.\s*{_LAST_RATE}\s+by\s+{_BY_RATE}\s*[:\s]\s*(?:each\s+)?{_DURATION}"),
         ("find", r"find\s+(?:the\s+)?knee"),
         ("verify", r"verify(?:\s+(?:the\s+)?knee)?"),
+        ("profile", rf"profile\s+{_DURATION}"),
         ("loop", r"loop\s+(?P<times>\d+)\s*\((?P<parts>.*)\)"),
     )
 }
@@ -62,6 +64,7 @@ _EXAMPLES = {
     "steps": "`steps 20..120 by 20 10m`",
     "rate": "`rate 200/s 30s`",
     "rates": "`rates 50..400 by 50 20s`",
+    "profile": "`profile 10s`",
     "loop": "`loop 3 (...)`",
 }
 """By the first word of a part."""
@@ -73,6 +76,8 @@ LOOPS_DEEP_MOST = 8
 DIGITS_MOST = 18
 """Most digits of one number: with more, the length of a range may exceed 64 bits."""
 DAYS_MOST = 30
+PROFILE_LEAST_S, PROFILE_MOST_S = 2.0, 60.0
+"""Bounds of `profile`: with fewer seconds the rarest waits are chance, with more the sampled stacks fill the memory."""
 _DAY_S = 86_400
 
 
@@ -89,14 +94,19 @@ class Step(msgspec.Struct, frozen=True):
     load: Load | Share
     """No load in a step that says nothing of it."""
     hold_s: float
-    kind: Literal["hold", "ramp", "spike", "back", "find", "verify"] = "hold"
+    kind: Literal["hold", "ramp", "spike", "back", "find", "verify", "profile"] = "hold"
     """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the load before the spike. `find`, `verify`: the
-    autopilot."""
+    autopilot. `profile`: stacks are sampled for `hold_s` at the load of the step before."""
 
     @property
     def is_autopilots(self) -> bool:
         """Whether the autopilot carries out this step, without a fixed duration."""
         return self.kind in ("find", "verify")
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it ends after `hold_s`; else whoever carries it out says when it has ended."""
+        return not self.is_autopilots and self.kind != "profile"
 
     @property
     def needs(self) -> Literal["knee", "capacity"] | None:
@@ -275,6 +285,13 @@ def _rates(found: re.Match[str], where: str) -> list[Step]:
     return [Step(Rate(float(first + signed * index)), hold_s) for index in range(count)]
 
 
+def _profile(found: re.Match[str], where: str) -> list[Step]:
+    seconds = _duration_s(found, where)
+    if not PROFILE_LEAST_S <= seconds <= PROFILE_MOST_S:
+        raise InputError(f"{where}: expected a profile of {PROFILE_LEAST_S:g} to {PROFILE_MOST_S:g} s, got {shown(found[0])}")
+    return [Step(NO_LOAD, seconds, "profile")]
+
+
 def _loop(found: re.Match[str], where: str) -> list[Step]:
     inner, times = _unrolled(found["parts"], where), int(found["times"])
     if times < 1 or times * len(inner) > STEPS_MOST:
@@ -291,6 +308,7 @@ _MEANING: dict[str, Callable[[re.Match[str], str], list[Step]]] = {
     "rates": _rates,
     "find": lambda found, where: [Step(NO_LOAD, 0.0, "find")],
     "verify": lambda found, where: [Step(NO_LOAD, 0.0, "verify")],
+    "profile": _profile,
     "loop": _loop,
 }
 
@@ -310,6 +328,8 @@ def check_start(steps: Sequence[Step], where: str) -> None:
             raise InputError(
                 f"{where}: expected {levels} before the step that needs the {step.needs}, which is not known at the start"
             )
+        if step.kind == "profile" and not shown_by_then:
+            raise InputError(f"{where}: expected users or a rate before `profile`, which samples stacks under the load before it")
         if step.kind == "find" or (isinstance(step.load, Users) and not step.load.is_zero):
             shown_by_then.add("knee")
         elif isinstance(step.load, Rate) and not step.load.is_zero:

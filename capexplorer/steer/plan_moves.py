@@ -26,7 +26,7 @@ class PlanCursor:
         self.steps = steps
         self.index = -1
         self._ends_s: float | None = None
-        """End of the step's hold; None while its users are spawning, or the autopilot carries it out."""
+        """End of the step's hold; None while its users are spawning, or it is not timed and has not ended."""
 
     @property
     def finished(self) -> bool:
@@ -41,24 +41,19 @@ class PlanCursor:
     def spawned(self, at_s: float) -> None:
         """All users of the current step have been running since `at_s`; a ramp begins then."""
         step = self.current
-        if step is not None and not step.is_autopilots and self._ends_s is None:
+        if step is not None and step.is_timed and self._ends_s is None:
             self._ends_s = at_s + step.hold_s
 
     def suspended(self, now_s: float, seconds: float) -> None:
         """Extend the current hold by a suspension of the process that ended at `now_s`, and at least by AFTER_SUSPENSION_S."""
         step = self.current
-        if step is not None and self._ends_s is not None and not step.is_autopilots:
+        if step is not None and self._ends_s is not None and step.is_timed:
             self._ends_s = max(self._ends_s + seconds, now_s + min(step.hold_s, AFTER_SUSPENSION_S))
 
-    def found(self, at_s: float) -> None:
-        """The autopilot has ended: continue at `at_s`."""
-        if self.is_finding:
+    def ended(self, at_s: float) -> None:
+        """The autopilot, or the sampling of stacks, has ended: continue at `at_s`."""
+        if self.current is not None and not self.current.is_timed and self._ends_s is None:
             self._ends_s = at_s
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether the current step is the autopilot's."""
-        return self.current is not None and self.current.is_autopilots and self._ends_s is None
 
     def extend(self, until_s: float) -> None:
         """Extend the current step until `until_s`."""
@@ -103,6 +98,12 @@ class FindKnee(msgspec.Struct, frozen=True):
 
     only_verifies: bool = False
     """Only verify the known knee."""
+
+
+class SampleHere(msgspec.Struct, frozen=True):
+    """Sample the target's stacks for so many seconds at the present load."""
+
+    seconds: float
 
 
 class CannotGoOn(msgspec.Struct, frozen=True):
@@ -166,11 +167,11 @@ class PlanDriver:
         if self._ramp is None:
             self._cursor.suspended(now_s, seconds)
 
-    def found(self, at_s: float) -> None:
-        """The autopilot has ended its search at `at_s`."""
-        self._cursor.found(at_s)
+    def ended(self, at_s: float) -> None:
+        """The search of the autopilot, or the sampling of stacks, has ended at `at_s`."""
+        self._cursor.ended(at_s)
 
-    def due(self, now_s: float, before: Load) -> Move | FindKnee | CannotGoOn | None:
+    def due(self, now_s: float, before: Load) -> Move | FindKnee | SampleHere | CannotGoOn | None:
         """The step that is due at `now_s`; None if it is not due yet. `before`: the load requested until then."""
         if self._awaits_verdict(now_s):
             self._cursor.extend(now_s + 1.0)
@@ -184,6 +185,8 @@ class PlanDriver:
                 return FindKnee()
             case "verify":
                 return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
+            case "profile":
+                return SampleHere(step.hold_s)
             case "back":
                 return _at_once(self._before_spike)
             case "spike":

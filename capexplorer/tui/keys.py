@@ -196,6 +196,14 @@ LOAD_KEYS = (
     ),
     Key("v", "verify", "verify the knee: soak at 70% of it, go 20% beyond it, return to the first level", LIVE, "v verify", 5),
     Key(
+        "S",
+        "sample_stacks",
+        "sample the target's stacks for 10 s: at low load and 20% beyond the knee, then back; without a knee at this load",
+        LIVE,
+        "S sample",
+        5,
+    ),
+    Key(
         "p", "plan", "start a plan from the profile, or one that you type; changing the users by hand ends it", LIVE, "p plan", 2
     ),
     Key(

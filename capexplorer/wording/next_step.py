@@ -236,6 +236,7 @@ WAITS = {
     "measuring": "measuring {users}",
     "worker": "a worker process is starting",
     "plan": "the plan sets the load",
+    "stacks": "stacks are sampled at {load}",
     "rate_search": "the autopilot searches for the capacity as an offered rate",
 }
 
@@ -286,7 +287,8 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return NextStep("Enter", _go_to(step, timeline))
         case Hold() as hold:
             soaks = hold.level == "soak" and hold.why == "measuring"
-            words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=numbers.counted(timeline.wanted))
+            users, load = numbers.counted(timeline.wanted), quantities.requested(timeline.load)
+            words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=users, load=load)
             countdown = until_next(timeline)
             return NextStep("", f"{words}; {countdown}" if countdown else words)
         case Decide() as decide:
@@ -333,7 +335,7 @@ def until_next(timeline: Timeline) -> str:
         return ""
     passed_s = timeline.last_s - proposed.t_s
     least_s, most_s = (max(math.ceil(each - passed_s), 0) for each in (proposed.proposal.least_s, proposed.proposal.most_s))
-    if proposed.proposal.why == "plan":
+    if proposed.proposal.why in ("plan", "stacks"):
         return f"this step ends in {_seconds(least_s, most_s)}" if most_s > 1 else "this step ends now"
     if most_s <= 1:
         return "next step now"
@@ -363,6 +365,8 @@ def under_way(timeline: Timeline) -> str:
         return f"deciding {requirements.short_answer(given)}"
     if proposal == Hold("rate_search"):
         return f"finding the capacity as an offered rate: {load}"
+    if isinstance(proposal, Hold) and proposal.why == "stacks":
+        return _step_for(timeline.proposed, timeline, exported=False).words if timeline.proposed is not None else ""
     if not is_autopilots(timeline) or not isinstance(proposal, GoTo | Hold):
         return "; ".join(filter(None, (load, until_next(timeline))))
     reason, step = proposal.why if isinstance(proposal, GoTo) else proposal.level, next_step(timeline)

@@ -46,6 +46,14 @@ VOID = {"worker_lost": "no figures, a worker was lost"}
 _CHANGES = {"joined": "joined", "lost": "was lost", "left": "left", "added": "is started", "removed": "is ended"}
 
 
+def _stacks(args: Mapping[str, Any]) -> str:
+    """`stacks are sampled at 1 user and at 60 users`, `stacks are sampled at 80/s offered`."""
+    loads = [quantities.load(args.get("users"), args.get("offered_per_s"))]
+    if args.get("low_users") is not None:
+        loads = [quantities.load(args["low_users"], args.get("low_per_s")), *loads]
+    return f"stacks are sampled at {' and at '.join(loads)}"
+
+
 def _watch(args: Mapping[str, Any]) -> str:
     """`db is watched: ssh db1: port 5432`."""
     return f"{args.get('part', '?')} is watched: {args.get('place', '?')}"
@@ -71,6 +79,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "runner": lambda args: f"the locustfile ended the load: runner.{args.get('call', '?')}()",
     "quit": lambda _: "quit",
     "plan": plan,
+    "stacks": _stacks,
     "require": lambda args: f"required: {args.get('requirement', '?')}",
     "controls": _controls,
     "workers": _workers,

@@ -109,7 +109,7 @@ class SimulatedLoadThread:
 class SimulatedService:
     """A target that is ready as soon as it is started."""
 
-    url, port, metrics_url, pid, version = "http://127.0.0.1:1", 1, None, None, None
+    url, port, metrics_url, pid, version = "http://127.0.0.1:1", 1, None, 1, None
     has_build, has_containers, is_here = False, False, True
 
     def __init__(self) -> None:

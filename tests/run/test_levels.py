@@ -138,6 +138,21 @@ def test_a_level_whose_load_continues_settles_again(load: Load) -> None:
     assert [level.closed is not None for level in levels.context.timeline.levels] == [True, False]
 
 
+@pytest.mark.parametrize("load", [Users(5), Rate(20.0)], ids=["users", "an offered rate"])
+def test_a_level_in_which_the_same_load_goes_on_counts_from_its_first_whole_second(load: Load) -> None:
+    levels = Levels()
+    levels.open(0.0, load)
+    levels.live.spawned(0.0)
+    assert settled(levels, load, 3) == [False, False, True]
+    levels.live.go_on("plan", stacks=True)
+    assert settled(levels, load, 1) == [True]
+    levels.pump.seconds += 0.4
+    levels.live.go_on("plan")
+    levels.pump.seconds -= 0.4
+    assert settled(levels, load, 2) == [False, True]
+    assert [level.opened.stacks for level in levels.context.timeline.levels] == [False, True, False]
+
+
 @pytest.mark.parametrize("load_continues", [False, True])
 def test_a_rate_that_is_not_offered_yet_does_not_settle(load_continues: bool) -> None:
     levels = Levels()

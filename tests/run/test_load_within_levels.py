@@ -78,6 +78,7 @@ def test_the_random_sessions_contain_every_kind_of_level_and_of_end_of_a_plan(se
     assert sum(isinstance(event, Sample) and event.settled for event in events) > 10 * SESSION_COUNT
     assert sum(isinstance(event, Sample) and event.settled and event.offered is not None for event in events) > 3 * SESSION_COUNT
     assert {event.by for event in events if isinstance(event, LevelOpened)} >= {"user", "plan", "autopilot", "guard"}
+    assert sum(isinstance(event, LevelOpened) and event.stacks for event in events) > 0
 
 
 def test_a_driver_that_was_chosen_before_a_guard_stopped_the_load_does_not_start_it_again(played: Played) -> None:

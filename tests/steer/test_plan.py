@@ -40,6 +40,8 @@ from capexplorer.steer.plan_moves import PlanCursor
         ("60% capacity 10s", [Step(Share("capacity", 0.6), 10.0)]),
         ("rate 60% of the capacity: 10s", [Step(Share("capacity", 0.6), 10.0)]),
         ("10:1s, verify", [Step(Users(10), 1.0), Step(NO_LOAD, 0.0, "verify")]),
+        ("10:1s, profile 10s", [Step(Users(10), 1.0), Step(NO_LOAD, 10.0, "profile")]),
+        ("profile for 1m", [Step(NO_LOAD, 60.0, "profile")]),
         ("verify the knee", [Step(NO_LOAD, 0.0, "verify")]),
         ("find knee, 60% knee:1s", [Step(NO_LOAD, 0.0, "find"), Step(Share("knee", 0.6), 1.0)]),
         ("loop 2 (5:1s, loop 2 (6:2s))", [Step(Users(5), 1.0), Step(Users(6), 2.0), Step(Users(6), 2.0)] * 2),
@@ -53,6 +55,9 @@ def test_a_plan_contains_steps_ramps_spikes_holds_and_loops(text: str, steps: li
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("10:1s, profile", "expected a duration after 'profile', like 'profile 30s'"),
+        ("10:1s, profile 1s", "expected a profile of 2 to 60 s, got 'profile 1s'"),
+        ("10:1s, profile 61s", "expected a profile of 2 to 60 s"),
         ("hold 50", "expected a duration after 'hold 50', like 'hold 50 30s'"),
         ("ramp to 2001 5m", "2001 users exceed guards.max_users"),
         ("spike 2001 5m", "2001 users exceed guards.max_users"),
@@ -233,6 +238,7 @@ def test_a_plan_lasts_as_long_as_its_holds_and_its_spawning(steps: list[tuple[in
         ("60% knee:20s", "expected `find knee` or levels of users before the step that needs the knee"),
         ("rates 10..50 by 10 5s, 60% knee:20s", "expected `find knee` or levels of users before the step that needs the knee"),
         ("verify", "expected `find knee` or levels of users before the step that needs the knee"),
+        ("profile 10s, 10:5s", "expected users or a rate before `profile`, which samples stacks under the load before it"),
         ("rate 0/s 10s", "expected users or a rate above 0 in some step"),
         ("ramp to 0/s 10s, 0:5s", "expected users or a rate above 0 in some step"),
     ],

@@ -10,7 +10,7 @@ from capexplorer.model.load import NO_LOAD, Load, Rate, Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity, RateVerdict
 from capexplorer.steer.plan import parse
-from capexplorer.steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver
+from capexplorer.steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SampleHere
 
 
 def plan_of(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
@@ -21,7 +21,7 @@ def plan_of(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
     return PlanDriver(parse(text, "--plan", 500), timeline, 500)
 
 
-def take_step(plan: PlanDriver, now_s: float, before: Load) -> Move | FindKnee | CannotGoOn | None:
+def take_step(plan: PlanDriver, now_s: float, before: Load) -> Move | FindKnee | SampleHere | CannotGoOn | None:
     """The step that is due now; its users run at once, so that its duration begins."""
     move = plan.due(now_s, before)
     plan.spawned(now_s)
@@ -82,15 +82,25 @@ def test_a_plan_waits_while_the_autopilot_searches_for_the_knee() -> None:
     assert take_step(plan, 0.0, NO_LOAD) == FindKnee()
     assert plan.next_s is None
     assert take_step(plan, 500.0, Users(30)) is None
-    plan.found(510.0)
+    plan.ended(510.0)
     assert plan.next_s is not None
+    assert take_step(plan, 510.0, Users(30)) == Move(Users(5))
+
+
+def test_a_plan_waits_while_stacks_are_sampled() -> None:
+    plan = plan_of("30:1s, profile 10s, 5:10s")
+    take_step(plan, 0.0, NO_LOAD)
+    assert take_step(plan, 1.0, Users(30)) == SampleHere(10.0)
+    plan.spawned(1.0)
+    assert take_step(plan, 500.0, Users(30)) is None
+    plan.ended(510.0)
     assert take_step(plan, 510.0, Users(30)) == Move(Users(5))
 
 
 def test_verify_starts_the_autopilot_if_a_knee_is_known_and_ends_the_plan_otherwise() -> None:
     plan = plan_of("verify, 5:10s", KNEE)
     assert take_step(plan, 0.0, NO_LOAD) == FindKnee(only_verifies=True)
-    plan.found(60.0)
+    plan.ended(60.0)
     assert take_step(plan, 60.0, Users(3)) == Move(Users(5))
     assert take_step(plan_of("verify"), 0.0, NO_LOAD) == CannotGoOn(
         "the plan asks to verify the knee, but no knee has been found"

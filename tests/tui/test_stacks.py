@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from kit.scenario import Scenario
 from kit.stacks import POOL_AND_QUERY, session, stacks
 from textual.geometry import Size
 
+from capexplorer.model.controls import SampleStacks
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.stacks import StacksTable
 from capexplorer.tui.screens.detail_screens import AroundScreen, StacksScreen
 from capexplorer.tui.screens.explorer import ExplorerScreen
 
-from .stage import WIDE, Stage, hides, on, says, shows, tell
+from .stage import WIDE, Stage, did, hides, on, says, shows, tell
+
+SAMPLING = "sampling stacks; changing the load by hand ends it"
 
 
 async def test_from_the_functions_to_callers_and_callees_and_back() -> None:
@@ -29,8 +33,18 @@ async def test_from_the_functions_to_callers_and_callees_and_back() -> None:
     )  # fmt: skip
 
 
-async def test_without_stacks_the_screen_says_so() -> None:
-    await tell(Stage(session().events), ("F", on(ExplorerScreen), says("no stacks of the service were sampled")))
+async def test_without_stacks_a_live_run_samples_them() -> None:
+    await tell(Stage(session().events, wanted=10), ("F", on(ExplorerScreen), did(SampleStacks()), says(SAMPLING)))
+
+
+async def test_key_s_samples_stacks_also_where_some_were() -> None:
+    await tell(Stage(session(*POOL_AND_QUERY).events, wanted=10), ("S", on(ExplorerScreen), did(SampleStacks()), says(SAMPLING)))
+
+
+async def test_a_level_in_which_stacks_are_sampled_is_marked() -> None:
+    sampled = Scenario().ready().level(5).level(5, stacks=True).events
+    await tell(Stage(sampled), ("", shows("stacks sampled: in no curve", "× stacks sampled")), size=WIDE)
+    await tell(Stage(Scenario().ready().level(5).level(6).events), ("", hides("stacks sampled")), size=WIDE)
 
 
 def test_a_function_with_a_hostile_name_stays_on_its_line() -> None:

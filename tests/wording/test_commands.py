@@ -57,6 +57,24 @@ def test_the_end_of_the_autopilot_names_what_it_found_or_why_not(args: dict[str,
 
 
 @pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ({"users": 60, "offered_per_s": None}, "stacks are sampled at 60 users"),
+        ({"users": 60, "low_users": 1}, "stacks are sampled at 1 user and at 60 users"),
+        ({"users": 0, "offered_per_s": 80.0, "low_users": 0, "low_per_s": 5.0},
+         "stacks are sampled at 5/s offered and at 80/s offered"),
+    ],
+)  # fmt: skip
+def test_a_sampling_of_stacks_has_its_loads(args: dict[str, Any], sentence: str) -> None:
+    assert wording.command(Command(t_s=1.0, name="stacks", args=args)) == sentence
+
+
+def test_a_sampling_at_the_knee_that_ended_leaves_the_load() -> None:
+    args: dict[str, Any] = {"on": False, "what": "sampling", "why": "finished", "users": 1}
+    assert wording.command(Command(t_s=1.0, name="plan", by="plan", args=args)) == "sampling ended: 1 user keeps running"
+
+
+@pytest.mark.parametrize(
     ("args", "settled_s", "progress"),
     [
         ({"why": "soak", "users": 35, "least_s": 20.0, "most_s": 40.0}, 12.0, "verifying: soak at 35 users, 12 s of 20 s"),

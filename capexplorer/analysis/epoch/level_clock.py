@@ -19,6 +19,9 @@ SHRINKS_S = 5
 """A backlog shrinks if fewer iterations are in flight than so many seconds before. At 0.9 of the capacity it shrinks by half a
 second's arrivals in that time, several times their random variation at 100/s."""
 
+TICK_LATE_S = 0.1
+"""A level that opens right after a tick opens up to so much later: the next tick is its first whole one."""
+
 SETTLING_CYCLES = 2.0
 """Cycles (think time plus response) after which the previous level's backlog and the start of new users have no effect."""
 
@@ -71,6 +74,12 @@ class LevelClock:
         self._latency_sum_s = self._wait_sum_s = self._sleep_sum_s = 0.0
         self._warm_users: int | None = None
         """Warm users at the end of the latest tick."""
+        self._from_s = -math.inf
+        """Before that its ticks are of the level before."""
+
+    def goes_on(self, at_s: float) -> None:
+        """Another level of the same load opens at this moment: if this one has settled, so has that."""
+        self._from_s = at_s - TICK_LATE_S
 
     def spawned(self, at_s: float) -> None:
         """Record that all its users had started at this moment."""
@@ -115,7 +124,7 @@ class LevelClock:
             self._follow_backlog(counts.in_flight)
         else:
             missing = min([users, *known]) < least_of(self.wanted)
-        if missing or started_s < settles_s:
+        if missing or started_s < max(settles_s, self._from_s):
             return "settling", False
         return "settled", True
 

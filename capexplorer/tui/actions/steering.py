@@ -18,6 +18,7 @@ from ...model.controls import (
     NewLevel,
     Require,
     RestartTarget,
+    SampleStacks,
     SetAutopilot,
     SetSpawnRate,
     SetStep,
@@ -136,6 +137,7 @@ class LiveRunActions(Actions):
             "zero": self.action_zero,
             "autopilot": self.action_autopilot,
             "verify": self.action_verify,
+            "sample_stacks": self.action_sample_stacks,
             "plan": self.action_plan,
             "require": self.action_require,
             "new_level": self.action_new_level,
@@ -339,11 +341,16 @@ class LiveRunActions(Actions):
             return self._screen.show_message(why_not)
         self._do(VerifyKnee(), "verifying the knee; changing the users by hand ends it")
 
+    def action_sample_stacks(self) -> None:
+        """Sample the target's stacks."""
+        if self._may_steer():
+            self._do(SampleStacks(), "sampling stacks; changing the load by hand ends it")
+
     def action_plan(self) -> None:
         """Ask for a plan, by name or as text."""
         plans = self.controls.setup.plans
         named = f"a plan of the profile ({', '.join(plans)}), or " if plans else ""
-        hint = f"{named}your own: 10:30s, ramp to 200 5m, rates 50..400 by 50 20s"
+        hint = f"{named}your own: 10:30s, ramp to 200 5m, rates 50..400 by 50 20s, profile 10s"
         self._ask(Ask("Which plan?", hint, self._start_plan, value=next(iter(plans), "")), self._plan)
 
     def _start_plan(self, plan: str) -> str | None:

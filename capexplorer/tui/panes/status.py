@@ -155,6 +155,8 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     warm = wording.warm(current.figures) if timeline.phase == "settling" and current.closed is None else ""
     if warm:
         groups.append(group(warm, styled(color=palette.warning), rank=1))
+    if current.opened.stacks:
+        groups.append(group("stacks sampled: in no curve", styled(color=palette.warning), rank=1))
     epoch = wording.sweep_step(timeline) or (f"epoch {current.opened.epoch}" if current.opened.epoch else "")
     if epoch:
         groups.append(group(text.shorten(text.safe(epoch), 40), muted, rank=1))

@@ -25,7 +25,7 @@ from ..panes.kept_requests import RequestPane, RequestTable, Subset, searchable_
 from ..panes.level_page import LevelPage
 from ..panes.pane import ListPane, Pane
 from ..panes.stacks import AroundPane, StacksTable
-from ..protocols import ScreenAccess
+from ..protocols import Actions, ScreenAccess
 from ..render.text import safe, shorten_end
 from ..typeahead import TypeAhead
 from .inspecting import Inspecting
@@ -44,6 +44,8 @@ class OverlaySource(ScreenAccess, Protocol):
     requests: KeptRequests
     inspecting: Inspecting
     """The inspection cursor, which the charts of these screens show as well."""
+
+    actions: Actions
 
     @property
     def options_of_detail(self) -> DisplayOptions:
@@ -508,8 +510,10 @@ class DetailScreens:
         self._screen.ask(EndpointsScreen(self._screen), lambda closed: None)
 
     def action_stacks(self) -> None:
-        """Open the functions of the sampled stacks."""
+        """Open the functions of the sampled stacks; live, sample them if none are."""
         if not self._screen.timeline.stacks:
+            if self._screen.actions.keys == "live":
+                return self._screen.act("sample_stacks")
             return self._screen.show_message("no stacks of the service were sampled")
         self._screen.ask(StacksScreen(self._screen), lambda closed: None)
 

@@ -24,7 +24,7 @@ LONGEST_S = 5.0
 LONGEST_LINE = 300
 
 UNITS = {"": Fraction(1), "s": Fraction(1), "ms": Fraction(1, 1000), "m": Fraction(60), "h": Fraction(3600)}
-WORDS = "loop |loop 2 (|steps|by|..|ramp to|spike|find knee|verify|knee|hold|for|over|each|ms|h|d|%|:|,|(|)|-1|1.5|1e9"
+WORDS = "loop |loop 2 (|steps|by|..|ramp to|spike|find knee|verify|knee|profile|hold|for|over|each|ms|h|d|%|:|,|(|)|-1|1.5|1e9"
 RATES = "rate|rates|/s|capacity"
 PIECES = [*WORDS.split("|"), *RATES.split("|"), "\n", " ", "9" * 19, "0" * 40, *"٣²🙂'\"\\{\x00\udcff\u00a0\u2028\x1b"]
 
@@ -118,7 +118,7 @@ def _parsed(text: str) -> tuple[Step, ...] | None:
 def _lasts_s(steps: tuple[Step, ...]) -> float:
     cursor, now_s = PlanCursor(steps), 0.0
     while (step := cursor.due(now_s)) is not None:
-        cursor.found(now_s) if step.is_autopilots else cursor.spawned(now_s)
+        cursor.spawned(now_s) if step.is_timed else cursor.ended(now_s + step.hold_s)
         now_s = cursor.next_s if cursor.next_s is not None else now_s
     assert cursor.finished
     return now_s
@@ -148,7 +148,7 @@ def _plan(rng: random.Random, depth: int) -> Written:
 def _part(rng: random.Random, depth: int) -> Written:
     if depth < 7 and rng.random() < 0.25:
         return _loop(rng, depth)
-    return rng.choice((_hold, _hold, _ramp, _spike, _steps, _rate, _rates, _find))(rng)
+    return rng.choice((_hold, _hold, _ramp, _spike, _steps, _rate, _rates, _find, _profile))(rng)
 
 
 def _hold(rng: random.Random) -> Written:
@@ -215,6 +215,14 @@ def _rates(rng: random.Random) -> Written:
 def _find(rng: random.Random) -> Written:
     kind = rng.choice(("find", "verify"))
     return Written(f"{kind} {rng.choice(('knee', 'the  knee'))}", [(0, Fraction(-1), Fraction(0), kind)])
+
+
+def _profile(rng: random.Random) -> Written:
+    seconds = rng.randint(2, 60)
+    return Written(
+        f"profile {rng.choice(('', 'for '))}{seconds}{rng.choice(('', 's', ' s'))}",
+        [(0, Fraction(-1), Fraction(seconds), "profile")],
+    )
 
 
 def _loop(rng: random.Random, depth: int) -> Written:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from capexplorer.load import native
 from capexplorer.load.local_engine import LocalEngine
 from capexplorer.load.workload import Workload
@@ -24,6 +26,7 @@ from capexplorer.model.controls import (
     Require,
     RestartTarget,
     RunControl,
+    SampleStacks,
     SetAutopilot,
     StartPlan,
     StepTo,
@@ -34,6 +37,7 @@ from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
 from capexplorer.model.limits import ProcessLimits
 from capexplorer.model.requirements import CapacityRequired, FailuresRequired, KneeRequired
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
+from capexplorer.run import stack_sampling
 from capexplorer.run.context import EventSink, RunContext, RunLog
 from capexplorer.run.load_workers import LoadWorkers, WorkerCommand
 from capexplorer.run.options import RunOptions, WorkersWanted
@@ -42,10 +46,12 @@ from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.run.sampling import TickSampler
 from capexplorer.run.session_run import LiveRun
 from capexplorer.session.writer import SessionWriter
+from capexplorer.stacks.messages import Answer
 
 from ..simulated_load import Calls, EmptyProbes, SimulatedLoadThread, SimulatedService
 
 PLANS = (
+    "5:6s, profile 3s, ramp to 9 4s, profile 2s",
     "4:3s",
     "2:2s, 9:12s",
     "3:9s, ramp to 12 15s",
@@ -62,6 +68,22 @@ NO_WORKER = WorkerCommand("", (), ProcessLimits(), most=0, secret="", variables=
 
 
 REQUIRED = (FailuresRequired(0.01, load.Users(3)), CapacityRequired(20.0), KneeRequired(4.0))
+
+
+class SimulatedSampler:
+    """In place of the process that samples stacks: it answers in time, or ends before."""
+
+    def __init__(self, session: _RandomSession) -> None:
+        self._session, self._due_s, self.is_open = session, session.now_s + session.random.choice((1.0, 4.0)), True
+
+    def send(self, line: bytes) -> None: ...
+    def end(self) -> None: ...
+
+    def take(self) -> list[bytes]:
+        if self._session.now_s < self._due_s:
+            return []
+        self.is_open = self._session.random.random() < 0.8
+        return [msgspec.json.encode(Answer(failed=("nothing to sample",)))] if self.is_open else []
 
 
 class QueuedPump(Pump):
@@ -91,6 +113,7 @@ class _RandomSession:
         self.random, self.now_s, self.ticked_s = random.Random(seed), 0.0, 0.0
         self.pump_calls, self.load_calls, self.start_calls = Calls(), Calls(), Calls()
         native.start_thread = self.start_calls.append  # type: ignore[assignment]
+        vars(stack_sampling)["PipedProcess"] = lambda _: SimulatedSampler(self)
         sink, self.pump = EventSink(), QueuedPump(self)
         context = RunContext(self._options(seed, path), self.pump, sink, RunLog(), RunOutcome(sink.wake))
         self.host, service = SimulatedLoadThread(self.load_calls, self.pump.report), cast(Any, SimulatedService())
@@ -141,6 +164,7 @@ class _RandomSession:
                     self._start_plan,
                     self._start_plan,
                     self._switch_autopilot,
+                    self._sample_stacks,
                     self._require,
                     self._restart_target,
                 )
@@ -167,6 +191,9 @@ class _RandomSession:
 
     def _switch_autopilot(self) -> None:
         self._do(SetAutopilot(on=not self.live.controls.state.autopilot))
+
+    def _sample_stacks(self) -> None:
+        self.live.controls.do(SampleStacks())  # refused without load
 
     def _require(self) -> None:
         self._do(Require(self.random.choice(("p50 <= 90ms @ 3", "failures <= 1% @ 8/s", "knee >= 4", "capacity >= 20/s"))))
@@ -196,6 +223,7 @@ class _RandomSession:
         """Let a third of a second pass, with the pump's alarm and tick if they are due."""
         self.now_s += 1 / 3
         self.host.pass_time(self.now_s, 1 / 3)
+        self.session.load_control.beat()
         alarm_s = self.session.alarm_s
         if alarm_s is not None and self.now_s >= alarm_s:
             self.session.on_alarm()
@@ -281,6 +309,8 @@ def controls_refused(folder: str) -> dict[str, Any]:
     live.take()
     wrong = (StartPlan("4:"), StartPlan("400:3s"), ChangeWorkers(add=False), WatchPart("db"))
     answers = [live.controls.do(control) for control in wrong]
+    session.session.service.pid = None
+    answers.append(live.controls.do(SampleStacks()))
     live.controls.do(StepTo(load.Users(50)))
     session.settle()
     commands = [[event.name, event.args] for event in live.take() if isinstance(event, Command)]
