@@ -4,8 +4,13 @@
 # ruff: noqa: F401
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..analysis.sampling_cost import SamplingCost
 from ..analysis.stacks import ClockDifference, Neighbour, StacksDifference, Unnamed, around, difference, function_of
-from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime
+from ..model.events import StacksSampled
+from ..model.intervals import Z95
+from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime, SampledStacks
 from . import numbers, quantities
 
 _CLOCKS: dict[Clock, str] = {"wall": "time of threads, waits included", "cpu": "CPU time", "blocked": "waits of threads"}
@@ -82,6 +87,23 @@ def clock_title(clock: ClockDifference) -> str:
 
 def tools(found: StacksDifference) -> str:
     """`sampled by py-spy 0.4.1 for 10 s`; empty if nothing sampled."""
-    sampled = found.high.event.sampled if found.high is not None else ()
+    return _tools(found.high.event.sampled) if found.high is not None else ""
+
+
+def _tools(sampled: Sequence[SampledStacks]) -> str:
     names = ", ".join(dict.fromkeys(each.tool for each in sampled))
     return f"sampled by {names} for {numbers.span(max(each.seconds for each in sampled))}" if names else ""
+
+
+def sampled(event: StacksSampled) -> str:
+    """`stacks sampled by py-spy 0.4.1 for 10 s`; without a result the log has the reasons."""
+    return f"stacks {_tools(event.sampled)}" if event.sampled else "no stacks were sampled"
+
+
+def sampling_cost(cost: SamplingCost) -> str:
+    """`while stacks were sampled 101/s (-2.1% ± 3.0%) and p99 690 ms (+1.2%)`: changes from the same load without it."""
+    error = f" ± {numbers.percent(Z95 * cost.change_se_ratio)}" if cost.change_se_ratio is not None else ""
+    figures = f"{quantities.rate(cost.per_s)} ({numbers.signed_percent(cost.change_ratio)}{error})"
+    if cost.p99_change_ratio is not None:
+        figures += f" and p99 {quantities.latency(cost.p99_ms)} ({numbers.signed_percent(cost.p99_change_ratio)})"
+    return f"while stacks were sampled {figures}"

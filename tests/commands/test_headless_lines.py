@@ -7,12 +7,13 @@ import re
 
 import msgspec
 import pytest
-from kit.scenario import header, second
+from kit.scenario import Scenario, header, second
+from kit.stacks import stacks
 from rich.console import Console
 
 from capexplorer import paths, wording
 from capexplorer.commands.run.exploring import Progress, how_far, level_line
-from capexplorer.model.events import Answered, Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample
+from capexplorer.model.events import Answered, Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample, StacksSampled
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
@@ -141,6 +142,15 @@ def test_after_a_minute_of_silence_a_line_says_what_is_done() -> None:
         ["01:00", "20%, step 1 of 1, 04:00 left; 7/s, p95 20 ms"],
         ["02:00", "40%, step 1 of 1, 03:00 left; 7/s, p95 20 ms"],
     ]
+
+
+def test_the_line_of_a_level_names_the_tool_that_sampled_stacks_and_that_of_the_next_one_its_cost() -> None:
+    scenario = Scenario().ready().level(20, rps=100).level(20, rps=98, stacks=True, is_closed=False)
+    scenario.add(StacksSampled(t_s=scenario.t_s, level=1, sampled=(stacks({"run": 1.0}),))).close().level(20, rps=100)
+    lines = [line for line in printed(scenario.events) if "level" in line]
+    assert ["stacks" in line for line in lines] == [False, True, True]
+    assert lines[1].endswith("12 settled seconds; stacks sampled by py-spy 0.4.1 for 10 s")
+    assert lines[2].endswith("12 settled seconds; while stacks were sampled 98/s (-2.0% ± 0%)")
 
 
 def test_what_is_decided_is_said_once_without_the_figures_of_the_end() -> None:

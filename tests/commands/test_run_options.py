@@ -446,6 +446,14 @@ def test_a_person_on_the_screen_decides_when_what_the_profile_requires_is_looked
     assert (found.requirements, found.within_s, found.autopilot) == (requirements, within_s, autopilot)
 
 
+def test_stacks_are_sampled_at_the_knee_of_the_autopilot_and_in_a_plan_by_its_own_step() -> None:
+    asked = RunArguments(profile="mixed", autopilot="users", profile_at="knee")
+    assert resolve(asked).profile_at_knee
+    assert not resolve(replace(asked, profile_at=None)).profile_at_knee
+    with pytest.raises(InputError, match="--profile-at: cannot be combined with --plan"):
+        resolve(replace(asked, autopilot=None, plan="10:30s"))
+
+
 @pytest.mark.parametrize(
     ("text", "asked", "message"),
     [

@@ -9,9 +9,12 @@ from kit.stacks import Sampled, session, stacks
 from msgspec.structs import replace
 
 from capexplorer import wording
+from capexplorer.analysis.sampling_cost import SamplingCost
 from capexplorer.analysis.stacks import StacksDifference, Unnamed, difference
+from capexplorer.model.events import StacksSampled
+from capexplorer.model.load import Users
 from capexplorer.model.stacks import Frame, FunctionBlamed, FunctionTime, RequestTime
-from capexplorer.wording.stacks import blamed, file_and_line, loads, said, tools
+from capexplorer.wording.stacks import blamed, file_and_line, loads, said, sampled, sampling_cost, tools
 
 from .judged_sessions import knee_verdict
 
@@ -78,3 +81,18 @@ def test_without_a_function_the_reason_is_said() -> None:
     sentences = {said(StacksDifference(0, None, None, unnamed=why)) for why in reasons}
     assert all(each.startswith("No function can be named: ") for each in sentences)
     assert len(sentences) == len(reasons)
+
+
+def test_what_a_sampling_cost_is_the_change_from_the_same_load_without_it() -> None:
+    cost = SamplingCost(
+        level=3, load=Users(60), per_s=98.0, beside_per_s=100.0, change_se_ratio=0.015, p99_ms=707.0, beside_p99_ms=700.0
+    )
+    assert sampling_cost(cost) == "while stacks were sampled 98/s (-2.0% ± 2.9%) and p99 707 ms (+1.0%)"
+    few = replace(cost, change_se_ratio=None, p99_ms=None)
+    assert sampling_cost(few) == "while stacks were sampled 98/s (-2.0%)"
+
+
+def test_a_sampling_names_its_tools_once() -> None:
+    both = (stacks({"run": 1.0}), stacks({"run": 1.0}, clock="cpu"))
+    assert sampled(StacksSampled(t_s=1.0, level=0, sampled=both)) == "stacks sampled by py-spy 0.4.1 for 10 s"
+    assert sampled(StacksSampled(t_s=1.0, level=0, failed=("py-spy is not installed",))) == "no stacks were sampled"

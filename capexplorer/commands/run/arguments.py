@@ -12,6 +12,9 @@ from ...model.load import Arrivals
 from .. import shared_options
 from ..shared_options import LocalFile, argument, option
 
+PROFILE_AT = ("knee",)
+"""Where `--profile-at` may sample stacks."""
+
 AUTOPILOT_LOADS = ("users", "rate")
 """The kinds of load that the autopilot may step; the first is the default."""
 
@@ -182,6 +185,13 @@ class RunArguments:
         type=click.Choice(AUTOPILOT_LOADS),
         metavar="[users|rate]",
         help="Start the autopilot: it finds and verifies the knee; `rate`: it finds the capacity as an offered rate.",
+    )
+    profile_at: str | None = option(
+        "--profile-at",
+        type=click.Choice(PROFILE_AT),
+        metavar="knee",
+        help="Once the autopilot has found the knee: sample the target's stacks for 10 s at low load and 20% beyond the knee, and"
+        " report which functions the added time is in. In plans the step `profile 10s` does it.",
     )
     junit: Path | None = option(
         "--junit",

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ... import namespace, wording
+from ...analysis.sampling_cost import sampling_cost
 from ...errors import InputError
 from ...model.events import Answered, Command, Event, LevelClosed, Log, Mark, Target
 from ...model.figures import LevelBin, LevelFigures
@@ -32,6 +33,7 @@ from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
 from ...steer.plan import Step
+from ...wording import stacks
 from ...wording.numbers import three_digits
 from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
 from ...wording.requirements import STATES
@@ -153,10 +155,10 @@ class Progress:
     def _line(self, event: Event) -> str | None:
         """The line for closed levels, states of the target, findings, answers, steps of the autopilot; else None."""
         match event:
-            case Command(by="autopilot", name=name) if name == "autopilot" or self._console.is_terminal:
+            case Command(by="autopilot", name=name) if name in ("autopilot", "stacks") or self._console.is_terminal:
                 return wording.command(event)
             case LevelClosed():
-                return level_line(event)
+                return level_line(event) + self._of_stacks(event)
             case Target(state="starting", reason=str()):
                 return wording.target(event)
             case Target(state="starting") if self._timeline.sweep is not None:
@@ -170,6 +172,16 @@ class Progress:
             case Log(level="error", source="capexplorer"):
                 return event.text
         return None
+
+    def _of_stacks(self, closed: LevelClosed) -> str:
+        """Behind the line of a level in which stacks were sampled: by what; behind that of the next level: what it cost."""
+        event = next((each for each in reversed(self._timeline.stacks) if closed.index - each.level in (0, 1)), None)
+        if event is None:
+            return ""
+        if event.level == closed.index:
+            return f"; {stacks.sampled(event)}"
+        cost = sampling_cost(self._timeline, event)
+        return "" if cost is None else f"; {stacks.sampling_cost(cost)}"
 
     def _news(self, answered: Answered) -> str | None:
         """What is decided now and was not before, without its figures, which the end of the run says; None: nothing is."""

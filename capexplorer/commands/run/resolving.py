@@ -168,6 +168,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         allow_hosts=allow_hosts,
         sandbox=asked.sandbox,
         autopilot=_autopilot(asked, required),
+        profile_at_knee=_profile_at_knee(asked),
         requirements=required,
         within_s=_within_s(asked, found, where),
         workers=workers,
@@ -234,6 +235,13 @@ def _autopilot(asked: RunArguments, required: Sequence[Requirement]) -> Task | N
     if required and alone:
         return "require"
     return None if asked.autopilot is None else "rate" if asked.autopilot == "rate" else "knee"
+
+
+def _profile_at_knee(asked: RunArguments) -> bool:
+    """Whether stacks are sampled once the autopilot has found the knee. Raises InputError."""
+    if asked.profile_at is not None and asked.plan is not None:
+        raise InputError("--profile-at: cannot be combined with --plan: a plan has the step `profile 10s`")
+    return asked.profile_at is not None
 
 
 def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:

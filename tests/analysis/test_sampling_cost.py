@@ -1,0 +1,53 @@
+"""What the sampling of stacks costs, beside the levels before and after it at the same load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kit.scenario import Scenario
+from kit.stacks import stacks
+
+from capexplorer.analysis.sampling_cost import sampling_cost, sampling_costs
+from capexplorer.model.events import StacksSampled
+from capexplorer.model.timeline import Timeline
+
+SAMPLED = (stacks({"run app.py:1": 1.0}),)
+
+
+def sampled(before: dict[str, Any] | None, during: dict[str, Any], after: dict[str, Any] | None, users: int = 20) -> Timeline:
+    """A level with sampled stacks between two others; None: there is none."""
+    scenario = Scenario().ready().level(1, rps=5, p99_ms=10.0)
+    for each in (before, None, after):
+        if each is not None:
+            scenario.level(**{"users": users, **each})
+        elif each is None and scenario.timeline.stacks == []:
+            scenario.level(users, stacks=True, is_closed=False, **during)
+            scenario.add(StacksSampled(t_s=scenario.t_s, level=scenario.timeline.levels[-1].opened.index, sampled=SAMPLED))
+            scenario.close()
+    return scenario.timeline
+
+
+def test_the_cost_is_the_change_of_rate_and_p99_from_the_levels_beside_it() -> None:
+    (found,) = sampling_costs(sampled({"rps": 104, "p99_ms": 100.0}, {"rps": 95, "p99_ms": 110.0}, {"rps": 96, "p99_ms": 100.0}))
+    assert (found.per_s, round(found.beside_per_s, 6)) == (95.0, 100.0)
+    assert found.change_ratio == pytest.approx(-0.05)
+    assert found.p99_change_ratio == pytest.approx(0.1, abs=0.01)
+    assert found.change_se_ratio == pytest.approx(0.0, abs=1e-6), "each second is like the other"
+
+
+def test_an_error_of_the_change_is_that_of_both_levels() -> None:
+    varied = [{"rps": rps} for rps in (90, 90, 110, 110) * 3]
+    (found,) = sampling_costs(sampled({"seconds": varied}, {"seconds": 12, "rps": 100}, None))
+    assert found.change_se_ratio is not None
+    assert 0.005 < found.change_se_ratio < 0.05
+
+
+@pytest.mark.parametrize("beside", [None, {"rps": 100, "users": 19}, {"rps": 100, "epoch": 1}, {"rps": 100, "workers": 2}])
+def test_a_level_of_another_load_or_service_is_no_neighbour(beside: dict[str, Any] | None) -> None:
+    assert sampling_costs(sampled(None, {"rps": 90}, beside)) == ()
+
+
+def test_without_stacks_there_is_no_cost() -> None:
+    timeline = sampled({"rps": 100}, {"rps": 100}, None)
+    assert sampling_cost(timeline, StacksSampled(t_s=1.0, level=2, failed=("py-spy is not installed",))) is None
