@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -19,6 +20,7 @@ from ..errors import InputError
 from ..model.limits import Limits, limits_by_key
 from ..profile import ComposeTarget, Profile, Wait
 from ..read.machine import machine
+from ..stacks.available import Tool, tools
 from ..target.spec import load_spec
 from . import shared_options
 from .limiting import check_here
@@ -66,7 +68,7 @@ def examine(found: Profile | None, where: str) -> tuple[Check, ...]:
     """Check this machine against a profile, or against the defaults. Raises InputError when the profile's target is wrong."""
     demands = Needs() if found is None else demands_of(found)
     here = machine(time.sleep, _programs(found, where), namespace.refusal())
-    return (*checks(here, demands), *_limits_check(found, where))
+    return (*checks(here, demands), stacks_check(tools()), *_limits_check(found, where))
 
 
 def demands_of(found: Profile) -> Needs:
@@ -109,6 +111,20 @@ def _needs(folder: Path) -> tuple[str, ...]:
         return load_spec(folder).needs
     except InputError:  # an unfinished target
         return ()
+
+
+def stacks_check(found: Sequence[Tool]) -> Check:
+    """Of which runtimes this machine can sample stacks, as key S and `--profile-at` do."""
+    works, fails = ([tool for tool in found if (tool.why is None) is works] for works in (True, False))
+    return Check(
+        id="stacks",
+        title="stacks of the target",
+        state="missing" if fails else "ok",
+        readings={tool.runtime: tool.why is None for tool in found},
+        here=", ".join(f"{tool.runtime} by {tool.name}" for tool in works) or "none",
+        bounds_at=f"no stacks of {', '.join(tool.runtime for tool in fails)}" if fails else "",
+        lift="; ".join(tool.why for tool in fails if tool.why),
+    )
 
 
 def _limits_check(found: Profile | None, where: str) -> tuple[Check, ...]:

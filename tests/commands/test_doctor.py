@@ -11,11 +11,12 @@ from rich.console import Console
 
 from capexplorer import cli, profile
 from capexplorer.analysis.host_checks import Needs, checks
-from capexplorer.commands.doctor import demands_of, mean_wait_s, show
+from capexplorer.commands.doctor import demands_of, mean_wait_s, show, stacks_check
 from capexplorer.model.events import HostFacts
 from capexplorer.model.limits import Machine
 from capexplorer.profile import Wait
 from capexplorer.read.machine import reads_other_users
+from capexplorer.stacks.available import Tool
 
 KEYS = {"id", "title", "state", "readings", "here", "bounds_at", "lift"}
 
@@ -41,6 +42,15 @@ def test_every_check_of_json_is_documented(capsys: pytest.CaptureFixture[str]) -
         assert f"`{row['id']}`" in text
         if row["id"] not in ("programs", "profile_limits"):  # whose readings have the names of programs and keys
             assert [name for name in row["readings"] if f"`{name}`" not in text] == [], row["id"]
+
+
+def test_runtimes_whose_stacks_cannot_be_sampled_are_named_with_the_reason() -> None:
+    works, fails = Tool(runtime="go", name="net/http/pprof"), Tool(runtime="python", name="py-spy", why="it is not installed")
+    found = stacks_check((works, fails))
+    assert (found.state, found.readings, found.lift) == ("missing", {"go": True, "python": False}, "it is not installed")
+    assert ("go" in found.here, "python" in found.here) == (True, False)
+    assert stacks_check((works,)).state == "ok"
+    assert stacks_check((fails,)).here == "none"
 
 
 def test_checks_depend_on_what_a_profile_needs(capsys: pytest.CaptureFixture[str]) -> None:
