@@ -104,6 +104,11 @@ class Task(Table, frozen=True, kw_only=True):
     """Statuses that count as success; default: 200 to 399."""
 
     @property
+    def endpoint(self) -> str:
+        """`METHOD name`, as in tables."""
+        return f"{self.method.upper()} {self.name}"
+
+    @property
     def texts(self) -> Iterator[tuple[str, str]]:
         """(key, text) of everything in which a reference or a placeholder may stand."""
         yield "path", self.path or ""

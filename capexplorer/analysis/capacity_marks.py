@@ -132,7 +132,7 @@ def shifts_that_open_levels(timeline: Timeline) -> Iterator[Mark]:
 def stalls(timeline: Timeline, epoch: int) -> Iterator[Mark]:
     """Short stalls of the service inside levels, each at the end of the second that ended it."""
     for level in timeline.levels:
-        if level.opened.epoch == epoch and level.has_load and level.figures.settled and not level.opened.stacks:
+        if level.opened.epoch == epoch and level.has_load and level.figures.settled and not level.opened.is_aside:
             for stall in stalls_of(timeline, level):
                 yield Mark(
                     t_s=stall.at_s + stall.seconds + 1.0,

@@ -19,6 +19,7 @@ from ..model.conclusions import (
     CpuStolen,
     CpuUsedByOthers,
     DiskUsedByOthers,
+    Explains,
     FiguresOfUserCode,
     Leaking,
     LevelsTooShort,
@@ -601,11 +602,25 @@ def _first_of(*found: Clause | None) -> tuple[Clause, ...]:
     return tuple(clause for clause in found if clause is not None)[:1]
 
 
+def explained(view: EpochView) -> Explains | None:
+    """What experiments at the knee have shown; None: there were none."""
+    known = view.timeline.explained.get(view.epoch) if view.epoch is not None else None
+    return Explains(known.explanation) if known is not None and known.explanation.outcomes else None
+
+
 def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     """Clauses added to every conclusion that is not "the run is invalid"."""
     changed = service_changed(view, found.clauses)
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     of_users = polled(view), replies_differ(view), figures_of_user_code(view)
     of_machine = cpu_stolen(view, found.clauses), disk_used_by_others(view), machine_shared(view)
-    added = (blamed_function(view, found.clauses), changed, stalled(view, changed), *of_users, *of_machine, *parts)
+    added = (
+        blamed_function(view, found.clauses),
+        explained(view),
+        changed,
+        stalled(view, changed),
+        *of_users,
+        *of_machine,
+        *parts,
+    )
     yield from (clause for clause in added if clause is not None)

@@ -214,8 +214,8 @@ class EpochView:
         return sorted(found, key=lambda mark: (order.index(mark.confidence), since_s(mark)))
 
     def levels(self) -> list[Level]:
-        """All of its levels, in the order they ran, but those in which stacks were sampled."""
-        known = (level for level in self.timeline.levels if not level.opened.stacks)
+        """All of its levels that may be in a curve, in the order they ran."""
+        known = (level for level in self.timeline.levels if not level.opened.is_aside)
         return [level for level in known if self.epoch is None or level.opened.epoch == self.epoch]
 
     def settled(self) -> list[Level]:

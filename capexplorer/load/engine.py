@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from ..model.experiments import Experiment
 from ..model.load import Load, OfferedRate
 from ..model.readings import GeneratorReading, WorkersReading
 from .recorder import RecordedTick, Recorder
@@ -130,8 +131,8 @@ class LoadEngine(Protocol):
     def offer(self, offered: OfferedRate) -> None:
         """Begin to offer iterations at this rate."""
 
-    def begin_level(self, index: int) -> None:
-        """Label the requests that are kept from now on with this level."""
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """Label the requests that are kept from now on with this level, and let users do what its experiment changes."""
 
     @property
     def users(self) -> int:

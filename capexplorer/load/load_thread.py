@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from ..errors import InputError
 from ..model import outside
+from ..model.experiments import Experiment
 from ..model.load import OfferedRate, Users
 from . import locust_bounds
 from .engine import (
@@ -267,9 +268,9 @@ class LoadThread(HubThread):
         """Let the locustfile's shape set the users until `set_users` is called. Its reports carry `generation`."""
         self.post(lambda: self._start_shape(generation))
 
-    def begin_level(self, index: int) -> None:
-        """Requests that are kept from now on are of this level."""
-        self.post(lambda: self.engine.begin_level(index))
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """Requests that are kept from now on are of this level, and users do what its experiment changes."""
+        self.post(lambda: self.engine.begin_level(index, experiment))
 
     def is_due(self, boundary_s: float) -> bool:
         """Whether all requests up to this moment (`time.monotonic`) can be drained."""

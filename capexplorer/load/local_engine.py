@@ -12,6 +12,7 @@ from locust.env import Environment
 from locust.event import EventHook
 from locust.runners import STATE_CLEANUP, STATE_RUNNING, STATE_STOPPED
 
+from ..model.experiments import Experiment
 from ..model.load import OfferedRate, Rate
 from .engine import Drained, EngineContext, Spawned
 from .locust_bounds import BoundedWaits
@@ -80,9 +81,10 @@ class InProcessEngine:
         self._replacement = Replacement(self.runner, wanted, self._context.errors, self._context.recorder.activity)
         gevent.spawn(self._replacement.run)
 
-    def begin_level(self, index: int) -> None:
-        """Attribute requests from now on to this level."""
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """Attribute requests from now on to this level, whose experiment users follow from their next task or wait on."""
         self._context.recorder.begin_level(index)
+        self._context.recorder.activity.experiment = experiment
 
     @property
     def users(self) -> int:

@@ -16,6 +16,8 @@ from typing import ParamSpec, TypeVar
 from gevent import get_hub, getcurrent
 from gevent.event import Event
 
+from ..model.experiments import Experiment
+
 # -- custom events -------------------------------------------------------------------------------------------------------------
 # Request events of user code that are no requests: a token counter, the time to a first byte.
 #
@@ -243,6 +245,8 @@ class UserActivity:
         """`greenlets`: those of the users: the runner's gevent Group."""
         self._greenlets = greenlets
         self._sums, self._drained = ActivitySums(), ActivitySums()
+        self.experiment: Experiment | None = None
+        """What users do otherwise in this level; None: nothing."""
         self.ended = Event()
         """Set where a user has ended by itself."""
         self.successors = 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import random
 import re
 import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from locust.util.load_locustfile import load_locustfile
 
 from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
+from ..model.experiments import Experiment
 from ..profile import Task, Users, Wait
 from ..toml import nearest
 from . import variables
@@ -142,6 +146,7 @@ def from_profile(
     attributes: dict[str, Any] = {
         "host": url,
         "tasks": _weighted([variables.expanded(task, environment) for task in users.task], users, url, values),
+        "task_of": staticmethod(partial(_task, users=users, url=url, values=values)),
         "wait_time": wait_time(users.wait_s),
         "abstract": False,
         "__module__": __name__,  # else Locust's metaclass makes it one of Locust's own classes
@@ -175,7 +180,9 @@ def _task(task: Task, users: Users, url: str, values: Sequence[DrawnTogether]) -
         if not users.keep_alive:
             _disconnect(user.client)
 
-    return request if expected is None else checked_request
+    found: Any = request if expected is None else checked_request
+    found.endpoint = task.endpoint
+    return found  # type: ignore[no-any-return]
 
 
 Send = Callable[[Any, bool], Any]
@@ -228,6 +235,38 @@ def _disconnect(client: Any) -> None:
         client.close()
 
 
+# -- experiments: what users do otherwise for a level (`model.experiments`)
+
+
+def varied(user: Any, task: Any, experiment: Experiment) -> Any:
+    """The task that a user carries out in place of the one that it has picked; the same if the experiment does not concern it."""
+    picked = getattr(task, "endpoint", None)
+    if experiment.endpoint is None or picked is None:
+        return task
+    if experiment.name == "without":
+        return task if picked != experiment.endpoint else random.choice(_others(user.__class__, experiment.endpoint))  # noqa: S311
+    return task if picked == experiment.endpoint else _only(user.__class__, experiment.endpoint)
+
+
+@functools.cache
+def _others(kind: Any, endpoint: str) -> list[Any]:
+    return [task for task in kind.tasks if task.endpoint != endpoint]
+
+
+@functools.cache
+def _only(kind: Any, endpoint: str) -> Any:
+    """The task of an endpoint, also of one that the profile does not request."""
+    method, _, name = endpoint.partition(" ")
+    return next((task for task in kind.tasks if task.endpoint == endpoint), None) or kind.task_of(Task(name=name, method=method))
+
+
+def disconnect(user: Any) -> None:
+    """Close all connections of a user, which then count as closed by users."""
+    for client in tuple(vars(user).values()):
+        if isinstance(client, _SESSIONS) and client.user is user:
+            _disconnect(client)
+
+
 def leave(user: Any) -> None:
     """Close the connections of a user that ends, which otherwise stay open until the garbage collector finds its client. Those
     of a pool that users share stay open, and none of them counts as closed by users.
@@ -235,9 +274,7 @@ def leave(user: Any) -> None:
     if getattr(user, "client_pool", None) is not None or getattr(user, "pool_manager", None) is not None:
         return
     with uncounted():
-        for client in tuple(vars(user).values()):
-            if isinstance(client, _SESSIONS) and client.user is user:
-                _disconnect(client)
+        disconnect(user)
 
 
 class WaitTimeError(UserCodeFault):

@@ -10,6 +10,7 @@ from enum import Enum, auto
 import msgspec
 
 from .events import Mark
+from .experiments import Explanation
 from .level import Level
 from .load import Load
 from .stacks import FunctionBlamed
@@ -204,6 +205,12 @@ class DiskUsedByOthers(msgspec.Struct, frozen=True):
     """Offered rates of such levels, ascending."""
 
 
+class Explains(msgspec.Struct, frozen=True):
+    """What experiments at the knee have shown of its cause."""
+
+    found: Explanation
+
+
 class PartsNotRead(msgspec.Struct, frozen=True):
     """Watched parts that cannot be read: nothing is known of them."""
 
@@ -236,6 +243,7 @@ Clause = (
     | CpuUsedByOthers
     | DiskUsedByOthers
     | EndpointDegradation
+    | Explains
     | FiguresOfUserCode
     | FunctionBlamed
     | KneeVerdict

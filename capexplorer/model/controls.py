@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from .load import NO_LOAD, Load, Rate, clamped_rate
+from .experiments import Experiment
+from .load import NO_LOAD, Load, Rate, Users, clamped_rate
 
 Param = str | int | float | bool
 """The value of a parameter of a target."""
@@ -109,6 +110,13 @@ class SetAutopilot(_Control, frozen=True, tag="autopilot"):
     """Search for the capacity as an offered rate instead."""
 
 
+class TryExperiment(_Control, frozen=True, tag="experiment"):
+    """Go to `users` with this experiment, in a level of its own."""
+
+    users: Count
+    experiment: Experiment
+
+
 class VerifyKnee(_Control, frozen=True, tag="verify"):
     """Let the autopilot verify the current knee and end; users then stay at the first level."""
 
@@ -179,6 +187,7 @@ RunControl = (
     | SetStep
     | SetSpawnRate
     | SetAutopilot
+    | TryExperiment
     | VerifyKnee
     | StartPlan
     | SampleStacks
@@ -204,6 +213,8 @@ def expected(state: State, control: Control) -> State:
             return replace(state, autopilot=False)
         case SetAutopilot(on):
             return replace(state, autopilot=on)
+        case TryExperiment(users):
+            return replace(state, load=Users(users), autopilot=False)
         case VerifyKnee():
             return replace(state, autopilot=True)
         case Require() | SetStep() | SetSpawnRate() | ChangeWorkers() | WatchPart() | AddNote() | RestartTarget() | EndRun():

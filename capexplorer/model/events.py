@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from .experiments import Experiment, Explanation
 from .figures import LevelBin, LevelEndpoint, LevelFigures
 from .findings import AnyFinding, MarkKind, kind_of
 from .load import Arrivals, Load, OfferedTick, Rate, Users, logged_load
@@ -228,6 +229,7 @@ CommandName = Literal[
     "controls",
     "workers",
     "watch",
+    "experiment",
 ]
 
 
@@ -268,6 +270,13 @@ class LevelOpened(Event, frozen=True, kw_only=True, tag="level"):
     stacks: bool = False
     """Whether the target's stacks are sampled during all of it, which costs CPU: it is in no curve. The levels before and after
     it have the same load."""
+    experiment: Experiment | None = None
+    """What was changed for this level beside the load; it is in no curve. None: nothing."""
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it is in no curve, whatever it shows."""
+        return self.stacks or self.experiment is not None
 
     @property
     def load(self) -> Load:
@@ -570,6 +579,13 @@ class Answered(Event, frozen=True, kw_only=True, tag="answered"):
     answers: tuple[Answer, ...] = ()
 
 
+class Explained(Event, frozen=True, kw_only=True, tag="explained"):
+    """What the experiments of an epoch have shown so far."""
+
+    epoch: int = 0
+    explanation: Explanation
+
+
 class StacksSampled(Event, frozen=True, kw_only=True, tag="stacks"):
     """Stacks of the target were sampled in the seconds before; the level in which that happened is in no curve."""
 
@@ -640,6 +656,7 @@ KnownEvent = (
     | Command
     | Proposed
     | Answered
+    | Explained
     | StacksSampled
     | Target
     | PartState

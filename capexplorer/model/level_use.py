@@ -40,10 +40,10 @@ def level_uses(timeline: Timeline) -> dict[int, LevelUse]:
 
 
 def level_use(level: Level, verdict: Verdict | None) -> LevelUse:
-    """The use of one level. `verdict`: on its epoch; None: all levels are counted but those in which stacks were sampled."""
+    """The use of one level. `verdict`: on its epoch; None: all levels are counted but those that are in no curve (`is_aside`)."""
     index = level.opened.index
-    if level.opened.stacks:
-        return LevelUse(index, ("stacks",))
+    if level.opened.is_aside:
+        return LevelUse(index, ("stacks" if level.opened.stacks else "experiment",))
     if verdict is None:
         return LevelUse(index)
     found = _whys(level, index, verdict)

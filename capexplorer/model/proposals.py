@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from .experiments import Experiment
 from .load import Load
 from .requirements import Requirement
 
@@ -45,6 +46,7 @@ Why = Literal[
     "stacks",
     "rate",
     "rate_search",
+    "experiment",
 ]
 """Reasons of proposals."""
 
@@ -91,6 +93,16 @@ class Decide(_Proposal, frozen=True, tag="decide"):
     load: Load
 
 
+class Try(_Proposal, frozen=True, tag="try"):
+    """Go to `users` with this experiment, in a level of its own."""
+
+    users: int
+    experiment: Experiment
+    least_s: float = 0.0
+    most_s: float = 0.0
+    """Least and greatest duration of the level in seconds."""
+
+
 class Done(_Proposal, frozen=True, tag="done"):
     """The search has finished: the knee is found, verified as far as possible, and users are back at the lowest level."""
 
@@ -109,4 +121,4 @@ class GiveUp(_Proposal, frozen=True, tag="give_up"):
 Decision = GoTo | Hold | Done | GiveUp
 """The decision of a search from the levels measured so far."""
 
-Proposal = Decision | AddWorker | Decide
+Proposal = Decision | AddWorker | Decide | Try

@@ -27,6 +27,7 @@ from .events import (
     Ended,
     EndpointTick,
     Event,
+    Explained,
     FailureSignature,
     Header,
     LevelClosed,
@@ -230,6 +231,8 @@ class Timeline:
         """The latest proposal of a next step; None in logs that have none."""
         self.answered: Answered | None = None
         """The latest answers to what is required of the service; None: nothing is."""
+        self.explained: dict[int, Explained] = {}
+        """What experiments have shown, by epoch."""
         self.stacks: list[StacksSampled] = []
         """In the order in which they were sampled."""
         self.target: Target | None = None
@@ -344,6 +347,8 @@ class Timeline:
                 self.proposed = event
             case Answered():
                 self.answered = event
+            case Explained():
+                self.explained[event.epoch] = event
             case StacksSampled():
                 self.stacks.append(event)
             case Sweep():

@@ -177,10 +177,11 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     evidence: KneeEvidence = KneeEvidence()
 
 
-Why = Literal["stacks", "changed", "other_service", "recovery", "unsteady", "disturbed"]
+Why = Literal["stacks", "experiment", "changed", "other_service", "recovery", "unsteady", "disturbed"]
 """Why a level is not counted; of several reasons the first here comes first.
 
 - `stacks`: the target's stacks were sampled in it.
+- `experiment`: something was changed beside the load (`model.experiments`).
 - `changed`: the service changed during the level, so that its figures are means over two states.
 - `other_service`: the service was in another state than the one that the verdict is about.
 - `recovery`: the level followed overload with less load.

@@ -130,7 +130,12 @@ _LINE = 16
 _LINE_CHARACTERS = 90
 """Most characters of a line below the panels: it has 672 px, and DejaVu Sans, the widest font used, takes 7.3 px for each."""
 _LEFT, _RIGHT = 64, 24
-_SQUARES = {"recovery": "recovery", "disturbed": "disturbed by other processes", "stacks": "sampled stacks"}
+_SQUARES = {
+    "recovery": "recovery",
+    "disturbed": "disturbed by other processes",
+    "stacks": "sampled stacks",
+    "experiment": "an experiment",
+}
 _TRIANGLES = {"other_service": "another state of the service", "changed": "a change during the level"}
 _NO_CURVE = (*_SQUARES, *_TRIANGLES)
 _LABELLED_MOST = 16

@@ -116,8 +116,9 @@ class LevelEntry(TypedDict):
     users: float
     """0 at a rate level."""
     by: By
-    kind: Literal["step", "ramp", "rate", "recovery", "stacks"]
-    """`recovery`: after overload with less load. `stacks`: the target's stacks were sampled in it. Neither is part of a curve."""
+    kind: Literal["step", "ramp", "rate", "recovery", "stacks", "experiment"]
+    """`recovery`: after overload with less load. `stacks`: the target's stacks were sampled in it. `experiment`: something
+    was changed beside the load. None of these is part of a curve."""
     started_s: float | None
     settled_s: float | None
     ended_s: float | None

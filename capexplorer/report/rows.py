@@ -30,6 +30,7 @@ SIGNS: dict[Kind, tuple[str, str]] = {
     "rate": ("", ""),
     "ramp": ("~", "the seconds of a ramp with about this number of users."),
     "stacks": ("§", "the target's stacks were sampled, which costs CPU; not part of the curve."),
+    "experiment": ("‡", "an experiment: something was changed beside the load; not part of the curve."),
     "recovery": ("↓", "recovery from overload, not part of the curve."),
     "disturbed": ("×", "other processes used the CPU; the row does not describe the service and is not part of the curve."),
     "other_service": (

@@ -10,18 +10,22 @@ from collections import Counter
 from statistics import median
 from typing import Literal, Protocol
 
+import msgspec
+
 from .. import wording
 from ..analysis.causes.generator_saturation import is_saturated
 from ..analysis.epoch.epoch import Epoch
 from ..model.controls import Param
 from ..model.events import By, Proposed, Sample
+from ..model.experiments import Experiment
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.load import RATE_MOST_PER_S, Load, Rate, Users
-from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal
+from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal, Try
 from ..model.requirements import CapacityAnswer
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
+from ..steer.experiment_search import LASTS_MOST_S, Able, is_over, next_experiment
 from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
 from ..steer.rate_search import End, Offer, RateInput, RateSearch
 from ..steer.requested_load import RequestedLoad
@@ -29,7 +33,7 @@ from ..steer.requirement_search import WITHIN_S, Finished, RequirementSearch, Se
 from ..steer.search import Search
 from .context import RunContext
 from .live_levels import CurrentEpoch, LiveLevels, LiveMarks
-from .options import Task
+from .options import RunOptions, Task
 
 LATEST_S = 3.0
 """Seconds over which failures, and arrivals that were dropped, are counted for leaving a level at once."""
@@ -69,19 +73,37 @@ class Workers(Protocol):
         """Start one more."""
 
 
+def experiment_args(users: int, experiment: Experiment) -> dict[str, Param | None]:
+    """An experiment as the arguments of a command."""
+    return {"users": users, **msgspec.to_builtins(experiment)}
+
+
+def able_of(options: RunOptions) -> Able:
+    """What experiments can change in a run with these options."""
+    tasks = [task for task in options.profile.users.task if task.weight] if options.locustfile is None else []
+    endpoints = tuple(dict.fromkeys(task.endpoint for task in tasks))
+    ready = options.spec.ready.path if options.spec is not None and tasks else None
+    path = f"GET {ready}" if ready is not None and f"GET {ready}" not in endpoints else None
+    return Able(endpoints, path, options.profile.guards.max_users)
+
+
 class AutopilotDriver:
     """Off until `begin`. Each second it publishes the next step and, while it is on, takes it as the driver of one generation."""
 
     def __init__(self, context: RunContext, requested_load: RequestedLoad, levels: LiveLevels, workers: Workers) -> None:
         self._context, self._requested_load, self._levels, self._workers = context, requested_load, levels, workers
+        self._able = able_of(context.options)
         self._adviser = Adviser(context, workers)
         self._adviser.begin(context.options.start_users)
         self._rate_search = RateSearch(FIRST_PER_S)
         self._proposals = PublishedProposals(context, levels.marks)
         self._requirements = RequirementSearch()
         self._task: Task | None = None
-        self._seeks: Task | Visit | None = None
-        """What it does at this time: its task, or what the requirements need: a search, or a load that is held."""
+        self._seeks: Task | Visit | Literal["why"] | None = None
+        """What it does at this time: its task, or what the requirements need: a search, or a load that is held; `why`:
+        experiments at the knee that was found."""
+        self._found = Done("knee")
+        """How the search ended before the experiments."""
         self._first_users, self._began_s = 1, 0.0
         self._generation = 0
 
@@ -130,6 +152,8 @@ class AutopilotDriver:
         by_users = self._seeks in ("knee", "verify")
         if self._seeks == "rate" and is_open:
             ended = self._search_rate(current)
+        if self._seeks == "why" and is_open:
+            return self._experiment()
         steps_users = by_users and self.is_on
         if not steps_users and planned is not None:
             self._proposals.show(planned)
@@ -137,8 +161,12 @@ class AutopilotDriver:
             self._proposals.show(Decide(visit.required, visit.load))
         elif not steps_users and isinstance(self._requested_load.load, Rate):
             self._proposals.show(Hold("rate_search" if self.is_on else "rate"))
+        elif not steps_users and is_open and (trying := self._trying()) is not None:
+            self._proposals.show(trying)
         elif is_open and (by_users or self._adviser.is_due):
             proposal = self._adviser.propose(current)
+            if not steps_users and isinstance(proposal, Done):
+                proposal = self._next_experiment() or proposal
             self._proposals.show(proposal)
             return self._carry_out(proposal) if by_users else ended
         return ended
@@ -186,11 +214,47 @@ class AutopilotDriver:
                 self._workers.add("autopilot")  # a level begins when the worker is there
             case Done() | GiveUp() if self._task == "require":
                 self._end_search()
+            case Done() if self._context.options.explains and self._next_experiment() is not None:
+                self._seeks, self._found = "why", proposal
             case Done() | GiveUp():
                 if isinstance(proposal, Done) or self._take(GoTo(proposal.users, "rest")):
-                    left_out = self._adviser.end(proposal)
-                    how = "done" if isinstance(proposal, Done) else "gave_up"
-                    return self._finish(how, proposal.why, {**proposal.figures, **({"left_out": left_out} if left_out else {})})
+                    return self._end(proposal)
+        return None
+
+    def _end(self, proposal: Done | GiveUp) -> str:
+        left_out = self._adviser.end(proposal)
+        how = "done" if isinstance(proposal, Done) else "gave_up"
+        return self._finish(how, proposal.why, {**proposal.figures, **({"left_out": left_out} if left_out else {})})
+
+    # -- experiments at the knee
+
+    def _next_experiment(self) -> Try | None:
+        level = self._context.timeline.level
+        return next_experiment(self._context.timeline, level.opened.epoch, self._able) if level is not None else None
+
+    def _trying(self) -> Proposal | None:
+        """While the level of an experiment is open: to wait for its end, then the next one, then the end; None: there is none."""
+        level, now_s = self._context.timeline.level, self._context.timeline.last_s
+        if level is None or level.closed is not None or level.opened.experiment is None:
+            return None
+        if not is_over(level, now_s):
+            passed_s = now_s - level.opened.t_s
+            return Hold("experiment", max(0.0, LEAST_S + SETTLING_S - passed_s), max(0.0, LASTS_MOST_S - passed_s))
+        return self._next_experiment() or self._found
+
+    def _experiment(self) -> str | None:
+        """Carry out the next experiment. Returns the sentence of the end."""
+        proposal = self._trying() or self._next_experiment() or self._found
+        self._proposals.show(proposal)
+        match proposal:
+            case Try(users, experiment):
+                rate = self._requested_load.move(Users(users), self._generation)
+                if rate is not None:
+                    self._context.command("experiment", "autopilot", experiment_args(users, experiment))
+                    self._levels.step(Users(users), "autopilot", rate, experiment=experiment)
+            case Done():
+                self._rest()
+                return self._end(proposal)
         return None
 
     def _search_rate(self, current: CurrentEpoch) -> str | None:

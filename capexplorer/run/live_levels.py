@@ -18,8 +18,10 @@ from ..analysis.epoch.epoch import Epoch, epoch_of, indices
 from ..analysis.epoch.level_clock import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
+from ..analysis.experiments import explain
 from ..load.recorder import RecordedTick
-from ..model.events import By, LevelOpened, Mark, Phase
+from ..model.events import By, Explained, LevelOpened, Mark, Phase
+from ..model.experiments import Experiment
 from ..model.findings import MarkKind
 from ..model.level import Void
 from ..model.load import Load, OfferedTick, Rate, Users
@@ -48,10 +50,11 @@ class LiveLevels:
 
     # -- beginning and end
 
-    def step(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+    def step(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, experiment: Experiment | None = None) -> None:
         """Close the open level, and open that of a load which has been requested. `spawn_rate`: users a second.
 
-        While users may not run yet, the load is only wanted. `ramp`: the load changes evenly in this level.
+        While users may not run yet, the load is only wanted. `ramp`: the load changes evenly in this level. `experiment`: what is
+        changed beside the load.
         """
         if load != self._requested_load.load and not ramp:
             return  # another thread has made a later step meanwhile, which opens its own level
@@ -60,10 +63,18 @@ class LiveLevels:
         if (
             self._requested_load.is_open
         ):  # else the log failed as the level closed, and users went to zero in a level of their own
-            self.open(load, by, spawn_rate, ramp=ramp)
+            self.open(load, by, spawn_rate, ramp=ramp, experiment=experiment)
 
     def open(
-        self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, stacks: bool = False, clock: LevelClock | None = None
+        self,
+        load: Load,
+        by: By,
+        spawn_rate: float,
+        *,
+        ramp: bool = False,
+        stacks: bool = False,
+        experiment: Experiment | None = None,
+        clock: LevelClock | None = None,
     ) -> LevelOpened:
         """Open a level, once the one before it is closed. `clock`: of that, if its load goes on; None: the load is new."""
         self.index, self.phase = self.index + 1, "spawning"
@@ -80,6 +91,7 @@ class LiveLevels:
             offered_per_s=load.per_s,
             arrivals=self._requested_load.arrivals,
             stacks=stacks,
+            experiment=experiment,
         )
         self.opened = opened
         self._emit_opened(opened)
@@ -90,11 +102,12 @@ class LiveLevels:
         before, clock, phase = self.opened, self._clock, self.phase
         self.close()
         if before is not None and self.opened is None and self._requested_load.is_open:  # as in `step`
-            clock.goes_on(self.open(before.load, by, before.spawn_rate, stacks=stacks, clock=clock).t_s)
+            again = self.open(before.load, by, before.spawn_rate, stacks=stacks, experiment=before.experiment, clock=clock)
+            clock.goes_on(again.t_s)
             self.phase = phase
 
     def _emit_opened(self, opened: LevelOpened) -> None:
-        self._requested_load.thread.begin_level(opened.index)
+        self._requested_load.thread.begin_level(opened.index, opened.experiment)
         self._context.emit(opened)
 
     def _clock_of(self, load: Load) -> LevelClock:
@@ -124,7 +137,7 @@ class LiveLevels:
         opened, has_spawned = self.opened, self.phase != "spawning"
         if opened is not None:
             self.close(void)
-            again = self.open(opened.load, opened.by, opened.spawn_rate, ramp=opened.ramp)
+            again = self.open(opened.load, opened.by, opened.spawn_rate, ramp=opened.ramp, experiment=opened.experiment)
             if load_continues and has_spawned:
                 self.spawned(again.t_s)
 
@@ -241,6 +254,13 @@ class LiveMarks:
             if changed is not None:
                 self._context.emit(changed)
         self._publish(marks, index, complete, all_changes=all_changes)
+        self._explain(index)
+
+    def _explain(self, epoch: int) -> None:
+        """Emit what experiments have shown, if it is news."""
+        known, found = self._timeline.explained.get(epoch), explain(self._timeline, epoch)
+        if found is not None and (known is None or known.explanation != found):
+            self._context.emit(Explained(t_s=self._context.now_s(), epoch=epoch, explanation=found))
 
     def emit_leaks(self, epoch: int, *, all_changes: bool = False) -> None:
         """Emit marks of leaks, which are found in an epoch's seconds at one constant user count.

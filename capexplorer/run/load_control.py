@@ -18,6 +18,7 @@ from ..analysis.stop_rules import METRIC_PREFIX, TriggeredRule, triggered_rules
 from ..load.engine import RunnerEnded, ShapeEnded, ShapeStep, Spawned
 from ..model.controls import Param
 from ..model.events import By, LevelOpened, Mark, Phase
+from ..model.experiments import Experiment
 from ..model.findings import StopRule
 from ..model.level import Level
 from ..model.load import NO_LOAD, Load, Rate, Users
@@ -207,15 +208,18 @@ class LoadControl:
 
     # -- steps and levels
 
-    def open_level(self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False) -> None:
+    def open_level(
+        self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, experiment: Experiment | None = None
+    ) -> None:
         """Open a level after a person, a guard, a plan or a shape has moved the load there. The first two end the driver."""
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
             self._end_driver("taken_over", by)
         opened = self.levels.opened
-        self._autopilot.set_by_hand(load.users, opened.users if opened is not None else 0)
-        self.levels.step(load, by, spawn_rate, ramp=ramp)
+        if experiment is None:
+            self._autopilot.set_by_hand(load.users, opened.users if opened is not None else 0)
+        self.levels.step(load, by, spawn_rate, ramp=ramp, experiment=experiment)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""

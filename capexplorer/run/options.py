@@ -85,6 +85,8 @@ class RunOptions:
     """Start with the autopilot; a run without a screen ends with it."""
     profile_at_knee: bool = False
     """Whether the target's stacks are sampled, at low load and beyond the knee, once the autopilot has found it."""
+    explains: bool = False
+    """Whether the autopilot, once it has found a knee, makes the experiments that tell its causes apart."""
     requirements: tuple[Requirement, ...] = ()
     """What the service must do. A plan or a shape, like the autopilot, ends once all of it is decided."""
     within_s: float | None = None

@@ -36,6 +36,7 @@ from ..model.controls import (
     StartPlan,
     State,
     StepTo,
+    TryExperiment,
     VerifyKnee,
     WatchPart,
     Zero,
@@ -48,6 +49,7 @@ from ..read.servers import missing_client
 from ..steer.plan import offers_rates, parse
 from ..steer.requested_load import Autopilot, Driver, Manual, Plan, RequestedLoad
 from ..steer.requirement_text import parse as parse_requirement
+from .autopilot import experiment_args
 from .context import RunContext
 from .load_control import LoadControl
 from .options import NO_RATES, Task
@@ -278,6 +280,11 @@ class LiveControls:
             case SetAutopilot(finds_rate=finds_rate):
                 decides = self._load_control.answers.has_open and not finds_rate
                 self._switch_autopilot("rate" if finds_rate else "require" if decides else "knee")
+            case TryExperiment(users, experiment):
+                to = Users(min(users, self.setup.max_users))
+                self._record("experiment", **experiment_args(to.users, experiment))
+                self._go_on()
+                self._context.pump.post(self._load_control.open_level, to, "user", load.step(to), experiment=experiment)
             case VerifyKnee():
                 self._switch_autopilot("verify")
             case StartPlan(plan):

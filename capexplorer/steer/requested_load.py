@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ..model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from ..model.events import By
+from ..model.experiments import Experiment
 from ..model.load import Arrivals, Load, OfferedRate, Rate, Users
 
 POOL_SPAWN_RATE = 1_000.0
@@ -83,8 +84,8 @@ class UsersThread(Protocol):
     def start_shape(self, generation: int) -> None:
         """Let the locustfile's shape set the users; returns at once."""
 
-    def begin_level(self, index: int) -> None:
-        """Requests that are kept from now on are of this level; returns at once."""
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """Requests that are kept from now on are of this level, and users do what its experiment changes; returns at once."""
 
 
 class RequestedLoad:

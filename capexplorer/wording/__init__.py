@@ -12,6 +12,7 @@ from ..analysis.epoch_view import current_marks, reported
 from ..model.catalogue import GROUPS, name, where
 from .advice import advice, advice_for
 from .evidence import counted, doubts, endpoints, example, readings
+from .experiments import changed, explanation, outcome
 from .knee_sentences import (
     FALLS,
     capacity,

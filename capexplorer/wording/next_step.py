@@ -12,12 +12,12 @@ from ..analysis.epoch_view import reported
 from ..analysis.sweep import begun
 from ..model.events import Proposed
 from ..model.load import Load, Users
-from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold
+from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Try
 from ..model.requirements import unanswered
 from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import KneeVerdict, RateCapacity
-from . import numbers, quantities, requirements
+from . import experiments, numbers, quantities, requirements
 from .knee_sentences import short_knee, verified
 from .rate_sentences import rate_capacity, short_rate_capacity
 
@@ -238,6 +238,7 @@ WAITS = {
     "plan": "the plan sets the load",
     "stacks": "stacks are sampled at {load}",
     "rate_search": "the autopilot searches for the capacity as an offered rate",
+    "experiment": "experiment at {users}",
 }
 
 _REASON_LONGEST = 40
@@ -283,8 +284,8 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
         load = quantities.requested(level.load)
         return NextStep("", f"changing to {load}")
     match proposed.proposal:
-        case GoTo() as step:
-            return NextStep("Enter", _go_to(step, timeline))
+        case GoTo() | Try() as step:
+            return NextStep("Enter", _go_to(step, timeline) if isinstance(step, GoTo) else experiments.proposed(step))
         case Hold() as hold:
             soaks = hold.level == "soak" and hold.why == "measuring"
             users, load = numbers.counted(timeline.wanted), quantities.requested(timeline.load)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import msgspec
+
 from ..model.events import Command, FailureSignature, Mark, Note, Target
+from ..model.experiments import Experiment
 from ..model.timeline import Timeline
-from . import numbers, quantities
+from . import experiments, numbers, quantities
 from .marks import mark
 from .next_step import autopilot, autopilot_step, plan
 
@@ -67,6 +70,15 @@ def _workers(args: Mapping[str, Any]) -> str:
     return f"{sentence}: {numbers.several(count, 'worker')}"
 
 
+def _experiment(args: Mapping[str, Any]) -> str:
+    """`experiment at 39 users: only GET /a`."""
+    try:
+        change = experiments.changed(msgspec.convert(args, Experiment))
+    except msgspec.ValidationError:  # a log that this app did not write
+        change = "?"
+    return f"experiment at {numbers.counted(args.get('users', 0))}: {change}"
+
+
 _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "users": lambda args: f"users → {args.get('users', args.get('to', '?'))}",
     "rate": _rate,
@@ -84,6 +96,7 @@ _COMMANDS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "controls": _controls,
     "workers": _workers,
     "watch": _watch,
+    "experiment": _experiment,
 }
 
 

@@ -191,6 +191,8 @@ def _rate_level(found: RateLevelVerdict) -> str:
             return "recovery from overload"
         case "stacks":
             return "the target's stacks were sampled"
+        case "experiment":
+            return "an experiment"
     match found.state:
         case "queue_grows":
             return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"

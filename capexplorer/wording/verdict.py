@@ -20,7 +20,7 @@ from ..model.stacks import FunctionBlamed
 from ..model.sweep import setting_name
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
-from . import numbers, quantities, stacks
+from . import experiments, numbers, quantities, stacks
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
 from .marks import at_load, figures_of_server, of_another_kind, title
 from .numbers import during, session_time
@@ -93,6 +93,11 @@ def _(each: conclusions.CapacityFound) -> str:
 clause.register(KneeVerdict, knee)
 clause.register(EndpointDegradation, first_endpoint)
 clause.register(FunctionBlamed, stacks.blamed)
+
+
+@clause.register
+def _(each: conclusions.Explains) -> str:
+    return experiments.explanation(each.found)
 
 
 @clause.register

@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from capexplorer.model.experiments import Experiment
+
 Spread = Literal["constant", "uniform", "exponential", "lognormal", "bimodal"]
 
 FAILED_FAST_S = 0.001
@@ -187,6 +189,8 @@ class Run:
     def __init__(self, system: System, rng: np.random.Generator) -> None:
         self.system, self._rng = system, rng
         self.now_s = 0.0
+        self.experiment: Experiment | None = None
+        """What users do otherwise now; only services with several endpoints follow it (`stations`)."""
         self.users = 0
         self.ended_s: list[float] = []
         self.response_s: list[float] = []

@@ -34,6 +34,7 @@ from capexplorer.model.events import (
     TargetFacts,
     Tick,
 )
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
@@ -151,14 +152,25 @@ class VirtualSession(ABC, Generic[Amount]):
     _task: Task
 
     def __init__(
-        self, system: System, profile: dict[str, Any], *, max_users: int = 2_000, arrivals: Arrivals = "poisson"
+        self,
+        system: System,
+        profile: dict[str, Any],
+        *,
+        max_users: int = 2_000,
+        arrivals: Arrivals = "poisson",
+        endpoints: Sequence[str] = (),
     ) -> None:
+        """`endpoints`: paths that users request, with which the autopilot makes experiments at the knee; empty: it makes none."""
         self.system, self._pump = system, VirtualPump()
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
         guards = profiles.Guards(max_users=max_users)
+        users = profiles.Users(task=tuple(profiles.Task(name=name) for name in endpoints))
         options = RunOptions(
-            name="simulated", profile=profiles.Profile(users=profiles.Users(), guards=guards), sessions_dir=Path()
+            name="simulated",
+            profile=profiles.Profile(users=users, guards=guards),
+            sessions_dir=Path(),
+            explains=bool(endpoints),
         )
         context = RunContext(options, self._pump, EventSink(), RunLog(), RunOutcome(lambda: None))
         self.sink, self.timeline = context.sink, context.timeline
@@ -243,8 +255,8 @@ class VirtualSession(ABC, Generic[Amount]):
     def start_shape(self, generation: int) -> None:
         raise NotImplementedError
 
-    def begin_level(self, index: int) -> None:
-        """No request is kept."""
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """No request is kept, and only `VirtualRun` has experiments."""
 
     # -- a second
 
@@ -302,9 +314,9 @@ class VirtualRun(VirtualSession[int]):
 
     _task = "knee"
 
-    def __init__(self, running: Run, *, max_users: int = 2_000) -> None:
+    def __init__(self, running: Run, *, max_users: int = 2_000, endpoints: Sequence[str] = ()) -> None:
         self.running, self.most_users = running, 0
-        super().__init__(running.system, {}, max_users=max_users)
+        super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints)
 
     @property
     def marks(self) -> list[Mark]:
@@ -313,6 +325,9 @@ class VirtualRun(VirtualSession[int]):
 
     def step(self, load: int, by: By = "user") -> None:
         self.levels.step(Users(load), by, self._requested_load.step(Users(load), by))
+
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        self.running.experiment = experiment
 
     @property
     def users(self) -> int:

@@ -31,10 +31,12 @@ from capexplorer.model.controls import (
     StartPlan,
     State,
     StepTo,
+    TryExperiment,
     VerifyKnee,
     WatchPart,
     Zero,
 )
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
 from capexplorer.model.load import Rate, Users
 from capexplorer.remote.protocol import (
@@ -73,6 +75,7 @@ CONTROLS: list[Control] = [
     SetSpawnRate(None),
     SetAutopilot(on=True),
     SetAutopilot(on=True, finds_rate=True),
+    TryExperiment(20, Experiment(name="alone", endpoint="GET /a")),
     VerifyKnee(),
     StartPlan("10:30s"),
     SampleStacks(),

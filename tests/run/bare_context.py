@@ -8,6 +8,7 @@ from typing import Any
 
 from capexplorer.errors import LogWriteError
 from capexplorer.load import native
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.load import NO_LOAD, Load, OfferedRate
 from capexplorer.profile import Profile, Users
 from capexplorer.run.autopilot import Growth
@@ -58,7 +59,7 @@ class IdleThread:
 
     def start_shape(self, generation: int) -> None: ...
 
-    def begin_level(self, index: int) -> None: ...
+    def begin_level(self, index: int, experiment: Experiment | None) -> None: ...
 
 
 def requested_load(

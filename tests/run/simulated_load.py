@@ -10,6 +10,7 @@ from capexplorer.load.engine import Drained, Report, ShapeEnded, ShapeStep, Spaw
 from capexplorer.load.lag import LagMeter
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.user_code import UserErrors
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.load import OfferedRate, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TcpReading
 from capexplorer.read.probes import Readings
@@ -70,7 +71,7 @@ class SimulatedLoadThread:
 
         self._thread.append(follow)
 
-    def begin_level(self, index: int) -> None: ...
+    def begin_level(self, index: int, experiment: Experiment | None) -> None: ...
 
     def stop(self, timeout_s: float = 0.0) -> bool:
         self.users = 0

@@ -26,13 +26,15 @@ from capexplorer.model.controls import (
     StartPlan,
     State,
     StepTo,
+    TryExperiment,
     VerifyKnee,
     WatchPart,
     Zero,
 )
 from capexplorer.model.events import Command, Ended, LevelOpened, Log, Proposed, Target, Verdict
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.load import NO_LOAD, Rate, Users
-from capexplorer.model.proposals import AddWorker, Decide, Done, GiveUp, GoTo, Hold, Proposal
+from capexplorer.model.proposals import AddWorker, Decide, Done, GiveUp, GoTo, Hold, Proposal, Try
 from capexplorer.model.requirements import PercentileRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Verification, VerificationStep
@@ -54,6 +56,7 @@ from .session_events import HOSTILE_TEXT, SessionMaker, died, header, session
 from .stage import HUGE, NARROW, WIDE, Stage, Step, did, hides, on, panes, says, shows, tell, typed
 from .waiting import until
 
+ALONE = Experiment(name="alone", endpoint="GET /a")
 USERS = {users: StepTo(Users(users)) for users in (0, 2, 11, 12, 13, 52, 79, 94, 160, 161, 1_000)}
 KEYS: dict[str, tuple[Control, ...]] = {
     "+": (USERS[2],),
@@ -258,6 +261,10 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
             ("", shows(" NEXT  Enter: 94 users for 8–20 s; still scaling linearly (97%)")),
             ("enter enter", did(USERS[94]), shows("nothing to do yet")),
         ],
+    ),
+    "an experiment": (
+        proposing(Try(80, ALONE, 9.0, 20.0)),
+        [("", shows(" NEXT  Enter: 80 users, only GET /a, for 9–20 s")), ("enter", did(TryExperiment(80, ALONE)))],
     ),
     "a step to the same load": (proposing(GoTo(80, "beyond", {}, True, 8.0, 20.0)), [("enter", did(NewLevel()))]),
     "a proposed load that decides a requirement": (

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from capexplorer.model.events import Ended, Event, LevelOpened, Proposed, Target
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.load import Rate, Users
-from capexplorer.model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal, Why
+from capexplorer.model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Hold, Proposal, Try, Why
 from capexplorer.model.requirements import FailuresRequired, KneeRequired, PercentileRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.wording import NextStep, next_step, under_way
@@ -21,6 +22,7 @@ from .judged_sessions import knee_verdict
 KNEE: Figures = {
     "kind": "knee", "knee_users": 14.0, "users_low": 11.0, "users_high": 16.0, "capacity_rps": 122.0,
 }  # fmt: skip
+ALONE = Experiment(name="alone", endpoint="GET /a")
 P95 = PercentileRequired(95.0, 300.0, Users(50))
 FAILING: Figures = {"because": "failures"}
 
@@ -64,6 +66,8 @@ def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeli
         (Decide(P95, Users(50)), "Enter", "50 users; decides p95 <= 300ms @ 50 users"),
         (Decide(KneeRequired(8.0), Users(12)), "", "until knee >= 8 is decided"),
         (Decide(FailuresRequired(0.001, Rate(80.0)), Rate(80.0)), "Enter", "80/s; decides failures <= 0.1% @ 80/s"),
+        (Try(39, ALONE, 9.0, 20.0), "Enter", "39 users, only GET /a, for 9–20 s; how much of it is served?"),
+        (Hold("experiment", 3.0, 8.0), "", "experiment at 12 users; next step in 3–8 s"),
         (AddWorker(), "W", "add a worker process; the generator is saturated"),
         (Done("knee", {**KNEE, "verification": "verified"}), "e", "export; knee 14 [11–16] at 122/s, verified"),
         (GiveUp(1, "failures"), "f", "see why requests fail; no knee can be measured"),

@@ -24,7 +24,7 @@ from ..causes.generator_saturation import is_saturated, little_ratio, stretch
 from ..epoch.level_seconds import refused_status, seconds_of_part
 from ..epoch.measured_epoch import MeasuredEpoch
 from ..epoch.neighbours import NeighbourCheck, Withheld, is_one_python_process, program_of
-from ..ladder import LadderLevel, requests_inside
+from ..ladder import LadderLevel, ladder_level, requests_inside
 from ..statistics import NOTABLE, measured, remainder
 
 REQUESTS_LEAST = 100
@@ -216,6 +216,26 @@ def measured_levels(epoch: MeasuredEpoch, *, unexplained: bool = False) -> Itera
                 outside_requests_ms=epoch.outside_requests_ms,
                 pacing_s=timeline.header.pacing_s if timeline.header is not None else None,
             )
+
+
+def level_outside(timeline: Timeline, level: Level) -> MeasuredLevel | None:
+    """A level that is in no curve; None if it has not settled."""
+    header, figures = timeline.header, level.figures
+    if header is None or figures.goodput_rps is None:
+        return None
+    return MeasuredLevel(
+        level=level,
+        figures=figures,
+        rates=ladder_level(level.users, figures, started_s=level.started_s, ended_s=level.ended_s),
+        host=header.host,
+        program=program_of(timeline),
+        is_loopback=is_loopback_url(header.target.url),
+        reported_no_space=False,
+        withheld=NeighbourCheck.of(timeline, level.opened.epoch).withheld(figures),
+        refused_status=None,
+        outside_requests_ms=0.0,
+        pacing_s=header.pacing_s,
+    )
 
 
 def is_loopback_url(url: str) -> bool:

@@ -253,7 +253,7 @@ def epoch_of(timeline: Timeline, index: int, levels: Sequence[Level] | None = No
     `levels`: if given, only these are used. `at_s`: time of its verdict in seconds of the session, if not now.
     """
     all_levels = timeline.levels if levels is None else levels
-    given = [level for level in all_levels if level.opened.epoch == index and not level.opened.stacks]
+    given = [level for level in all_levels if level.opened.epoch == index and not level.opened.is_aside]
     own = tuple(level for level in given if isinstance(level.load, Users))
     counted = [level for level in own if level.closed is not None or level.figures.settled_seconds >= SECONDS_LEAST]
     outside_requests_ms = time_outside_requests_ms(part.figures for level in counted for part in parts(level))

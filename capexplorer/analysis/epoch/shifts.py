@@ -80,7 +80,7 @@ def missed_shifts(timeline: Timeline, level: Level) -> Iterator[tuple[float, Cha
 
 def _is_searched(level: Level) -> bool:
     """Whether the level has constant load, and no sampling of stacks changes what the service does."""
-    return not level.opened.ramp and not level.opened.stacks
+    return not level.opened.ramp and not level.opened.is_aside
 
 
 def _is_due(seconds: int) -> bool:

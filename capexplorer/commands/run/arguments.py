@@ -193,6 +193,12 @@ class RunArguments:
         help="Once the autopilot has found the knee: sample the target's stacks for 10 s at low load and 20% beyond the knee, and"
         " report which functions the added time is in. In plans the step `profile 10s` does it.",
     )
+    why: bool = option(
+        "--why",
+        is_flag=True,
+        help="With --autopilot: once the knee is found, short experiments there (at most 20 s each: half the pauses, one endpoint"
+        " alone, and without it, new connections) tell a lock, a pool, a rate limiter and other causes apart.",
+    )
     junit: Path | None = option(
         "--junit",
         type=LocalFile(),

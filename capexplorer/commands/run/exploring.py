@@ -22,7 +22,7 @@ from rich.text import Text
 from ... import namespace, wording
 from ...analysis.sampling_cost import sampling_cost
 from ...errors import InputError
-from ...model.events import Answered, Command, Event, LevelClosed, Log, Mark, Target
+from ...model.events import Answered, Command, Event, Explained, LevelClosed, Log, Mark, Target
 from ...model.figures import LevelBin, LevelFigures
 from ...model.intervals import Z95
 from ...model.level import Level
@@ -169,6 +169,8 @@ class Progress:
                 return self._finding(event)
             case Answered():
                 return self._news(event)
+            case Explained():
+                return self._shown(event)
             case Log(level="error", source="capexplorer"):
                 return event.text
         return None
@@ -188,6 +190,18 @@ class Progress:
         news = [each for each in answered.answers if each.state != self._states.get(each.required, "undecided")]
         self._states |= {each.required: each.state for each in answered.answers}
         return "; ".join(f"{wording.text_of(each.required)}: {STATES[each.state]}" for each in news) or None
+
+    def _shown(self, explained: Explained) -> str | None:
+        """What the latest experiment showed, once it has ended; None: it was printed."""
+        outcomes = explained.explanation.outcomes
+        level = self._timeline.level
+        if not outcomes or (level is not None and level.closed is None and level.opened.index == outcomes[-1].level):
+            return None
+        line = f"experiment {wording.outcome(outcomes[-1])}"
+        if line in self._printed:
+            return None
+        self._printed.add(line)
+        return line
 
     def _finding(self, mark: Mark) -> str | None:
         """A finding in full, once. That it ended, began again or was retracted is said without its readings and advice."""

@@ -169,6 +169,7 @@ def resolve(asked: RunArguments) -> RunOptions:
         sandbox=asked.sandbox,
         autopilot=_autopilot(asked, required),
         profile_at_knee=_profile_at_knee(asked),
+        explains=_explains(asked, required),
         requirements=required,
         within_s=_within_s(asked, found, where),
         workers=workers,
@@ -242,6 +243,13 @@ def _profile_at_knee(asked: RunArguments) -> bool:
     if asked.profile_at is not None and asked.plan is not None:
         raise InputError("--profile-at: cannot be combined with --plan: a plan has the step `profile 10s`")
     return asked.profile_at is not None
+
+
+def _explains(asked: RunArguments, required: Sequence[Requirement]) -> bool:
+    """Whether experiments follow the knee. Raises InputError if the autopilot does not look for it."""
+    if asked.why and _autopilot(asked, required) != "knee":
+        raise InputError("--why: needs --autopilot=users without --require: experiments follow a knee")
+    return asked.why
 
 
 def _params(asked: RunArguments, found: Profile, where: str, spec: TargetSpec | None) -> dict[str, Param]:

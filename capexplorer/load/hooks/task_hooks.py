@@ -16,7 +16,7 @@ from ..bodies import LEAVING
 from ..offering import Offering
 from ..user_activity import UserActivity, of_this_user, turn
 from ..user_code import UserErrors
-from ..workload import leave, seconds_of
+from ..workload import disconnect, leave, seconds_of, varied
 
 _sleep = gevent.hub.sleep
 """gevent's own, which is no sleep of user code."""
@@ -49,6 +49,8 @@ def observed_wait(_: object, observers: Observers) -> Callable[[Any, object], No
         if offering.is_on and offering.takes_now:
             return
         seconds = seconds_of(chosen, type(tasks.user).__name__)
+        if activity.experiment is not None:
+            seconds *= activity.experiment.pause_ratio
         activity.on_wait(seconds)
         if seconds > 0:
             offering.pause(seconds)
@@ -61,6 +63,7 @@ def observed_wait(_: object, observers: Observers) -> Callable[[Any, object], No
 def observed_task(execute: Callable[[Any, Any], Any], observers: Observers) -> Callable[[Any, Any], None]:
     """How long tasks take; at a rate level, each waits for an arrival."""
     activity, offering, errors = observers.activity, observers.offering, observers.errors
+    execute = _in_experiments(execute, activity)
 
     def execute_task(tasks: Any, task: Any) -> None:
         if isinstance(task, type):  # a nested task set, whose tasks come here by themselves
@@ -90,6 +93,18 @@ def observed_task(execute: Callable[[Any, Any], Any], observers: Observers) -> C
         activity.on_task_end(began_s)
         if iteration is not None:
             offering.ended(iteration)
+
+    return execute_task
+
+
+def _in_experiments(execute: Callable[[Any, Any], Any], activity: UserActivity) -> Callable[[Any, Any], None]:
+    """In an experiment another task may take the place of one, and connections may be closed after it."""
+
+    def execute_task(tasks: Any, task: Any) -> None:
+        experiment = activity.experiment
+        execute(tasks, task if experiment is None else varied(tasks.user, task, experiment))
+        if experiment is not None and experiment.name == "reconnect":
+            disconnect(tasks.user)
 
     return execute_task
 

@@ -17,6 +17,7 @@ from locust.exception import RPCError
 from zmq.error import ZMQError
 
 from ...errors import InputError
+from ...model.experiments import Experiment
 from ...model.kept_request import PlacedRequest
 from ...model.load import OfferedRate
 from ..engine import Drained, EngineContext, SecondReported
@@ -24,7 +25,7 @@ from ..locust_bounds import STALLED_S, Stalled
 from ..offering import BEGIN_PER_S, FIRST_MOST, SPARE_S
 from ..user_code import KEPT, UserError
 from .merging import Gathering, KnownWorker, Merging, busiest, workers_reading
-from .messages import KEY, Job, MergedRate, WorkerSecond, reported_second
+from .messages import KEY, BeginsLevel, Job, MergedRate, WorkerSecond, reported_second
 from .worker_registry import WorkerRegistry
 
 POLL_S = 0.05
@@ -111,9 +112,9 @@ class MasterEngine:
             self._latest_step = (min(first, offered.max_users), BEGIN_PER_S, None)
             self._redispatch(offers=False)
 
-    def begin_level(self, index: int) -> None:
-        """Send the level's index to the workers, which keep requests."""
-        self.registry.begin_level(index)
+    def begin_level(self, index: int, experiment: Experiment | None) -> None:
+        """Send the level's index to the workers, which keep requests, and its experiment."""
+        self.registry.begin_level(BeginsLevel(index=index, experiment=experiment))
 
     def repeat_step(self) -> None:
         """Dispatch the latest step again: to other workers, or to those that have stopped their users."""

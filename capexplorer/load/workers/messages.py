@@ -18,6 +18,7 @@ from msgspec.structs import astuple, replace
 from ...errors import InputError
 from ...model import outside
 from ...model.events import EndpointTick, FailureSignature, FailureTick
+from ...model.experiments import Experiment
 from ...model.histogram import LatencyHistogram, merged
 from ...model.load import NO_DROPS, Drops, OfferedRate, OfferedTick
 from ...model.readings import GeneratorReading, PortsReading
@@ -42,7 +43,7 @@ CLOCK = PREFIX + "clock"
 GRID = PREFIX + "grid"
 """To a worker: a boundary between ticks, by its own clock."""
 LEVEL = PREFIX + "level"
-"""To a worker: the index of the level that begins."""
+"""To a worker: the level that begins."""
 ENDED = PREFIX + "ended"
 """To the master: the worker's user code has called `stop` or `quit`."""
 
@@ -92,6 +93,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     max_body_mb: float = MAX_BODY_MB
     traceparent: bool = False
     """Whether each request has a trace."""
+
+
+class BeginsLevel(msgspec.Struct, frozen=True, kw_only=True):
+    """The level that begins."""
+
+    index: int
+    experiment: Experiment | None = None
 
 
 def versions() -> dict[str, str]:

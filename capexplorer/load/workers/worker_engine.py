@@ -32,6 +32,7 @@ from .messages import (
     KEY,
     REFUSED,
     USER_ERRORS_MOST,
+    BeginsLevel,
     Job,
     UserErrorCount,
     WorkerHello,
@@ -121,7 +122,8 @@ class Worker(WorkerRunner):
             case messages.GRID:
                 self._engine.on_boundary(msg.data["boundary_s"])
             case messages.LEVEL:
-                self._engine.begin_level(int(msg.data))
+                level = messages.unpacked(msg.data, BeginsLevel)
+                self._engine.begin_level(level.index, level.experiment)
             case messages.RATE:
                 self._engine.offer_share(self, msg.data)
             case messages.RATE_ENDED:

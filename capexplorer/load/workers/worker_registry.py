@@ -24,7 +24,7 @@ from ...model.load import OfferedRate, Rate
 from ..engine import Change, Report, RunnerEnded, Spawned, WorkerRefused, WorkersChanged
 from . import messages
 from .merging import KnownWorker
-from .messages import Job, WorkerHello, WorkerRate, split
+from .messages import BeginsLevel, Job, WorkerHello, WorkerRate, split
 
 # -- master --------------------------------------------------------------------------------------------------------------------
 # Locust's MasterRunner with our own rules on admitted and lost workers, and with dispatches that do not block messages.
@@ -298,11 +298,11 @@ class WorkerRegistry:
         for client_id in self.workers:
             self._send(client_id, messages.RATE_ENDED)
 
-    def begin_level(self, index: int) -> None:
+    def begin_level(self, level: BeginsLevel) -> None:
         """Let workers attribute requests from now on to this level."""
         for client_id, worker in self.workers.items():
             if not worker.is_plain:
-                self._send(client_id, messages.LEVEL, index)
+                self._send(client_id, messages.LEVEL, messages.packed(level))
 
     def _report_rate_if_begun(self) -> None:
         if self._rate is not None and all(worker.rate_turn == self._rate.turn for worker in self.workers.values()):

@@ -25,12 +25,13 @@ from ...model.controls import (
     StartPlan,
     State,
     StepTo,
+    TryExperiment,
     VerifyKnee,
     WatchPart,
     Zero,
 )
 from ...model.load import RATE_LEAST_PER_S, RATE_MOST_PER_S, Rate, Users
-from ...model.proposals import Decide, GoTo, Proposal
+from ...model.proposals import Decide, GoTo, Proposal, Try
 from ...model.requirements import EXAMPLES
 from ...model.watched import parsed_part
 from ...wording import quantities
@@ -222,6 +223,8 @@ class LiveRunActions(Actions):
     def _take(self, proposed: Proposal | None) -> None:
         if isinstance(proposed, Decide):
             self._do(StepTo(proposed.load))
+        elif isinstance(proposed, Try):
+            self._do(TryExperiment(proposed.users, proposed.experiment))
         elif isinstance(proposed, GoTo) and proposed.users != self.state.load.users:
             self._do(StepTo(Users(proposed.users)))
         else:

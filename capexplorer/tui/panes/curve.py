@@ -117,6 +117,7 @@ OFF_CURVE: dict[Shape, dict[Kind, str]] = {
         "disturbed": "disturbed by other processes",
         "unsteady": "goodput varied",
         "stacks": "stacks sampled",
+        "experiment": "experiment",
     },
     Shape.TRIANGLE: {"other_service": "another state of the service", "changed": "changed during the level"},
 }

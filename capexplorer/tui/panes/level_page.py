@@ -117,6 +117,7 @@ _LATENCY_CELLS = 6
 
 _STATES: dict[Why | None, str] = {
     "stacks": "the target's stacks were sampled in this level, which costs CPU: it is in no curve",
+    "experiment": "an experiment: something was changed beside the load, so it is in no curve",
     "other_service": "the service was in another state than the one that the verdict is about",
     "changed": "the service changed during the level: its figures mix two states",
 }

@@ -157,6 +157,9 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
         groups.append(group(warm, styled(color=palette.warning), rank=1))
     if current.opened.stacks:
         groups.append(group("stacks sampled: in no curve", styled(color=palette.warning), rank=1))
+    if current.opened.experiment is not None:
+        changed = text.shorten(text.safe(wording.changed(current.opened.experiment)), 30)
+        groups.append(group(f"experiment, in no curve: {changed}", styled(color=palette.warning), rank=1))
     epoch = wording.sweep_step(timeline) or (f"epoch {current.opened.epoch}" if current.opened.epoch else "")
     if epoch:
         groups.append(group(text.shorten(text.safe(epoch), 40), muted, rank=1))

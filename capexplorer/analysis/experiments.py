@@ -1,0 +1,354 @@
+"""What experiments at a knee show: which causes of the limit each outcome rules out, and which one it supports.
+
+All experiments of an epoch have the same number of users, beyond the knee, and are compared with a level as before, of goodput
+X. The reasons are laws of operational analysis (Denning & Buzen 1978), which hold for any distribution of times. A station that
+serves c requests at a time, each for D on average, has the capacity c / D, and D is at most R0, the mean response at low load:
+so X R0 >= c. A rate limit knows no D: its X is the same for any kind of request.
+
+| outcome | rules out | why |
+| --- | --- | --- |
+| one endpoint alone, the others, or another path: clearly more goodput | generator, a link that then carries more | it can |
+| the same, while all requests wait about as long before | rate limit | it would count all of them |
+| X R0 < ONE_MOST | pool | c < 2 |
+| X R0 < NONE_MOST, and X holds with half the pauses | lock, pool, queue, CPU | c < 1: no request needs so long |
+| a connection a task: not clearly more | queue | idle connections hold no worker |
+| the same: clearly more | lock, pool, rate limit, CPU, link, generator | idle connections held the workers |
+| other slots: goodput follows their number | all but the pool | |
+
+A cause is confirmed if it is the only one that is left and an outcome supports it. Nothing is, if half the pauses bring more
+goodput (the load was not at the limit), or if two levels as before differ (the service changed).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
+
+from ..model.experiments import Experiment, Explanation, Inference, LimitCause, Outcome, Result
+from ..model.intervals import Z95
+from ..model.level import Level
+from ..model.timeline import Timeline
+from ..model.verdicts import KneeVerdict
+from .bottleneck.measured_level import level_outside
+from .bottleneck.queue_rules import QUEUED_LEAST, is_idle
+from .statistics import COUNT_LEAST, MOSTLY, NOTABLE, SURE_ERRORS
+
+SETTLED_LEAST_S = 5.5
+"""Settled seconds without which a level of an experiment shows nothing."""
+
+MORE, LESS = 1.15, 0.85
+"""Ratios of goodputs beyond which an experiment has changed it, where the interval is beyond them as well."""
+
+SAME = 0.1
+"""An interval of the ratio within this much of 1 is equality."""
+
+ERROR_LEAST = 0.01
+"""Relative standard error that each goodput has at least: six batches may agree by chance."""
+
+LIMITED_MOST = 0.8
+"""A kind of requests is limited if its goodput is at most this share of that of users who never wait, N / (R0 + Z)."""
+
+LOW_LOAD = 0.5
+"""Share of the knee up to which a level shows responses at low load; the lowest with enough requests together count."""
+
+ONE_MOST, NONE_MOST = 1.5, 0.4
+"""Bounds of X R0, with its error: below the first at most one request is served at a time, below the second none is, so that time
+itself is the limit. A lock or pool whose holds become longer under load by half, or 2.5 times, would be taken for these."""
+
+ENOUGH = 100
+"""Requests of an endpoint at low load from which no higher level is used."""
+
+EXPONENTIAL_P95 = 2.0
+"""Standard deviations from the mean of exponential times to their 95th percentile; of most others it is less."""
+
+SPREAD_LEAST = 0.1
+"""Least coefficient of variation of responses that is assumed."""
+
+UNCLEAR = ("lock_or_pool_limit", "rate_limit", "unwatched_party")
+"""Bottlenecks that leave several causes; all others name one."""
+
+ALL: tuple[LimitCause, ...] = ("lock", "pool", "rate_limit", "queue", "cpu", "link", "generator")
+
+
+def causes_of(timeline: Timeline, epoch: int) -> tuple[LimitCause, ...]:
+    """What may limit the service at the knee of an epoch, without experiments; empty: there is no knee that they could
+    explain, or readings name the cause already.
+    """
+    verdict = timeline.verdicts.get(epoch)
+    knee = verdict.capacity.knee if verdict is not None else None
+    if knee is None or knee.kind != "knee" or knee.peak is not None or knee.limit in ("generator", "errors", "queue_growth"):
+        return ()
+    blamed = [
+        mark
+        for mark in timeline.marks.values()
+        if mark.kind == "bottleneck" and mark.epoch == epoch and mark.state != "retracted" and mark.severity != "info"
+    ]
+    beyond = [mark for mark in blamed if (mark.users or 0.0) >= (knee.users_low or 0.0)]
+    is_named = any(mark.id not in UNCLEAR or mark.finding.figures().get("how") == "refuses" for mark in beyond)
+    return () if is_named else ALL
+
+
+def explain(timeline: Timeline, epoch: int) -> Explanation | None:
+    """What the experiments of an epoch have shown; None: there were none, or no level as before to compare them with."""
+    levels = [each for each in timeline.levels if each.opened.experiment is not None and each.opened.epoch == epoch]
+    shown = [found for each in levels if (found := Shown.of(each)) is not None]
+    before = next((each for each in shown if each.experiment.name == "as_before"), None)
+    causes = causes_of(timeline, epoch)
+    verdict = timeline.verdicts.get(epoch)
+    if before is None or verdict is None or verdict.capacity.knee is None or not causes:
+        return None
+    return Comparison(
+        before, shown, causes, LowLoad.of(timeline, epoch, verdict.capacity.knee), tuple(_idle(timeline, before.level))
+    ).explanation
+
+
+def _idle(timeline: Timeline, level: Level) -> Iterator[LimitCause]:
+    """What its readings show not to be the limit at a level."""
+    found = level_outside(timeline, level)
+    if found is None:
+        return
+    if found.figures.generator_cpu_ratio is not None and found.figures.generator_cpu_ratio < GENERATOR_IDLE_MOST:
+        yield "generator"
+    if is_idle(found):
+        yield "cpu"
+    waiting = found.read("target.listen_queue")
+    if waiting is not None and waiting < QUEUED_LEAST:
+        yield "queue"
+    speed, received = found.host.link_bytes_per_s, found.figures.received_bytes_per_s
+    if found.is_loopback or (speed and received is not None and received < MOSTLY * speed):
+        yield "link"
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """The level of an experiment that has figures."""
+
+    level: Level
+    experiment: Experiment
+    goodput_rps: float
+    error: float
+    """Relative standard error of goodput."""
+
+    @classmethod
+    def of(cls, level: Level) -> Shown | None:
+        """None: too short, or too many of its requests fail."""
+        figures, experiment = level.figures, level.opened.experiment
+        if experiment is None or not figures.goodput_rps or figures.settled_seconds < SETTLED_LEAST_S:
+            return None
+        if (figures.failure_ratio or 0.0) > NOTABLE or figures.goodput_se_rps is None or level.void is not None:
+            return None
+        return cls(level, experiment, figures.goodput_rps, max(ERROR_LEAST, figures.goodput_se_rps / figures.goodput_rps))
+
+    @property
+    def index(self) -> int:
+        """Of the level."""
+        return self.level.opened.index
+
+    def beside(self, before: Shown) -> Outcome:
+        """Goodput beside that of another level."""
+        ratio = self.goodput_rps / before.goodput_rps
+        error = math.hypot(self.error, before.error)
+        low, high = ratio * (1 - SURE_ERRORS * error), ratio * (1 + SURE_ERRORS * error)
+        result: Result = "unclear"
+        if low > 1 and ratio >= MORE:
+            result = "more"
+        elif high < 1 and ratio <= LESS:
+            result = "less"
+        elif low >= 1 - SAME and high <= 1 + SAME:
+            result = "same"
+        return Outcome(
+            experiment=self.experiment,
+            level=self.index,
+            result=result,
+            goodput_rps=self.goodput_rps,
+            ratio=ratio,
+            ratio_low=ratio * (1 - Z95 * error),
+            ratio_high=ratio * (1 + Z95 * error),
+        )
+
+
+class LowLoad(msgspec.Struct, frozen=True):
+    """Mean responses at low load in s, by endpoint: (mean, its relative standard error)."""
+
+    by_endpoint: dict[str, tuple[float, float]]
+    pause_s: float
+    """Mean pause of users between two requests."""
+
+    @classmethod
+    def of(cls, timeline: Timeline, epoch: int, knee: KneeVerdict) -> LowLoad:
+        """Of each endpoint the levels with the fewest users that have enough of its requests together."""
+        verdict = timeline.verdicts.get(epoch)
+        left_out = verdict.left_out_levels if verdict is not None else ()
+        own = [
+            each
+            for each in timeline.levels
+            if each.opened.epoch == epoch
+            and each.opened.experiment is None
+            and each.load.per_s is None
+            and 0 < each.users <= LOW_LOAD * (knee.users or 0.0)
+            and each.figures.settled
+            and each.opened.index not in left_out
+        ]
+        sums: dict[str, tuple[int, float, float]] = {}
+        for level in sorted(own, key=lambda each: each.users):
+            for each in level.endpoints:
+                name, latency, more = f"{each.method} {each.name}", each.latency_ms, each.requests - each.failures
+                count, total_ms, spread_ms = sums.get(name, (0, 0.0, 0.0))
+                if count < ENOUGH and latency.mean is not None and latency.p95 is not None and more > 0:
+                    spread = max(0.0, latency.p95 - latency.mean) / EXPONENTIAL_P95
+                    sums[name] = count + more, total_ms + more * latency.mean, spread_ms + more * spread
+        found = {
+            name: (total_ms / count / 1000, max(spread_ms / total_ms, SPREAD_LEAST) / math.sqrt(count))
+            for name, (count, total_ms, spread_ms) in sums.items()
+            if count >= COUNT_LEAST
+        }
+        pauses = [each.figures.pause_s for each in own if each.figures.pause_s is not None]
+        return cls(found, min(pauses, default=0.0))
+
+    def of_level(self, level: Level) -> tuple[float, float] | None:
+        """(mean response in s at low load of the requests of a level, its relative error); None: not known of all endpoints."""
+        counts = [(f"{each.method} {each.name}", each.requests - each.failures) for each in level.endpoints]
+        counts = [(name, count) for name, count in counts if count > 0]
+        if not counts or any(name not in self.by_endpoint for name, _ in counts):
+            return None
+        total = sum(count for _, count in counts)
+        parts = [(count / total * self.by_endpoint[name][0], self.by_endpoint[name][1]) for name, count in counts]
+        mean_s = math.fsum(part for part, _ in parts)
+        return mean_s, math.hypot(*(part * error for part, error in parts)) / mean_s
+
+
+class Comparison(msgspec.Struct, frozen=True, dict=True):
+    """The experiments of an epoch beside the level as before."""
+
+    before: Shown
+    shown: Sequence[Shown]
+    causes: tuple[LimitCause, ...]
+    low: LowLoad
+    idle: tuple[LimitCause, ...]
+    """Causes that the readings of that level rule out."""
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The whole result."""
+        others = [each for each in self.shown if each is not self.before]
+        outcomes = tuple(each.beside(self.before) for each in others)
+        unsteady = any(_contradicts(each) for each in outcomes)
+        inferences = () if unsteady else tuple(self._inferences(outcomes))
+        excluded = {cause for each in inferences for cause in each.excludes}
+        supported = {each.supports for each in inferences}
+        left = tuple(cause for cause in self.causes if cause not in excluded)
+        return Explanation(
+            users=self.before.level.users,
+            causes=self.causes,
+            outcomes=outcomes,
+            inferences=inferences,
+            left=left,
+            confirmed=left[0] if len(left) == 1 and left[0] in supported else None,
+            unsteady=unsteady,
+        )
+
+    def _inferences(self, outcomes: Sequence[Outcome]) -> Iterator[Inference]:
+        if self.idle:
+            yield Inference(reason="readings", levels=(self.before.index,), excludes=self.idle)
+        yield from self._served_more(outcomes)
+        yield from self._counts_work(outcomes)
+        yield from self._at_a_time(outcomes)
+        for each in outcomes:
+            if each.experiment.name == "reconnect" and each.ratio_high < MORE:
+                yield Inference(reason="connections_do_not_hold", levels=(each.level,), excludes=("queue",), value=each.ratio)
+            elif each.experiment.name == "reconnect" and each.result == "more":
+                others = tuple(cause for cause in ALL if cause != "queue")
+                yield Inference(
+                    reason="connections_hold", levels=(each.level,), excludes=others, supports="queue", value=each.ratio
+                )
+
+    def _served_more(self, outcomes: Iterable[Outcome]) -> Iterator[Inference]:
+        for each in outcomes:
+            if each.experiment.name in ("alone", "without", "path") and each.result == "more":
+                carried = next(shown for shown in self.shown if shown.index == each.level).level.figures.received_bytes_per_s
+                before = self.before.level.figures.received_bytes_per_s
+                link: tuple[LimitCause, ...] = ("link",) if carried and before and carried > MORE * before else ()
+                yield Inference(
+                    reason="served_more",
+                    levels=(each.level,),
+                    excludes=("generator", *link),
+                    endpoint=each.experiment.endpoint,
+                    value=each.ratio,
+                )
+
+    # -- what the limit counts
+
+    def _counts_work(self, outcomes: Iterable[Outcome]) -> Iterator[Inference]:
+        """All requests wait for the limit, and of one kind it lets more through than of all: a rate limit would not."""
+        if not self._all_wait:
+            return
+        for each in outcomes:
+            if each.experiment.name in ("alone", "without") and each.result == "more":
+                yield Inference(
+                    reason="counts_work",
+                    levels=(self.before.index, each.level),
+                    excludes=("rate_limit",),
+                    endpoint=each.experiment.endpoint,
+                    value=each.ratio,
+                )
+
+    @cached_property
+    def _all_wait(self) -> bool:
+        """Whether requests of all endpoints wait about as long at the load of the experiments."""
+        waits_s = []
+        for each in self.before.level.endpoints:
+            low_s, _ = self.low.by_endpoint.get(f"{each.method} {each.name}", (math.nan, 0.0))
+            waits_s.append((each.latency_ms.mean or 0.0) / 1000 - low_s)
+        return bool(waits_s) and min(waits_s) >= WAIT_LEAST * max(waits_s) > 0
+
+    def _is_limited(self, shown: Shown) -> bool:
+        known = self.low.of_level(shown.level)
+        if known is None:
+            return False
+        free_rps = shown.level.users / (known[0] * (1 + SURE_ERRORS * known[1]) + self._pause_s(shown))
+        return shown.goodput_rps * (1 + SURE_ERRORS * shown.error) <= LIMITED_MOST * free_rps
+
+    @staticmethod
+    def _pause_s(shown: Shown) -> float:
+        return shown.level.figures.pause_s or 0.0
+
+    # -- how many requests the limit serves at a time
+
+    def _at_a_time(self, outcomes: Iterable[Outcome]) -> Iterator[Inference]:
+        holds = any(each.experiment.name == "half_pauses" and each.result == "same" for each in outcomes)
+        for shown in (self.before, *self._named("alone"), *self._named("without")):
+            known = self.low.of_level(shown.level)
+            if known is None or not self._is_limited(shown):
+                continue
+            at_a_time = shown.goodput_rps * known[0]
+            most = at_a_time * (1 + SURE_ERRORS * math.hypot(known[1], shown.error))
+            found = Inference(reason="one_at_a_time", levels=(shown.index,), endpoint=shown.experiment.endpoint, value=at_a_time)
+            if most < NONE_MOST and holds:
+                yield replace(
+                    found,
+                    reason="faster_than_its_rate",
+                    excludes=("lock", "pool", "queue", "cpu"),
+                    supports="rate_limit",
+                )
+            elif most < ONE_MOST and at_a_time > NONE_MOST:
+                yield replace(found, excludes=("pool",), supports="lock")
+
+    def _named(self, *names: str) -> list[Shown]:
+        return [each for each in self.shown if each.experiment.name in names]
+
+
+WAIT_LEAST = 0.5
+"""Share of the longest mean wait of an endpoint that requests of all others wait if they stand in the same queue."""
+
+GENERATOR_IDLE_MOST = 0.7
+"""Cores that a load thread uses at most if it cannot be the limit."""
+
+
+def _contradicts(outcome: Outcome) -> bool:
+    """Whether an outcome shows that the experiments cannot be compared."""
+    if outcome.experiment.name == "half_pauses":
+        return outcome.result in ("more", "less")
+    return outcome.experiment.name == "as_before" and outcome.result in ("more", "less")

@@ -1,0 +1,158 @@
+"""What experiments at a knee rule out and confirm, in made sessions whose levels have exact figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.scenario import Scenario
+
+from capexplorer.analysis.experiments import explain
+from capexplorer.model.events import Verdict
+from capexplorer.model.experiments import AS_BEFORE, Experiment, Explanation
+from capexplorer.model.figures import LevelEndpoint, LevelFigures
+from capexplorer.model.intervals import Latency
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
+
+LOW_MS = {"/a": 20.0, "/b": 10.0}
+"""Mean responses at low load."""
+PAUSE_S = 0.3
+USERS = 30
+IDLE = {"target.cpu_ratio": 0.05, "target.cpus_allowed": 4.0, "host.cpu_ratio": 0.2, "target.listen_queue": 0.0}
+
+HALF = Experiment(name="half_pauses")
+ALONE, WITHOUT = (Experiment(name=name, endpoint="GET /a") for name in ("alone", "without"))
+RECONNECT = Experiment(name="reconnect")
+
+
+def made(low_ms: dict[str, float] = LOW_MS) -> Scenario:
+    """A session whose knee is at 20 users, with a level at low load."""
+    scenario = Scenario().ready()
+    endpoints = tuple(
+        LevelEndpoint(name=name, method="GET", requests=400, failures=0, latency_ms=Latency(mean=mean, p95=1.2 * mean))
+        for name, mean in low_ms.items()
+    )
+    scenario.measured(users=2, figures=LevelFigures(settled=True, settled_seconds=60, think_s=PAUSE_S), endpoints=endpoints)
+    knee = KneeVerdict(kind="knee", users=20.0, users_low=18.0, users_high=22.0, capacity_rps=60.0, limit="queueing")
+    return scenario.add(Verdict(t_s=scenario.t_s, capacity=CapacityVerdict(knee=knee)))
+
+
+def tried(
+    scenario: Scenario,
+    experiment: Experiment,
+    rps: float,
+    *,
+    waits_ms: float = 200.0,
+    error: float = 0.01,
+    share: float = 0.5,
+    pause_s: float = PAUSE_S,
+    **figures: Any,
+) -> Scenario:
+    """A level of an experiment. `share`: of the requests that go to /a, where both are requested."""
+    shares = {"alone": {"/a": 1.0}, "without": {"/b": 1.0}}.get(experiment.name, {"/a": share, "/b": 1 - share})
+    endpoints = tuple(
+        LevelEndpoint(
+            name=name, method="GET", requests=round(600 * part), failures=0, latency_ms=Latency(mean=LOW_MS[name] + waits_ms)
+        )
+        for name, part in shares.items()
+    )
+    known = LevelFigures(
+        settled=True, settled_seconds=12, goodput_rps=rps, goodput_se_rps=error * rps, throughput_rps=rps, response_ms=waits_ms,
+        think_s=pause_s, generator_cpu_ratio=0.1, readings=IDLE,
+    )  # fmt: skip
+    return scenario.measured(USERS, _with(known, figures), lasts_s=15.0, endpoints=endpoints, experiment=experiment)
+
+
+def _with(figures: LevelFigures, changes: dict[str, Any]) -> LevelFigures:
+    return LevelFigures(**{name: changes.get(name, getattr(figures, name)) for name in figures.__struct_fields__})
+
+
+def explained(scenario: Scenario) -> Explanation:
+    found = explain(scenario.timeline, 0)
+    assert found is not None
+    return found
+
+
+def reasons(found: Explanation) -> set[str]:
+    return {each.reason for each in found.inferences}
+
+
+def test_without_a_level_as_before_nothing_is_explained() -> None:
+    assert explain(tried(made(), HALF, 60.0).timeline, 0) is None
+
+
+def test_readings_rule_out_resources() -> None:
+    found = explained(tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0))
+    assert found.left == ("lock", "pool", "rate_limit")
+    assert found.confirmed is None
+
+
+def test_a_service_that_takes_one_request_at_a_time_and_counts_work_has_a_lock() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0)
+    tried(scenario, ALONE, 48.0)
+    found = explained(tried(scenario, WITHOUT, 80.0))
+    assert found.confirmed == "lock"
+    assert reasons(found) >= {"counts_work", "one_at_a_time"}
+
+
+def test_one_request_at_a_time_alone_may_be_a_rate_limit() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0)
+    tried(scenario, ALONE, 60.0)
+    found = explained(tried(scenario, WITHOUT, 60.0))
+    assert found.left == ("lock", "rate_limit")
+    assert found.confirmed is None
+
+
+def test_requests_that_need_no_time_and_a_rate_that_holds_against_half_the_pauses_are_a_rate_limit() -> None:
+    scenario = tried(made({"/a": 4.0, "/b": 2.0}), AS_BEFORE, 60.0)
+    assert "faster_than_its_rate" not in reasons(explained(scenario)), "it is not known to hold"
+    assert explained(tried(scenario, HALF, 60.5, pause_s=PAUSE_S / 2)).confirmed == "rate_limit"
+
+
+def test_more_of_one_endpoint_does_not_rule_out_a_limit_of_the_other_endpoint_alone() -> None:
+    """Requests to /b do not wait: a rate limit of /a explains that more of them are served."""
+    scenario = tried(made(), AS_BEFORE, 60.0)
+    before = scenario.timeline.levels[-1].closed
+    assert before is not None
+    unlike = (LevelEndpoint(name="/a", method="GET", requests=300, failures=0, latency_ms=Latency(mean=400.0)),
+              LevelEndpoint(name="/b", method="GET", requests=300, failures=0, latency_ms=Latency(mean=11.0)))  # fmt: skip
+    again = made()
+    again.measured(USERS, before.figures, lasts_s=15.0, endpoints=unlike, experiment=AS_BEFORE)
+    found = explained(tried(again, WITHOUT, 90.0))
+    assert "rate_limit" in found.left
+    assert "served_more" in reasons(found)
+
+
+def test_more_goodput_with_new_connections_shows_that_open_ones_hold_the_workers() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0, readings={})
+    assert explained(tried(scenario, RECONNECT, 90.0, readings={})).confirmed == "queue"
+
+
+def test_as_much_goodput_with_new_connections_shows_that_they_do_not() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0, readings={})
+    assert "queue" not in explained(tried(scenario, RECONNECT, 60.0, readings={})).left
+
+
+def test_nothing_is_said_if_half_the_pauses_bring_more_or_the_service_has_changed() -> None:
+    for experiment, rps in ((HALF, 90.0), (HALF, 40.0), (AS_BEFORE, 80.0)):
+        scenario = tried(made({"/a": 4.0, "/b": 2.0}), AS_BEFORE, 60.0)
+        found = explained(tried(scenario, experiment, rps))
+        assert found.unsteady
+        assert (found.left, found.confirmed) == (found.causes, None)
+
+
+def test_an_unclear_difference_rules_out_nothing() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0, error=0.08)
+    found = explained(tried(scenario, WITHOUT, 72.0, error=0.08))
+    assert [each.result for each in found.outcomes] == ["unclear"]
+    assert "counts_work" not in reasons(found)
+
+
+def test_few_requests_at_low_load_do_not_show_how_many_are_served_at_a_time() -> None:
+    """The bound is that of the interval, not of the mean."""
+    exact, few = made({"/a": 18.0, "/b": 18.0}), Scenario().ready()
+    endpoint = LevelEndpoint(name="/a", method="GET", requests=25, failures=0, latency_ms=Latency(mean=18.0, p95=54.0))
+    few.measured(users=2, figures=LevelFigures(settled=True, settled_seconds=60, think_s=PAUSE_S), endpoints=(endpoint,))
+    few.add(Verdict(t_s=few.t_s, capacity=exact.timeline.verdicts[0].capacity))
+    for scenario, known in ((exact, True), (few, False)):
+        found = explained(tried(scenario, AS_BEFORE, 60.0, share=1.0))
+        assert ("one_at_a_time" in reasons(found)) is known
