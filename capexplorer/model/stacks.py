@@ -87,8 +87,10 @@ class FunctionTime(msgspec.Struct, frozen=True):
     """While it is anywhere in the stack."""
     threads: tuple[float, float]
     """Threads that are there at the same time, as `own`: at the low and at the high load."""
+    is_more: bool
+    """Whether the threads grew beyond the error of sampling."""
     grew: bool
-    """Whether both the time for each request and the threads grew beyond the error of sampling."""
+    """Whether that and the time for each request did."""
 
 
 class FunctionBlamed(msgspec.Struct, frozen=True):

@@ -84,6 +84,38 @@ SHAPES: dict[str, Shape] = {
         ("fetch", 9, "busy"),
         {"serve sync.py:9; select select.py:1": (1.4, 0.01), "serve sync.py:9; fetch* db.py:9; recv socket.py:3": (0.6, 1.99)},
     ),
+    "two workers that accept in a loop of their own, and a thread that only waits": Shape(
+        (1, 9, 110),
+        (12, 20, 610),
+        ("fetch", 3, "busy"),
+        {
+            "worker* w.py:8": (1.21, 0.11),
+            "worker* w.py:8; fetch* w.py:3": (0.79, 1.89),
+            "main* w.py:11; wait threading.py:1": (3, 3),
+        },
+    ),
+    "a thread for each connection, which waits for the interpreter wherever it is": Shape(
+        (1, 8, 120),
+        (12, 20, 560),
+        "elsewhere",
+        {
+            f"{WORKER}; recv socket.py:3": (0.43, 6.6),
+            f"{WORKER}; send* base.py:8": (0.33, 2.4),
+            f"{WORKER}; render* pure.py:5": (0.2, 2.0),
+            f"{WORKER}; parse server.py:9": (0.03, 0.0),
+        },
+    ),
+    "the same, and the CPU time is known": Shape(
+        (1, 8, 120),
+        (12, 20, 560),
+        ("render", 5, "cpu"),
+        {
+            f"{WORKER}; recv socket.py:3": (0.43, 6.6),
+            f"{WORKER}; send* base.py:8": (0.33, 2.4),
+            f"{WORKER}; render* pure.py:5": (0.2, 4.0),
+        },
+        {f"{WORKER}; render* pure.py:5": (0.2, 0.59), f"{WORKER}; send* base.py:8": (0.01, 0.02)},
+    ),
     "an event loop that computes": Shape(
         (1, 20, 11),
         (32, 98, 320),

@@ -24,7 +24,8 @@ CHECKOUT = FunctionTime(
     RequestTime(0.0025, 0.0145, 0.0004),
     RequestTime(0.003, 0.02, 0.001),
     (0.1, 1.45),
-    True,
+    is_more=True,
+    grew=True,
 )
 PLACE = "checkout (db.py:41, in acquire)"
 GREW = FunctionBlamed("grew", "wall", CHECKOUT, 0.94, is_wait=True)
