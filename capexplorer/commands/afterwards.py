@@ -24,6 +24,8 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
         width = shutil.get_terminal_size().columns
         verdict = with_whole_commands(f"verdict: {printable(wording.verdict(timeline))}")
         print_line(plain_characters(textwrap.fill(verdict, width, break_on_hyphens=False, break_long_words=False)))
+    for sentence in wording.operating_loads(timeline):
+        print_line(f"recommended: {printable(sentence)}")
     for each in timeline.answers:
         print_line(f"required: {wording.answer(each)}")
     print_line(f"saved: {path}")

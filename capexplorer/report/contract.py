@@ -14,6 +14,7 @@ from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level import Void
 from ..model.load import Arrivals
+from ..model.recommended import Estimate
 from ..model.stacks import Clock, Runtime
 from ..model.sweep import SettingEnd
 from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
@@ -221,6 +222,48 @@ class BottleneckEntry(TypedDict):
     confidence: Confidence | None
     evidence: dict[str, Any]
     advice: str
+
+
+class RecommendedEntry(TypedDict):
+    """The greatest load to operate at, in users or as a rate, what was measured there, and settings that follow. None: cannot be
+    derived. A figure that is an object has the ends of a 90% interval, which may be unknown.
+    """
+
+    epoch: int
+    users: float | None
+    offered_per_s: float | None
+    sentence: str
+    objective: Literal["p95_ms", "p99_ms", "failure_ratio"] | None
+    """What keeps the load that low; None: it is 80% of the lower end of the knee or capacity, or a measured load just below."""
+    measured: bool
+    """Whether a level had this load; otherwise figures are of the chord between the loads beside it."""
+    goodput_per_s: Estimate | None
+    p95_ms: Estimate | None
+    """Not measured: `low` is that of the load below, `value` that of the chord."""
+    failure_ratio: float | None
+    verified: bool
+    generator_limited: bool
+    rate_limit_per_s: Estimate | None
+    in_flight: Estimate | None
+    """Requests in flight at the knee, by Little's law: more would wait."""
+    busy: Estimate | None
+    """Requests that are worked on at once at the capacity."""
+    parameter: str | None
+    """The target's parameter that has this value, and may be the limit."""
+    workers: Estimate | None
+    """So many workers, or processes, use up the CPU."""
+    by_process: bool
+    replicas: int | None
+    """For the rate that is required, each at its operating load."""
+    wanted_per_s: float | None
+    cpu_target_ratio: Estimate | None
+    cpu_cores: float | None
+    """The cores that the target is a share of."""
+    timeout_ms: Estimate | None
+    """A quantile of latency at the operating load; a timeout is at least its upper end."""
+    timeout_quantile: float | None
+    next_limit_per_s: Estimate | None
+    """Goodput at which the CPU would be full."""
 
 
 class ObjectiveEntry(TypedDict):
@@ -539,6 +582,8 @@ class Summary(TypedDict):
     no_knee_up_to_users: float | None
     rates: RateVerdict | None
     """The verdict on offered rates."""
+    recommended: list[RecommendedEntry]
+    """What to set, of each epoch by its knee, then by its capacity as a rate."""
     causes: list[CauseEntry]
     bottlenecks: list[BottleneckEntry]
     requirements: list[RequirementEntry]

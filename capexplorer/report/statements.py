@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -12,25 +12,19 @@ from ..model.events import Header, Mark, MarkChange, Note, Verdict, clients_of
 from ..model.findings import Cause, Shift, Stalled
 from ..model.load import Rate
 from ..model.timeline import Timeline
-from ..model.verdicts import SEVERITIES, RateObjective, RateVerdict, SloVerdict
+from ..model.verdicts import SEVERITIES, RateObjective, SloVerdict
 from ..wording import numbers, quantities
-from .rows import user_rows
-
-OPERATING_SHARE = 0.8
-"""Share of the lower end of the interval of the knee, or of the capacity as a rate, that is proposed as the operating load: waits
-grow steeply above it."""
 
 
 def opening(timeline: Timeline) -> list[str]:
-    """The sentences, without those that are not known. May contain untrusted text."""
+    """The sentences, without those that are not known; what is recommended comes first. May contain untrusted text."""
     header, verdicts = timeline.header, wording.reported(timeline)
     objectives = [each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _objectives(found))]
-    operating = [
-        each for epoch, found in verdicts.items() for each in _named(timeline, epoch, _operating(found, epoch, timeline))
-    ]
     users = [] if header is None else _users(header, timeline)
     required = [f"Required: {wording.answer(each)}." for each in timeline.answers]
-    return [each for each in [*users, *required, *(objectives or [_not_judged(header)]), *operating] if each]
+    return [
+        each for each in [*wording.operating_loads(timeline), *users, *required, *(objectives or [_not_judged(header)])] if each
+    ]
 
 
 def _named(timeline: Timeline, epoch: int, sentences: Iterator[str]) -> Iterator[str]:
@@ -97,62 +91,6 @@ def _objective(name: str, found: SloVerdict | RateObjective, load: str) -> str:
     if found.state == "broken":
         return f"Objective {name}: not met at any load{few}."
     return f"Objective {name}: met {'up to' if found.state == 'crossed' else 'at all loads, up to'} {load}{few}."
-
-
-def _operating(found: Verdict, epoch: int, timeline: Timeline) -> Iterator[str]:
-    """`Operate at 18 users or fewer: 80% of the knee's lower end; at 18 users p95 was 67.3 ms.`, and the same for the capacity as
-    a rate. Not beyond what an objective allows, and nothing where none is met or the knee is contradicted.
-    """
-    knee, rates = found.capacity.knee, found.rates
-    is_contradicted = knee is not None and knee.verification is not None and knee.verification.state == "contradicted"
-    if knee is not None and knee.kind == "knee" and not is_contradicted:
-        objectives = [(wording.objective_name(slo), slo.state, slo.users_low or slo.users) for slo in found.slo]
-        if (most := _most("the knee's lower end", knee.users_low, objectives)) is not None and int(most.load) >= 1:
-            users = int(most.load)
-            yield f"Operate at {numbers.counted(users)} or fewer: {most.why}{_p95_at_users(timeline, epoch, users)}."
-    if rates is not None and rates.capacity is not None and rates.capacity.kind == "capacity":
-        limits = [(wording.rate_objective_name(each), each.state, each.low_per_s or each.per_s) for each in rates.objectives]
-        if (most := _most("the capacity's lower end", rates.capacity.low_per_s, limits)) is not None:
-            yield f"Operate at {quantities.rate(most.load)} or less: {most.why}{_p95_at_rates(timeline, rates, most.load)}."
-
-
-class _Most(NamedTuple):
-    load: float
-    why: str
-
-
-def _most(end: str, low: float | None, objectives: Sequence[tuple[str, str, float | None]]) -> _Most | None:
-    """The greatest load to operate at, in users or iterations a second: a share of `low`, or less if an objective needs that."""
-    if low is None or any(state == "broken" for _, state, _ in objectives):
-        return None
-    allowed = [_Most(load, f"up to there {name} is met") for name, state, load in objectives if state == "crossed" and load]
-    return min([_Most(OPERATING_SHARE * low, f"{OPERATING_SHARE:.0%} of {end}"), *allowed], key=lambda each: each.load)
-
-
-def _p95_at_users(timeline: Timeline, epoch: int, most: float) -> str:
-    """`; at 18 users p95 was 67.3 ms`: of the nearest level below that load; empty if there is none."""
-    measured = [
-        row
-        for row in user_rows(timeline)
-        if row.opened.epoch == epoch and row.kind in ("step", "recovery") and row.figures.settled and 0 < row.users <= most
-    ]
-    nearest = max(measured, key=lambda row: (row.users, row.figures.settled_seconds), default=None)
-    if nearest is None or nearest.figures.latency_ms.p95 is None:
-        return ""
-    few = " (few values)" if nearest.has_few("p95") else ""
-    return f"; at {numbers.counted(nearest.users)} p95 was {quantities.latency(nearest.figures.latency_ms.p95)}{few}"
-
-
-def _p95_at_rates(timeline: Timeline, rates: RateVerdict, most_per_s: float) -> str:
-    """`; at 30/s p95 from plan was 239 ms`: of the nearest rate below that was served in full; empty if there is none."""
-    served = {each.level for each in rates.levels if each.state == "kept" and each.why in (None, "recovery")}
-    measured = [
-        (level.load.per_s, offered.from_plan_ms.p95)
-        for level in timeline.levels
-        if level.opened.index in served and not level.opened.ramp and (offered := level.figures.offered) is not None
-    ]
-    nearest = max(((per_s, p95) for per_s, p95 in measured if per_s and per_s <= most_per_s and p95 is not None), default=None)
-    return "" if nearest is None else f"; at {quantities.rate(nearest[0])} p95 from plan was {quantities.latency(nearest[1])}"
 
 
 # -- listed findings -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import msgspec
 
 from .. import wording
 from ..analysis.causes.generator_saturation import others_cpu
+from ..analysis.recommended import recommended
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
 from ..model.figures import LevelFigures
@@ -22,6 +23,7 @@ from ..model.level_use import LevelUse, level_uses
 from ..model.load import Drops, OfferedFigures, Users
 from ..model.reading_means import readings_of_parts
 from ..model.readings import Reading
+from ..model.recommended import Estimate, Recommended
 from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
@@ -245,6 +247,7 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
         "knees": entries["knees"],
         "no_knee_up_to_users": _no_knee(latest),
         "rates": None if latest is None or latest.rates is None else _fields(latest.rates),
+        "recommended": [_recommended(each) for epoch in verdicts for each in recommended(timeline, epoch)],
         "causes": entries["causes"],
         "bottlenecks": entries["bottlenecks"],
         "requirements": [_requirement(each) for each in timeline.answers],
@@ -345,6 +348,23 @@ def _requirement(given: Answer) -> dict[str, Any]:
     """Its figures have names with units, which the kind decides."""
     required = {"required": wording.text_of(given.required), "kind": given.__struct_config__.tag}
     return required | fields(given, given.__struct_fields__[1:], 6)
+
+
+def _recommended(found: Recommended) -> dict[str, Any]:
+    """Estimates with their intervals; None: not derived."""
+    at, settings = found.operating, [name for name in found.__struct_fields__ if name not in ("epoch", "operating")]
+    return {
+        "epoch": found.epoch,
+        **at.load.named,
+        "sentence": wording.operating_in_full(at),
+        "objective": None if at.objective is None else at.objective.name,
+        **{name: _estimated(getattr(at, name)) for name in at.__struct_fields__ if name not in ("load", "objective")},
+        **{name: _estimated(getattr(found, name)) for name in settings},
+    }
+
+
+def _estimated(value: Any) -> Any:
+    return _fields(value) if isinstance(value, Estimate) else rounded(value, 6)
 
 
 def _regime(epoch: int, found: RegimeVerdict) -> dict[str, Any]:

@@ -227,6 +227,15 @@ def _interval(low: float | None, high: float | None) -> str:
     return MISSING if low is None or high is None else f"{numbers.users(low)}–{numbers.users(high)}"
 
 
+# -- settings ------------------------------------------------------------------------------------------------------------------
+# The table of settings that follow from what was found, epoch by epoch, as plain text.
+
+
+def settings(timeline: Timeline) -> Table:
+    """One row for each setting that can be derived; none without a load to operate at."""
+    return Table(("setting", "value", "why"), wording.settings(timeline), words=(0, 1, 2))
+
+
 # -- rate table ----------------------------------------------------------------------------------------------------------------
 # The table of levels of offered rates, as plain text. Their capacity is in the table of knees (`knees`).
 

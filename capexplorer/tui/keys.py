@@ -272,6 +272,7 @@ KEYS = (
         "F stacks",
         6,
     ),
+    Key("s", "settings", "show what to set: load to operate at, limits, workers, timeout", CHARTS, "s settings", 6),
     Key("O", "log", "show the log: messages, and what target and users printed; again: go back", CHARTS, "O log", 6),
     Key("1,2,3,4,5,6,7,8,9", "pane", "show a pane by its number", CHARTS, numbered=True),
     Key("tab", "next_pane", "go to the next pane; Shift+Tab to the previous one", CHARTS, "Tab pane", 6),

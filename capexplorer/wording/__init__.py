@@ -64,5 +64,6 @@ from .rate_sentences import (
     rates,
     short_rate_capacity,
 )
+from .recommended import operating_in_full, operating_loads, operating_now, settings
 from .requirements import STATES, answer, short_answer, tally, text_of
 from .verdict import Judgement, epoch_name, epoch_title, judgement, judgements, verdict, warm

@@ -5,6 +5,7 @@ their units.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -40,6 +41,16 @@ def iterations(per_s: float) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """`[43–52]`."""
     return f"[{users(low)}–{users(high)}]"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, words: Callable[[float], str]) -> str:
+    """`212 ms [198–231 ms]`; with one end `212 ms (at least 198 ms)`, without a value `at least 198 ms`."""
+    known = words(value) if value is not None else ""
+    if low is not None and high is not None:
+        unit = words(high).lstrip("0123456789.,")
+        return f"{known} [{words(low).removesuffix(unit)}–{words(high)}]".strip()
+    end = f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
+    return f"{known} ({end})" if known and end else known or end
 
 
 def number(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ..model.load import Load, Users
 from ..model.requirements import (
@@ -60,24 +60,14 @@ def found(given: Answer) -> str:
     """What was measured: `212 ms [198–231 ms] of 1,204 replies in 24 s`; empty if nothing was."""
     match given:
         case CapacityAnswer(per_s=per_s, low_per_s=low, high_per_s=high):
-            return _with_interval(per_s, low, high, quantities.rate)
+            return numbers.with_interval(per_s, low, high, quantities.rate)
         case KneeAnswer(users=users, low_users=low, high_users=high):
-            return _with_interval(users, low, high, numbers.users)
+            return numbers.with_interval(users, low, high, numbers.users)
         case PercentileAnswer(ms=ms, low_ms=low, high_ms=high, replies=replies, seconds=seconds):
             basis = f" of {numbers.count(replies)} replies in {numbers.span(seconds)}" if replies else ""
-            return _with_interval(ms, low, high, quantities.latency) + basis
+            return numbers.with_interval(ms, low, high, quantities.latency) + basis
         case FailuresAnswer(share=None):
             return ""
         case FailuresAnswer(share=share, low=low, high=high, requests=requests, seconds=seconds):
             basis = f" of {numbers.count(requests)} requests in {numbers.span(seconds)}" if requests else ""
-            return _with_interval(share, low, high, numbers.percent) + basis
-
-
-def _with_interval(value: float | None, low: float | None, high: float | None, words: Callable[[float], str]) -> str:
-    """`212 ms [198–231 ms]`; with one end `212 ms (at least 198 ms)`, without a value `at least 198 ms`."""
-    known = words(value) if value is not None else ""
-    if low is not None and high is not None:
-        unit = words(high).lstrip("0123456789.,")
-        return f"{known} [{words(low).removesuffix(unit)}–{words(high)}]".strip()
-    end = f"at least {words(low)}" if low is not None else f"at most {words(high)}" if high is not None else ""
-    return f"{known} ({end})" if known and end else known or end
+            return numbers.with_interval(share, low, high, numbers.percent) + basis

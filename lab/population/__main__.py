@@ -4,6 +4,7 @@ python -m lab.population families
 python -m lab.population score --split validation --count 100 --save FILE [--family NAME ...] [--product PATH]
 python -m lab.population report FILE
 python -m lab.population compare OLD NEW
+python -m lab.population operate --split validation --count 100 [--family NAME ...]
 """
 
 from __future__ import annotations
@@ -26,23 +27,15 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("families", help="their names and what is true of them")
     score = commands.add_parser("score", help="simulate sessions, one JSON line each")
-    score.add_argument(
-        "--split",
-        choices=FIRST_SEEDS,
-        default="tuning",
-        help="tuning: seeds 0-9,999; validation: from 10,000; unseen: from 20,000",
-    )
-    score.add_argument("--first", type=int, default=0, help="of the split's seeds, the first one that is used")
-    score.add_argument("--count", type=int, default=20, help="sessions of each family")
-    score.add_argument("--family", nargs="+", default=[], help="names, or their beginnings; none: all")
     score.add_argument("--save", type=Path, required=True, metavar="FILE")
     score.add_argument(
         "--product", type=Path, metavar="PATH", help="the checkout whose capexplorer is scored; this one's unless given"
     )
     score.add_argument("--logs", type=Path, metavar="DIR", help="keep the sessions' logs in this folder")
     score.add_argument("--rejudge", type=Path, metavar="DIR", help="judge the logs of this folder again, without simulation")
-    score.add_argument("--processes", type=int, default=1)
-    score.add_argument("--unseen", action="store_true", help="use seeds that nobody may look at before the end")
+    operate = commands.add_parser("operate", help="soak each service at the load that its session recommends")
+    for each in (score, operate):
+        _cases(each)
     report = commands.add_parser("report", help="figures by family")
     report.add_argument("file", type=Path)
     keep = commands.add_parser("keep", help="copy a score to lab/results, of which `make pages` makes docs/population.md")
@@ -52,7 +45,7 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     compare.add_argument("old", type=Path)
     compare.add_argument("new", type=Path)
     options = parser.parse_args(argv)
-    if options.command == "score":
+    if options.command in ("score", "operate"):
         if options.split == "unseen" and not options.unseen:
             parser.error("the unseen seeds are looked at once, at the end: --unseen")
         if not 0 < options.count <= SEEDS - options.first:
@@ -60,21 +53,43 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
+def _cases(command: argparse.ArgumentParser) -> None:
+    """The options that choose families and seeds."""
+    command.add_argument(
+        "--split",
+        choices=FIRST_SEEDS,
+        default="tuning",
+        help="tuning: seeds 0-9,999; validation: from 10,000; unseen: from 20,000",
+    )
+    command.add_argument("--first", type=int, default=0, help="of the split's seeds, the first one that is used")
+    command.add_argument("--count", type=int, default=20, help="sessions of each family")
+    command.add_argument("--family", nargs="+", default=[], help="names, or their beginnings; none: all")
+    command.add_argument("--processes", type=int, default=1)
+    command.add_argument("--unseen", action="store_true", help="use seeds that nobody may look at before the end")
+
+
+def _seeds(options: argparse.Namespace) -> range:
+    os.nice(10)
+    first = FIRST_SEEDS[options.split] + options.first
+    return range(first, first + options.count)
+
+
 def main(argv: Sequence[str]) -> int:
     options = parsed(argv)
     if options.command == "score" and options.product is not None:
         sys.path.insert(0, str(options.product.resolve()))  # before the product is imported
-    from . import figures, score
+    from . import figures, operated, score
 
     match options.command:
         case "families":
             print(score.listed())
         case "score":
-            os.nice(10)
-            first = FIRST_SEEDS[options.split] + options.first
-            wanted = score.Wanted(options.family, range(first, first + options.count), options.logs, options.rejudge)
+            wanted = score.Wanted(options.family, _seeds(options), options.logs, options.rejudge)
             score.save(options.save, wanted, options.processes)
             print(figures.report(score.read(options.save)))
+        case "operate":
+            wanted = score.Wanted(options.family, _seeds(options))
+            print(operated.report(operated.all_operated(wanted, options.processes), len(list(wanted.cases))))
         case "report":
             print(figures.report(score.read(options.file)))
         case "keep":

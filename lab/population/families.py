@@ -25,7 +25,7 @@ from lab.simulation.ladders import KINDS, Kind, random_system, rungs
 from lab.simulation.ladders import Truth as LadderTruth
 from lab.simulation.moving import MOVING_KINDS, WORLDS, World, changed, ramped
 from lab.simulation.open_queue import POOL_MOST, OpenRun
-from lab.simulation.queues import CV2, System, run
+from lab.simulation.queues import CV2, Run, System, run
 from lab.simulation.ramps import history
 from lab.simulation.virtual import VirtualRates, VirtualRun
 
@@ -48,6 +48,8 @@ class Session:
     timeline: Timeline
     events: Sequence[Event]
     """Its log."""
+    running: Run | OpenRun | None = None
+    """The service, as it was left; None: only its log is known."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Family:
 
 def ended(truth: Truth, session: VirtualRun | VirtualRates) -> Session:
     session.end()
-    return Session(truth, session.timeline, session.sink.take())
+    return Session(truth, session.timeline, session.sink.take(), session.running)
 
 
 # -- services that do not change, by users -------------------------------------------------------------------------------------

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from report.made_sessions import judged
 from rich.cells import cell_len
 from rich.style import Style
 
+from capexplorer import wording
 from capexplorer.model.events import Answered, Command
 from capexplorer.model.load import Users
 from capexplorer.model.requirements import Answer, KneeAnswer, KneeRequired
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import Palette
+from capexplorer.tui.panes.settings import SettingsPane
 from capexplorer.tui.panes.status import Group, accuracy, group_line, requirements, verdict
 from capexplorer.tui.protocols import View
 from capexplorer.tui.render.text import clauses
 
-from .drawn import status_lines
+from .drawn import MAXIMISED, SMALL, fitting_strips, pane_text, status_lines
 from .session_events import session
 from .troubles import cause
 
@@ -91,3 +94,18 @@ def test_a_sentence_that_is_too_long_ends_with_a_clause(width: int, text: str) -
     found = clauses(whole, width)
     assert cell_len(found) <= width
     assert found == text
+
+
+def test_a_line_says_at_which_load_to_stay_once_there_is_a_knee() -> None:
+    timeline = Timeline(judged())
+    (line,) = (each for each in status_lines(timeline, width=118) if "STAY AT" in each)
+    assert wording.operating_now(timeline) in line
+    assert [each for each in status_lines(Timeline(session())) if "STAY AT" in each] == []
+
+
+def test_the_pane_of_settings_has_each_figure_and_scrolls() -> None:
+    timeline = Timeline(judged())
+    text = pane_text(SettingsPane(), timeline, MAXIMISED)
+    assert [each.value for each in wording.settings(timeline) if each.value not in text] == []
+    assert pane_text(SettingsPane(), Timeline(session()), MAXIMISED) != text
+    fitting_strips(SettingsPane(), timeline, SMALL)

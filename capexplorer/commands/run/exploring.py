@@ -133,6 +133,8 @@ class Progress:
         if self._timeline.levels:
             for judged in wording.judgements(self._timeline).values():
                 self._console.print(Text(printable(f"verdict: {judged.sentence}")))
+        for sentence in wording.operating_loads(self._timeline):
+            self._console.print(Text(printable(f"recommended: {sentence}")))
         for each in self._timeline.answers:
             self._console.print(Text(f"required: {wording.answer(each)}"))
 

@@ -204,6 +204,7 @@ def render(timeline: Timeline) -> bytes:
         style=Markup(_resource("page.css") + (_resource("flames.css") if flames else "") + rules(PAGE)),
         title=_title(timeline),
         sweep=_sweep(timeline),
+        settings=tables.settings(timeline),
         marks=_rows_of_marks(timeline),
         levels=levels(timeline),
         least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},

@@ -71,6 +71,7 @@ def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> byt
     blocks += _sweep(swept, pictures.get("sweep")) if swept is not None else []
     if "capacity" in pictures:
         blocks.append(f"![Goodput and latency against users]({quote(pictures['capacity'])})")
+    blocks += _settings(timeline)
     if rows := user_rows(timeline):
         blocks += ["## Levels", *levels(rows)]
     if (rates := tables.rates(timeline)).rows:
@@ -104,6 +105,12 @@ def _sweep(found: SweepFindings, picture_name: str | None) -> list[str]:
     rows = table_of_sweep(found)
     escaped = Table(rows.titles, [[code(name), *map(markdown, cells)] for name, *cells in rows.rows], rows.words)
     return ["## Sweep", *link, escaped.markdown()]
+
+
+def _settings(timeline: Timeline) -> list[str]:
+    found = tables.settings(timeline)
+    escaped = found._replace(rows=[list(map(markdown, cells)) for cells in found.rows])
+    return ["## Settings", escaped.markdown()] if found.rows else []
 
 
 def levels(rows: list[ReportedLevel]) -> list[str]:

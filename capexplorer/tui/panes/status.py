@@ -302,6 +302,8 @@ LOST_CELLS = 12
 OUTPUT_LINES = 2
 """Number of a dead target's last output lines that the status area shows; the log pane has all."""
 
+_ALL_SETTINGS = "; s: settings"
+
 
 def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDICT_LINES) -> list[Strip]:
     """The verdict in at most `most` lines, shortened if it is longer; the failures pane shows it in full. Empty while the session
@@ -316,6 +318,16 @@ def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDIC
         lines = text.wrap(text.clauses(words, most * cells - LOST_CELLS), cells)[:most]
     style = styled(color=color_of(judged.severity, palette), bold=True)
     return [text.line([("  " if index else "▸ ", style), (each, style)], width) for index, each in enumerate(lines)]
+
+
+def operating(timeline: Timeline, palette: Palette, width: int) -> list[Strip]:
+    """One line once a load can be recommended: `STAY AT 18 users or fewer, 53/s: p95 67 ms [61–74 ms]`."""
+    words = wording.operating_now(timeline)
+    if not words:
+        return []
+    badge = _badge("STAY AT", palette.success, palette)
+    shown = text.clauses(words, _beside(badge, width) - len(_ALL_SETTINGS)) + _ALL_SETTINGS
+    return [text.line([badge, (f" {shown}", styled(color=palette.text))], width)]
 
 
 def requirements(timeline: Timeline, view: View, palette: Palette, width: int) -> list[Strip]:
@@ -475,6 +487,7 @@ def status(timeline: Timeline, view: View, palette: Palette, width: int) -> list
         group_line(first, width),
         group_line([*second, *words], width),
         *([] if view.brief else verdict(timeline, palette, width, view.verdict_lines)),
+        *([] if view.brief else operating(timeline, palette, width)),
         *requirements(timeline, view, palette, width),
         *baseline(view, palette, width),
         *controls(view, palette, width),

@@ -24,6 +24,7 @@ from ..panes.failures import FailuresPane
 from ..panes.kept_requests import RequestPane, RequestTable, Subset, searchable_text
 from ..panes.level_page import LevelPage
 from ..panes.pane import ListPane, Pane
+from ..panes.settings import SettingsPane
 from ..panes.stacks import AroundPane, StacksTable
 from ..protocols import Actions, ScreenAccess
 from ..render.text import safe, shorten_end
@@ -313,6 +314,18 @@ class RequestScreen(Overlay):
             self.draw()
 
 
+# -- settings ------------------------------------------------------------------------------------------------------------------
+
+
+class SettingsScreen(Overlay):
+    """The load to operate at, and settings that follow from it."""
+
+    KEYS = "PgUp PgDn scroll   Esc close"
+
+    def __init__(self, source: OverlaySource) -> None:
+        super().__init__(source, SettingsPane())
+
+
 # -- endpoints -----------------------------------------------------------------------------------------------------------------
 # Screens of endpoints: the table of all, to sort and filter, and the charts of one.
 
@@ -516,6 +529,10 @@ class DetailScreens:
                 return self._screen.act("sample_stacks")
             return self._screen.show_message("no stacks of the service were sampled")
         self._screen.ask(StacksScreen(self._screen), lambda closed: None)
+
+    def action_settings(self) -> None:
+        """Open what follows for operation."""
+        self._screen.ask(SettingsScreen(self._screen), lambda closed: None)
 
     def action_requests(self) -> None:
         """Open the list of kept requests. If the failures pane is shown, the list begins with the requests of the chosen cause,

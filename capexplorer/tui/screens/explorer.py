@@ -288,6 +288,7 @@ class ExplorerScreen(Screen[None]):
             "endpoints": self._detail_screens.action_endpoints,
             "requests": self._detail_screens.action_requests,
             "stacks": self._detail_screens.action_stacks,
+            "settings": self._detail_screens.action_settings,
             "pause_display": options.action_pause_display,
             "logarithmic": options.action_logarithmic,
             "latency_form": options.action_latency_form,
