@@ -21,6 +21,7 @@ import psutil
 from ..model.stacks import Frame, Runtime, SampledStacks
 from ..procs.processes import die_with_parent
 from .folding import NotSampled, Sampler
+from .runtimes import cpu_s
 
 RATE_PER_S = 99
 """Not 100: no timer of a service keeps step with it."""
@@ -64,7 +65,7 @@ class NativeStacks:
             raise NotSampled(reason)
         self._pids, self._seconds, self._runtime = tuple(pids)[:_PROCESSES_MOST], seconds, runtime
         self._programs = frozenset(filter(None, map(_program, self._pids)))
-        self._cpu_s = {pid: _cpu_s(pid) for pid in self._pids}
+        self._cpu_s = {pid: cpu_s(pid) for pid in self._pids}
         with_kernel = os.geteuid() == 0 or (_paranoid() or 0) <= _KERNEL_MOST
         record = ["perf", "record", "-e", "cpu-clock" if with_kernel else "cpu-clock:u", "-F", str(RATE_PER_S), "-g", "-o", "-"]
         whom = ["-p", ",".join(map(str, self._pids)), "--", "sleep", f"{seconds:g}"]
@@ -82,7 +83,7 @@ class NativeStacks:
         with self._record, self._script:
             text, complaint = self._script.communicate()
             listener.join()
-        used_s = sum(max(0.0, _cpu_s(pid) - before_s) for pid, before_s in self._cpu_s.items())
+        used_s = sum(max(0.0, cpu_s(pid) - before_s) for pid, before_s in self._cpu_s.items())
         seen = list(self._seen(text))
         if self._record.returncode != 0 and not seen:
             lines = [line for line in (*said, *complaint.splitlines()) if line.strip() and "[ perf" not in line]
@@ -114,14 +115,6 @@ def _program(pid: int) -> str | None:
         return str(psutil.Process(pid).exe())
     except (psutil.Error, OSError):
         return None
-
-
-def _cpu_s(pid: int) -> float:
-    try:
-        used = psutil.Process(pid).cpu_times()
-    except (psutil.Error, OSError):
-        return 0.0
-    return float(used.user + used.system)
 
 
 def _lines(addresses: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Frame, ...]]:

@@ -1,7 +1,10 @@
 """Python: py-spy reads the interpreter's memory without stopping it (`--nonblocking`: no ptrace), also of child processes.
 
-Two of them: one counts all threads (wall), one those that are on a CPU. Both count in rounds, and the threads that lived all the
-time say how many rounds there were. 50 rounds a second cost 0.08 of a core with 21 threads.
+One counts all threads (wall), one the thread that holds the interpreter's lock, one those that the kernel calls runnable. The
+last ones are on a CPU, or wait for a core or for the lock: 60 threads that want one lock were 2.7 cores of a machine with two. So
+cpu is the holders, and of the other runnable ones as much as the process used CPU beyond them, as C code without the lock does.
+
+They count in rounds, and the threads that lived all the time say how many rounds there were.
 """
 
 from __future__ import annotations
@@ -14,14 +17,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Thread
+from time import monotonic
 
 from ..model.stacks import Clock, Frame, SampledStacks
 from ..procs.processes import die_with_parent
 from .folding import NotSampled, Sampler
-from .runtimes import topmost
+from .runtimes import cpu_s, topmost
 
 RATE_PER_S = 50
-_CLOCKS: tuple[tuple[Clock, tuple[str, ...]], ...] = (("wall", ("--idle",)), ("cpu", ()))
+_CLOCKS: tuple[Clock, ...] = ("wall", "cpu")
+_WHOM = {"all": ("--idle",), "holding": ("--gil",), "runnable": ()}
 
 _FRAME = re.compile(r"(?P<function>.+) \((?P<file>.+?)(?::(?P<line>\d+))?\)")
 _THREAD = re.compile(r"thread \((?P<id>[^)]+)\)")
@@ -58,27 +63,47 @@ class PythonStacks:
         if (reason := why_not()) is not None:
             raise NotSampled(reason)
         self._pids, self._seconds = tuple(pids), float(max(1, round(seconds)))
-        self._spies = [(clock, [_Spy(pid, self._seconds, words) for pid in topmost(self._pids)]) for clock, words in _CLOCKS]
+        self._spies = {whom: [_Spy(pid, self._seconds, words) for pid in topmost(self._pids)] for whom, words in _WHOM.items()}
+        self._began_s, self._cpu_s = monotonic(), {pid: cpu_s(pid) for pid in self._pids}
 
     def sampled(self) -> list[SampledStacks]:
         """One for each clock. Raises NotSampled with py-spy's last words if it saw no process."""
-        read = {clock: [spy.lines() for spy in spies] for clock, spies in self._spies}
-        seen = [stack for lines in read["wall"] for stack in _stacks(lines)]
-        if not seen:
-            said = [spy.said for _, spies in self._spies for spy in spies if spy.said]
+        read = {whom: [stack for spy in spies for stack in _stacks(spy.lines())] for whom, spies in self._spies.items()}
+        used_s = sum(max(0.0, cpu_s(pid) - before_s) for pid, before_s in self._cpu_s.items())
+        used_s *= self._seconds / (monotonic() - self._began_s)
+        if not read["all"]:
+            said = [spy.said for spies in self._spies.values() for spy in spies if spy.said]
             raise NotSampled(f"py-spy saw no thread{': ' if said else ''}{said[-1] if said else ''}")
-        rounds = _rounds(seen)
-        tool = f"py-spy {_version()}"
+        round_s = self._seconds / _rounds(read["all"])
+        folded = {whom: _folded(found, round_s) for whom, found in read.items()}
+        lost = {whom: sum(spy.lost for spy in spies) for whom, spies in self._spies.items()}
+        wall, cpu = (Sampler("python", clock, f"py-spy {_version()}", self._pids, self._seconds) for clock in _CLOCKS)
         return [
-            Sampler("python", clock, tool, self._pids, self._seconds).sampled(
-                ((frames, count * self._seconds / rounds) for lines in read[clock] for _, frames, count in _stacks(lines)),
-                sum(spy.lost for spy in spies),
-            )
-            for clock, spies in self._spies
+            wall.sampled(folded["all"].items(), lost["all"]),
+            cpu.sampled(_on_cpu(folded["holding"], folded["runnable"], used_s).items(), lost["holding"]),
         ]
 
 
-def _rounds(seen: Iterable[tuple[str, tuple[Frame, ...], int]]) -> int:
+_Seconds = dict[tuple[Frame, ...], float]
+"""Thread seconds of each stack."""
+
+
+def _folded(found: Iterable[_Seen], round_s: float) -> _Seconds:
+    folded: _Seconds = {}
+    for _, frames, rounds in found:
+        folded[frames] = folded.get(frames, 0.0) + rounds * round_s
+    return folded
+
+
+def _on_cpu(holding: _Seconds, runnable: _Seconds, used_s: float) -> _Seconds:
+    """The holders of the interpreter's lock, and of the other runnable threads as much as there was CPU time beyond."""
+    others = {frames: max(0.0, seconds - holding.get(frames, 0.0)) for frames, seconds in runnable.items()}
+    beyond_s = max(0.0, used_s - sum(holding.values()))
+    share = min(1.0, beyond_s / sum(others.values())) if any(others.values()) else 0.0
+    return {frames: holding.get(frames, 0.0) + share * others.get(frames, 0.0) for frames in {**holding, **others}}
+
+
+def _rounds(seen: Iterable[_Seen]) -> int:
     """How often the thread that was seen most was seen."""
     by_thread: dict[str, int] = {}
     for thread, _, count in seen:
@@ -122,8 +147,12 @@ class _Spy:
         return lines
 
 
-def _stacks(lines: Iterable[str]) -> Iterator[tuple[str, tuple[Frame, ...], int]]:
-    """(thread, frames, rounds) of each line of collapsed stacks. The process and the thread come first, then the frames."""
+_Seen = tuple[str, tuple[Frame, ...], int]
+"""A thread, its frames, and in how many rounds it had them."""
+
+
+def _stacks(lines: Iterable[str]) -> Iterator[_Seen]:
+    """Each line of collapsed stacks. The process and the thread come first, then the frames."""
     for line in lines:
         calls, _, count = line.rstrip("\n").rpartition(" ")
         if not count.isdigit():

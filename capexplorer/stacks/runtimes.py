@@ -70,6 +70,15 @@ def listens_at(pids: Iterable[int]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def cpu_s(pid: int) -> float:
+    """CPU time that a process has used; 0 if it has ended."""
+    try:
+        used = psutil.Process(pid).cpu_times()
+    except (psutil.Error, OSError):
+        return 0.0
+    return float(used.user + used.system)
+
+
 def catches(pid: int, number: int) -> bool:
     """Whether a process has a handler for a signal, which would end it otherwise (Linux)."""
     with suppress(OSError):

@@ -40,6 +40,16 @@ def test_files_of_python_that_are_not_own(file: str) -> None:
     assert not frame.is_own
 
 
+def test_a_runnable_thread_of_python_is_on_a_cpu_as_far_as_the_process_used_one() -> None:
+    score, receive, resize = ((Frame(name), Frame("leaf")) for name in ("score", "receive", "resize"))
+    holding: python._Seconds = {score: 3.0}
+    runnable: python._Seconds = {score: 3.5, receive: 2.5, resize: 1.0}
+    assert python._on_cpu(holding, runnable, used_s=3.0) == {score: 3.0, receive: 0.0, resize: 0.0}
+    assert python._on_cpu(holding, runnable, used_s=5.0) == {score: 3.25, receive: 1.25, resize: 0.5}
+    assert python._on_cpu(holding, runnable, used_s=9.0) == {score: 3.5, receive: 2.5, resize: 1.0}
+    assert python._on_cpu({}, {}, used_s=1.0) == {}
+
+
 GOROUTINES = """goroutine profile: total 3
 2 @ 0x43a 0x44b
 #\t0x43a\tsync.(*Mutex).Lock+0x1f\t\t/usr/local/go/src/sync/mutex.go:90

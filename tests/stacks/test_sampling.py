@@ -113,7 +113,7 @@ def is_touched(runtime: str, pid: int, marked: MarkedEnvironment) -> bool:
     """Whether the sampling has begun to look at the process."""
     match runtime:
         case "python":
-            return len(marked.pids("py-spy")) == 2
+            return len(marked.pids("py-spy")) == 3
         case "native":
             return bool(marked.pids("perf record"))
         case "node":
