@@ -27,6 +27,7 @@ TRIALS = {
     "requirements": "requirements:RequirementTrial",
     "requirements-real": "requirements_real:RealRequirements",
     "services": "services:Services",
+    "stacks": "stacks:Stacks",
     "sweeps": "sweeps:Sweeps",
     "sweeps-simulated": "sweeps:SimulatedSweeps",
 }
