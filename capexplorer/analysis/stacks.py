@@ -24,7 +24,7 @@ from ..model.load import Load, Users
 from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime, RequestTime, Runtime, SampledStacks, Stack
 from ..model.timeline import Timeline
 from .epoch_view import EpochView
-from .statistics import FULL, MOSTLY, NOTABLE, RELEVANT, SURE_ERRORS
+from .statistics import MOSTLY, NOTABLE, RELEVANT, SURE_ERRORS
 
 Function = tuple[str, str, bool]
 """(name, file, whether it is the service's own): one function, whatever its line."""
@@ -35,6 +35,10 @@ CPU_BOUND = ("target_cpu_saturated", "gil_bound", "single_thread_cpu_saturated",
 IDLE_LEFT_MOST = RELEVANT
 """Share of the low load's idle waits that may be left where all threads are busy. A thread that is busy for 0.3 of the low
 load and for 0.85 at the knee, where requests already queue, has 0.21 of its idle time left."""
+
+INTERPRETER_FULL = 0.8
+"""Share of the time in which an interpreter that runs one thread at a time is taken, from which on it is the limit: 0.90 with 40
+threads of Python that compute, 0.02 to 0.3 with a lock, a pool or a slow query."""
 
 Unnamed = Literal["one_load", "not_counted", "not_slower", "elsewhere"]
 """Why no function is named: stacks of one load only; no requests were counted; requests did not become slower; what made them
@@ -268,7 +272,7 @@ def _waits_everywhere(clocks: Sequence[ClockDifference]) -> bool:
 def _is_full(key: tuple[Runtime, Clock], folded: _Folded) -> bool:
     """Whether the interpreter of one process is always taken: it runs one thread at a time, whatever cores there are."""
     runtime, clock = key
-    return clock == "cpu" and runtime in ("python", "node") and len(folded.pids) <= 1 and folded.threads >= FULL
+    return clock == "cpu" and runtime in ("python", "node") and len(folded.pids) <= 1 and folded.threads >= INTERPRETER_FULL
 
 
 def _of_cpu(clocks: Sequence[ClockDifference]) -> FunctionBlamed:

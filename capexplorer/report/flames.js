@@ -42,9 +42,11 @@
       + (growth < 0 ? "−" : "+") + ms(Math.abs(growth)) + ")";
   }
 
+  // most: the greatest fall and the greatest growth of a function, in ms.
   function color(each, most, graph) {
-    if (graph.isOne || !most) return each.isOwn ? "#e9c46a" : "#d9d7cf";
-    const growth = each.ms[1] - each.ms[0], share = Math.min(1, Math.abs(growth) / most), pale = Math.round(225 - 135 * share);
+    if (graph.isOne) return each.isOwn ? "#e9c46a" : "#d9d7cf";
+    const growth = each.ms[1] - each.ms[0], share = Math.min(1, Math.abs(growth) / (most[growth > 0 ? 1 : 0] || 1));
+    const pale = Math.round(225 - 135 * share);
     return growth > 0 ? "rgb(235," + pale + "," + pale + ")" : "rgb(" + pale + "," + Math.round(225 - 60 * share) + ",235)";
   }
 
@@ -86,7 +88,8 @@
     note.textContent = words;
     box.replaceChildren(tools(graph), note, svg);
     const width = Math.max(320, box.clientWidth), top = state.zoom ? find(root, state.zoom) : root;
-    const most = Math.max(...flat(root).map(each => Math.abs(each.ms[1] - each.ms[0])));
+    const growths = root.calls.flatMap(flat).map(each => each.ms[1] - each.ms[0]);
+    const most = [-1, 1].map(sign => growths.reduce((greatest, growth) => Math.max(greatest, sign * growth), 0));
     let depth = 0;
     function place(each, x, row, path) {
       const wide = width * each.ms[state.load] / (top.ms[state.load] || 1);

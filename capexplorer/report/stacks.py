@@ -24,7 +24,7 @@ ROWS_MOST = 12
 """Functions of a clock in a table."""
 
 SMALLEST = 0.002
-"""Share of a flame graph's width below which a function is left out: 2 of 1,000 pixels."""
+"""Share of a flame graph's width, or of the greatest time in a table, below which a function is left out: 2 of 1,000 pixels."""
 
 
 def epochs(timeline: Timeline) -> list[StacksDifference]:
@@ -142,7 +142,8 @@ def _section(timeline: Timeline, found: StacksDifference) -> Section:
 
 
 def _table(found: StacksDifference, clock: ClockDifference) -> Table:
-    functions = _greatest(clock, ROWS_MOST)
+    least_s = SMALLEST * max((max(each.own.low_s, each.own.high_s) for each in clock.functions), default=0.0)
+    functions = [each for each in _greatest(clock, ROWS_MOST) if max(each.own.low_s, each.own.high_s) >= least_s]
     if found.low is None:
         rows = [(stacks.place(each), _ms(each.own.high_s), _threads(each)) for each in functions]
         return Table(("function", "time", "threads"), rows, words=(0,))

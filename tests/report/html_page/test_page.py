@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import kit.stacks
 import pytest
+from kit.stacks import POOL_AND_QUERY
 
 from capexplorer.model.events import Event, Note
 from capexplorer.model.timeline import Timeline
@@ -36,7 +38,9 @@ def write_page(folder: Path, events: list[Event]) -> Path:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "events", [session(), ramp(), session(text=HOSTILE), [HEADER]], ids=["steps", "ramp", "hostile", "empty"]
+    "events",
+    [session(), ramp(), session(text=HOSTILE), [HEADER], kit.stacks.session(*POOL_AND_QUERY).events],
+    ids=["steps", "ramp", "hostile", "empty", "stacks"],
 )
 def test_the_page_opens_without_requests_or_console_messages(
     browser: Page, tmp_path: Path, scheme: str, events: list[Event]
@@ -179,3 +183,36 @@ def time_axis(browser: Page) -> list[str]:
         "[...document.querySelector('.plot').querySelectorAll('text')].map(each => each.textContent)"
     )
     return found
+
+
+def press(browser: Page, text: str) -> list[str]:
+    """Press the button or the function with this text. Returns the texts of the buttons that are pressed."""
+    script = f"""[...document.querySelectorAll('#flames button, .flame g')].find(each => each.textContent.includes({text!r}))
+        .dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"""
+    browser.value(script)
+    return list(browser.value("[...document.querySelectorAll('#flames [aria-pressed=true]')].map(each => each.textContent)"))
+
+
+def names(browser: Page) -> list[str]:
+    script = "[...document.querySelectorAll('.flame title')].map(each => each.textContent.replace(/: .*/, '').replace(/ .*/, ''))"
+    return list(browser.value(script))
+
+
+def test_the_flame_graph_shows_own_code_all_threads_each_clock_and_one_function(browser: Page, tmp_path: Path) -> None:
+    browser.open(write_page(tmp_path, kit.stacks.session(*POOL_AND_QUERY).events))
+    own = ["all", "handle", "checkout", "acquire", "handle", "query", "recv"]
+    assert names(browser) == own
+    assert "200 ms at high load (+199 ms)" in browser.value("document.querySelectorAll('.flame title')[2].textContent")
+    colors = browser.value("[...document.querySelectorAll('.flame rect')].map(each => each.getAttribute('fill'))")
+    assert (colors[2], colors[5]) == ("rgb(235,90,90)", "rgb(235,223,223)"), "what grew most is the reddest"
+    assert press(browser, "all threads")[1:] == ["all threads"]
+    assert names(browser) == own, "idle threads have no time at high load"
+    press(browser, "widths at low load")
+    assert "get" in names(browser)
+    press(browser, "CPU time")
+    assert "get" not in names(browser)
+    press(browser, "query")
+    assert names(browser) == ["query", "recv"]
+    press(browser, "whole graph")
+    assert len(names(browser)) == len(own)
+    assert browser.console == []
