@@ -536,6 +536,16 @@ class ClockEntry(TypedDict):
     functions: list[FunctionEntry]
 
 
+class SamplingCostEntry(TypedDict):
+    """How the level differs from its neighbours of the same load, in which no stacks were sampled: -0.02 is 2% less."""
+
+    change_ratio: float
+    """Of the rate."""
+    change_se_ratio: float | None
+    """One standard error."""
+    p99_change_ratio: float | None
+
+
 class SamplingEntry(TypedDict):
     """The seconds of a level in which stacks were sampled."""
 
@@ -549,6 +559,8 @@ class SamplingEntry(TypedDict):
     seconds: float
     lost: int
     """Samples that could not be taken."""
+    cost: SamplingCostEntry | None
+    """None: no neighbour has figures."""
 
 
 class StacksEntry(TypedDict):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ..analysis.sampling_cost import sampling_cost
 from ..analysis.stacks import ClockDifference, Sampling, StacksDifference, difference, function_of
 from ..model.intervals import Z95
 from ..model.level import Level
@@ -15,7 +16,7 @@ from ..model.timeline import Timeline
 from ..wording import numbers, quantities, stacks
 from ..wording.verdict import epoch_title
 from .tables import Table
-from .values import rounded, whole
+from .values import fields, rounded, whole
 
 FUNCTIONS_MOST = 50
 """Functions of a clock in the JSON summary: those that grew most, and those with the most time."""
@@ -47,16 +48,16 @@ def every_sampling(timeline: Timeline) -> Iterator[tuple[Level, SampledStacks]]:
 
 def entries(timeline: Timeline) -> list[dict[str, Any]]:
     """The key `stacks`: one entry for each epoch with stacks."""
-    return [_entry(each) for each in epochs(timeline)]
+    return [_entry(timeline, each) for each in epochs(timeline)]
 
 
-def _entry(found: StacksDifference) -> dict[str, Any]:
+def _entry(timeline: Timeline, found: StacksDifference) -> dict[str, Any]:
     named = found.named
     return {
         "epoch": found.epoch,
         "said": stacks.said(found),
-        "low": _sampling(found.low),
-        "high": _sampling(found.high),
+        "low": _sampling(timeline, found.low),
+        "high": _sampling(timeline, found.high),
         "named": None
         if named is None
         else {
@@ -75,9 +76,10 @@ def _entry(found: StacksDifference) -> dict[str, Any]:
     }
 
 
-def _sampling(found: Sampling | None) -> dict[str, Any] | None:
+def _sampling(timeline: Timeline, found: Sampling | None) -> dict[str, Any] | None:
     if found is None:
         return None
+    cost = sampling_cost(timeline, found.event)
     return {
         "level": found.level,
         "users": whole(found.load.users),
@@ -87,6 +89,7 @@ def _sampling(found: Sampling | None) -> dict[str, Any] | None:
         "tools": sorted({each.tool for each in found.event.sampled}),
         "seconds": rounded(max(each.seconds for each in found.event.sampled)),
         "lost": sum(each.lost for each in found.event.sampled),
+        "cost": None if cost is None else fields(cost, ("change_ratio", "change_se_ratio", "p99_change_ratio")),
     }
 
 
@@ -137,7 +140,10 @@ def _section(timeline: Timeline, found: StacksDifference) -> Section:
     name = epoch_title(timeline, found.epoch)
     about = ", ".join(filter(None, (stacks.tools(found), stacks.loads(found))))
     said = stacks.said(found)
-    sentences = [f"{name}: {said}" if name else said, *([f"{about[0].upper()}{about[1:]}."] if about else []), *found.failed]
+    costs = (sampling_cost(timeline, each.event) for each in (found.low, found.high) if each is not None)
+    cost = [f"At {quantities.load(each.load.users, each.load.per_s)} {stacks.sampling_cost(each)}." for each in costs if each]
+    sentences = [f"{name}: {said}" if name else said, *([f"{about[0].upper()}{about[1:]}."] if about else []), *cost]
+    sentences += [f"{each}." for each in found.failed]
     return Section(sentences, [(stacks.clock_title(each), _table(found, each)) for each in found.clocks])
 
 

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from kit.scenario import Scenario
 from kit.stacks import POOL_AND_QUERY, Sampled, session, stacks
 
 from capexplorer.report.formats import FORMATS, html, markdown
 from capexplorer.report.formats.pprof import profile
-from capexplorer.report.stacks import SMALLEST, flames, sections
+from capexplorer.report.stacks import SMALLEST, entries, flames, sections
 
 from .exported_sessions import HOSTILE
 
@@ -101,6 +102,18 @@ def test_each_clock_has_a_table_of_the_functions_that_grew_most() -> None:
     assert [row[0] for row in cpu.rows] == ["query (db.py:60, in recv)", "checkout (db.py:41, in acquire)"]
     (alone,) = sections(session(POOL_AND_QUERY[1]).timeline)
     assert [table.titles for _, table in alone.tables] == [("function", "time", "threads")] * 2
+
+
+def test_what_sampling_cost_is_said_where_a_level_beside_it_has_the_same_load() -> None:
+    beside = Scenario().ready().level(2, seconds=10, rps=50, p99_ms=40.0)
+    made = session(*POOL_AND_QUERY, scenario=beside, stacks=True)
+    (section,) = sections(made.timeline)
+    costs = [each for each in section.sentences if "while stacks were sampled" in each]
+    assert len(costs) == 1
+    assert costs[0].startswith("At 2 users ")
+    assert "-20" in costs[0]
+    (entry,) = entries(made.timeline)
+    assert (entry["low"]["cost"]["change_ratio"], entry["high"]["cost"]) == (-0.2, None)
 
 
 def test_a_flame_graph_has_the_time_of_a_request_at_both_loads() -> None:
