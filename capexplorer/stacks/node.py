@@ -20,7 +20,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from .. import native_http
 from ..model.stacks import Frame, SampledStacks
 from .folding import NotSampled, Sampler
 from .runtimes import catches, listens_at
@@ -186,6 +185,8 @@ class _Inspector:
 def _inspector(pid: int) -> Iterator[_Inspector]:
     """The inspector of a process, closed at the end unless it was open before. Raises NotSampled, OSError, ValueError."""
     from websockets.sync.client import connect
+
+    from .. import native_http  # only here: `doctor` asks `why_not`, and imports no client
 
     at = _open_at(pid)
     was_open = at is not None
