@@ -74,8 +74,11 @@ def schema_of(kind: Any, *, is_whole: bool = False) -> dict[str, Any]:
     for each in _objects(shape.type_info(kind)):
         definition, found = definitions[each.cls.__name__], meanings(each.cls)
         definition["description"] = _text(inspect.getdoc(each.cls) or "")
-        for field in each.fields:
-            if field.name in found:
+        for position, field in enumerate(each.fields):
+            if "prefixItems" in definition:  # an array, whose fields have no names in the document
+                words = found.get(field.name, "").partition("\n")[0]
+                definition["prefixItems"][position]["description"] = f"`{field.name}`{f': {words}' if words else ''}"
+            elif field.name in found:
                 definition["properties"][field.encode_name]["description"] = found[field.name]
     if "$ref" in root:
         root = definitions.pop(kind.__name__)
