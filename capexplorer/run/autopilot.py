@@ -303,7 +303,6 @@ class AutopilotDriver:
         return True
 
     def _finish(self, how: str, why: str, figures: Figures) -> str:
-        self._requested_load.end_autopilot(self._generation)
         args = self._emit_end({"end": how, "why": why, **figures})
         self._levels.marks.judge()  # judged only at intervals: now, so that marks agree with the autopilot
         return wording.autopilot(args)

@@ -188,22 +188,27 @@ class LoadControl:
         ended = self._autopilot.ticked(current, planned)
         if ended is None:
             return
+        if self._options.profile_at_knee and self._samples_stacks_after(ended):
+            return
+        self._requested_load.end_autopilot(self._driver.generation)
         if isinstance(self._driver.kind, Plan):
             self._plan.ended(self._context.now_s())
         else:
             self._driver = replace(self._driver, kind=Manual("autopilot"))
-            if self._options.profile_at_knee and self._samples_stacks_after(ended):
-                return
         if self._options.autopilot:
             self._outcome.finish(ended)
 
     def _samples_stacks_after(self, ended: str) -> bool:
-        """Begin to sample stacks at the knee that the autopilot has found; False without one. `ended`: how it ended."""
-        target, steps = self._requested_load, self._steps_at_knee()
-        if not steps or target.driver.kind != Manual("autopilot"):  # a person has stepped meanwhile
+        """Begin to sample stacks at the knee that the autopilot has found; False without one. `ended`: how it ended.
+
+        The plan follows the autopilot at once: a run without a driver ends.
+        """
+        steps = self._steps_at_knee() if isinstance(self._driver.kind, Autopilot) else ()
+        generation = self._requested_load.hand_on(Plan(), self._driver.generation) if steps else None
+        if generation is None:
             return False
         self._record_stacks(steps, "autopilot")
-        self._begin_plan(steps, target.hand_to(Plan()), "autopilot", ended if self._options.autopilot else None)
+        self._begin_plan(steps, generation, "autopilot", ended if self._options.autopilot else None)
         return True
 
     # -- steps and levels

@@ -137,6 +137,11 @@ class RequestedLoad:
                 self._go(self.load)  # the load follows a shape until it gets a step
             return self._change(driver)
 
+    def hand_on(self, driver: Driver, generation: int) -> int | None:
+        """As `hand_to`, after the driver of this generation. None, and nothing happens, if another driver has begun."""
+        with self._lock:
+            return self._change(driver) if self.is_current(generation) else None
+
     def release(self, generation: int, by: By) -> None:
         """The driver of this generation was ended by `by`. Has no effect if another driver has begun."""
         with self._lock:

@@ -19,7 +19,7 @@ from capexplorer.run.load_control import LoadControl
 from capexplorer.run.options import Task
 from capexplorer.stacks.messages import Answer, Ask
 from capexplorer.steer.plan import parse
-from capexplorer.steer.requested_load import Manual, Plan
+from capexplorer.steer.requested_load import Autopilot, Manual, Plan
 
 from .bare_context import NoWorkers, requested_load
 from .knee_search import queueing
@@ -156,7 +156,10 @@ def test_after_the_autopilot_stacks_are_sampled_at_low_load_and_beyond_the_knee_
     tmp_path: Path,
 ) -> None:
     run = Sampling(tmp_path / "knee.jsonl", task="knee", at_knee=True)
+    drivers = set[type]()
+    run.sink.wake_by(lambda: drivers.add(type(run.requested_load.driver.kind)))
     run.pass_seconds(600)
+    assert drivers == {Autopilot, Plan}, "a run without a driver would end at that moment"
     knee = run.timeline.verdicts[0].capacity.knee
     assert knee is not None
     assert knee.users == pytest.approx(50, rel=0.05)
