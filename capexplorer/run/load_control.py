@@ -203,7 +203,11 @@ class LoadControl:
 
         The plan follows the autopilot at once: a run without a driver ends.
         """
-        steps = self._steps_at_knee() if isinstance(self._driver.kind, Autopilot) else ()
+        if not isinstance(self._driver.kind, Autopilot):
+            return False
+        steps = self._steps_at_knee()
+        if not steps:
+            self._context.log.add("capexplorer", "error", "stacks were not sampled: no knee was found")
         generation = self._requested_load.hand_on(Plan(), self._driver.generation) if steps else None
         if generation is None:
             return False

@@ -179,6 +179,7 @@ def test_without_a_knee_nothing_is_sampled_after_the_autopilot(tmp_path: Path, m
     run.pass_seconds(600)
     assert run.samplers == []
     assert run.context.outcome.reason is not None
+    assert any("no knee" in line for line in run.log())
 
 
 def test_by_key_stacks_are_sampled_here_while_no_knee_is_known_and_the_run_goes_on(tmp_path: Path) -> None:
