@@ -283,13 +283,22 @@ def _of_cpu(clocks: Sequence[ClockDifference]) -> FunctionBlamed:
 
 
 def _grown(found: StacksDifference, clocks: Sequence[ClockDifference]) -> FunctionBlamed | None:
-    """The own function whose time for each request grew most; None if all that grew explains less than half of the latency."""
+    """The own function whose time for each request grew most; None if all that grew explains less than half of the latency.
+
+    CPU time need not: threads that wait for a core have none. It is work, which load should not change: that it doubled suffices.
+    """
     grown = [(clock.clock, each) for clock in clocks for each in clock.functions if each.grew and each.frame.is_own]
     explained_s = sum(each.own.growth_s for _, each in grown)
-    if not grown or (found.slower_ms is not None and 1000 * explained_s < MOSTLY * found.slower_ms):
+    doubled = all(clock.clock == "cpu" for clock in clocks) and explained_s >= MOSTLY * _time_s(clocks)
+    if not grown or (found.slower_ms is not None and 1000 * explained_s < MOSTLY * found.slower_ms and not doubled):
         return None
     clock, most = max(grown, key=lambda each: each[1].own.growth_s)
     return FunctionBlamed("grew", clock, most, most.own.growth_s / explained_s, _is_wait(found, clock, most))
+
+
+def _time_s(clocks: Sequence[ClockDifference]) -> float:
+    """Seconds of each request at the high load."""
+    return sum(each.own.high_s for clock in clocks for each in clock.functions)
 
 
 def _is_wait(found: StacksDifference, clock: Clock, grown: FunctionTime) -> bool | None:

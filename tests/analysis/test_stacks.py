@@ -157,6 +157,20 @@ SHAPES: dict[str, Shape] = {
         cpu={"serve* srv.c:9; spin* lock.c:12": (0.01, 6.5), "serve* srv.c:9": (0.4, 0.6)},
         runtime="native",
     ),
+    "a lock that spins, while others use the machine": Shape(
+        (2, 19, 4.1),
+        (12, 92, 25.8),
+        ("take", 23, "grew"),
+        cpu={"serve* srv.c:9; take* srv.c:23": (0.0, 0.27), "serve* srv.c:9; finish_task_switch": (0.001, 0.005)},
+        runtime="native",
+    ),
+    "a lock that spins, beside work that is the same": Shape(
+        (2, 19, 4.1),
+        (12, 92, 25.8),
+        "elsewhere",
+        cpu={"serve* srv.c:9; take* srv.c:23": (0.0, 0.05), "serve* srv.c:9; pack* srv.c:30": (0.06, 0.27)},
+        runtime="native",
+    ),
     "a thread of Node that is full": Shape(
         (1, 20, 11),
         (32, 98, 320),
