@@ -13,7 +13,7 @@ so X R0 >= c. A rate limit knows no D: its X is the same for any kind of request
 | X R0 < NONE_MOST, and X holds with half the pauses | lock, pool, queue, CPU | c < 1: no request needs so long |
 | a connection a task: not clearly more | queue | idle connections hold no worker |
 | the same: clearly more | lock, pool, rate limit, CPU, link, generator | idle connections held the workers |
-| other slots: goodput follows their number | all but the pool | |
+| a third more or fewer slots: goodput follows | all but the pool, with processes also but a lock | |
 
 A cause is confirmed if it is the only one that is left and an outcome supports it. Nothing is, if half the pauses bring more
 goodput (the load was not at the limit), or if two levels as before differ (the service changed).
@@ -53,17 +53,14 @@ LIMITED_MOST = 0.8
 """A kind of requests is limited if its goodput is at most this share of that of users who never wait, N / (R0 + Z)."""
 
 LOW_LOAD = 0.5
-"""Share of the knee up to which a level shows responses at low load; the lowest with enough requests together count."""
+"""Share of the knee up to which a level shows responses at low load."""
 
 ONE_MOST, NONE_MOST = 1.5, 0.4
 """Bounds of X R0, with its error: below the first at most one request is served at a time, below the second none is, so that time
 itself is the limit. A lock or pool whose holds become longer under load by half, or 2.5 times, would be taken for these."""
 
-ENOUGH = 100
-"""Requests of an endpoint at low load from which no higher level is used."""
-
-EXPONENTIAL_P95 = 2.0
-"""Standard deviations from the mean of exponential times to their 95th percentile; of most others it is less."""
+P95_LEAST = 1.5
+"""Standard deviations from the mean to the 95th percentile: 1.56 of uniform times, 2 of exponential ones."""
 
 SPREAD_LEAST = 0.1
 """Least coefficient of variation of responses that is assumed."""
@@ -92,9 +89,15 @@ def causes_of(timeline: Timeline, epoch: int) -> tuple[LimitCause, ...]:
     return () if is_named else ALL
 
 
+def epoch_of_experiment(level: Level) -> int | None:
+    """The epoch whose knee the experiment of a level explains; None: it is no experiment."""
+    experiment = level.opened.experiment
+    return None if experiment is None else level.opened.epoch if experiment.epoch is None else experiment.epoch
+
+
 def explain(timeline: Timeline, epoch: int) -> Explanation | None:
     """What the experiments of an epoch have shown; None: there were none, or no level as before to compare them with."""
-    levels = [each for each in timeline.levels if each.opened.experiment is not None and each.opened.epoch == epoch]
+    levels = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
     shown = [found for each in levels if (found := Shown.of(each)) is not None]
     before = next((each for each in shown if each.experiment.name == "as_before"), None)
     causes = causes_of(timeline, epoch)
@@ -179,7 +182,9 @@ class LowLoad(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, timeline: Timeline, epoch: int, knee: KneeVerdict) -> LowLoad:
-        """Of each endpoint the levels with the fewest users that have enough of its requests together."""
+        """Of each endpoint the level, or levels from the lowest on, whose mean has the lowest upper bound: it is one of the
+        time for which requests hold the limit.
+        """
         verdict = timeline.verdicts.get(epoch)
         left_out = verdict.left_out_levels if verdict is not None else ()
         own = [
@@ -192,19 +197,13 @@ class LowLoad(msgspec.Struct, frozen=True):
             and each.figures.settled
             and each.opened.index not in left_out
         ]
-        sums: dict[str, tuple[int, float, float]] = {}
-        for level in sorted(own, key=lambda each: each.users):
-            for each in level.endpoints:
-                name, latency, more = f"{each.method} {each.name}", each.latency_ms, each.requests - each.failures
-                count, total_ms, spread_ms = sums.get(name, (0, 0.0, 0.0))
-                if count < ENOUGH and latency.mean is not None and latency.p95 is not None and more > 0:
-                    spread = max(0.0, latency.p95 - latency.mean) / EXPONENTIAL_P95
-                    sums[name] = count + more, total_ms + more * latency.mean, spread_ms + more * spread
-        found = {
-            name: (total_ms / count / 1000, max(spread_ms / total_ms, SPREAD_LEAST) / math.sqrt(count))
-            for name, (count, total_ms, spread_ms) in sums.items()
-            if count >= COUNT_LEAST
-        }
+        found: dict[str, tuple[float, float]] = {}
+        levels = sorted(own, key=lambda each: each.users)
+        together = [levels[: count + 1] for count in range(1, len(levels))]
+        for group in ([each] for each in levels), together:
+            for name, known in ((name, known) for each in group for name, known in _means(each).items()):
+                if name not in found or _most(known) < _most(found[name]):
+                    found[name] = known
         pauses = [each.figures.pause_s for each in own if each.figures.pause_s is not None]
         return cls(found, min(pauses, default=0.0))
 
@@ -218,6 +217,27 @@ class LowLoad(msgspec.Struct, frozen=True):
         parts = [(count / total * self.by_endpoint[name][0], self.by_endpoint[name][1]) for name, count in counts]
         mean_s = math.fsum(part for part, _ in parts)
         return mean_s, math.hypot(*(part * error for part, error in parts)) / mean_s
+
+
+def _means(levels: Sequence[Level]) -> dict[str, tuple[float, float]]:
+    """Mean response of each endpoint over levels in s, with its relative standard error, where it has enough requests."""
+    sums: dict[str, tuple[int, float, float]] = {}
+    for each in (endpoint for level in levels for endpoint in level.endpoints):
+        name, latency, more = f"{each.method} {each.name}", each.latency_ms, each.requests - each.failures
+        if latency.mean is not None and latency.p95 is not None and more > 0:
+            count, total_ms, spread_ms = sums.get(name, (0, 0.0, 0.0))
+            spread = max(0.0, latency.p95 - latency.mean) / P95_LEAST
+            sums[name] = count + more, total_ms + more * latency.mean, spread_ms + more * spread
+    return {
+        name: (total_ms / count / 1000, max(spread_ms / total_ms, SPREAD_LEAST) / math.sqrt(count))
+        for name, (count, total_ms, spread_ms) in sums.items()
+        if count >= COUNT_LEAST
+    }
+
+
+def _most(mean: tuple[float, float]) -> float:
+    """Upper bound of a mean."""
+    return mean[0] * (1 + SURE_ERRORS * mean[1])
 
 
 class Comparison(msgspec.Struct, frozen=True, dict=True):
@@ -257,7 +277,9 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
         yield from self._counts_work(outcomes)
         yield from self._at_a_time(outcomes)
         for each in outcomes:
-            if each.experiment.name == "reconnect" and each.ratio_high < MORE:
+            if each.experiment.name == "slots":
+                yield from self._of_slots(each)
+            elif each.experiment.name == "reconnect" and each.ratio_high < MORE:
                 yield Inference(reason="connections_do_not_hold", levels=(each.level,), excludes=("queue",), value=each.ratio)
             elif each.experiment.name == "reconnect" and each.result == "more":
                 others = tuple(cause for cause in ALL if cause != "queue")
@@ -278,6 +300,26 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
                     endpoint=each.experiment.endpoint,
                     value=each.ratio,
                 )
+
+    def _of_slots(self, outcome: Outcome) -> Iterator[Inference]:
+        """Goodput with another number of slots. Equal goodput shows that this parameter is not the limit, but no other pool."""
+        experiment = outcome.experiment
+        if experiment.before is None or experiment.after is None or experiment.param is None:
+            return
+        found = Inference(reason="slots_do_not_matter", levels=(outcome.level,), param=experiment.param, value=outcome.ratio)
+        wanted: Result = "more" if experiment.after > experiment.before else "less"
+        if outcome.result == wanted:
+            kept = ("pool", "lock", "cpu") if self._may_be_processes(outcome) else ("pool",)
+            excluded = tuple(cause for cause in ALL if cause not in kept)
+            yield replace(found, reason="slots_matter", excludes=excluded, supports="pool")
+        elif outcome.result != "unclear" or outcome.ratio_high < MORE:
+            yield found
+
+    def _may_be_processes(self, outcome: Outcome) -> bool:
+        """Whether the slots are processes, each with locks of its own: the target then has another number of them."""
+        after = next(each for each in self.shown if each.index == outcome.level)
+        counts = [each.level.figures.readings.get("target.processes") for each in (self.before, after)]
+        return counts[0] != counts[1] or (counts[0] is None and outcome.experiment.param in PROCESSES)
 
     # -- what the limit counts
 
@@ -345,6 +387,10 @@ WAIT_LEAST = 0.5
 
 GENERATOR_IDLE_MOST = 0.7
 """Cores that a load thread uses at most if it cannot be the limit."""
+
+
+PROCESSES = ("workers", "processes")
+"""Parameters that are numbers of processes, each of which has locks and pools of its own."""
 
 
 def _contradicts(outcome: Outcome) -> bool:

@@ -31,6 +31,8 @@ class Experiment(Reading, frozen=True, kw_only=True):
     before: int | None = None
     after: int | None = None
     """Of `slots`: the target's parameter, and its value before and in the experiment."""
+    epoch: int | None = None
+    """Of `slots`: the epoch of the knee, since the level has one of its own."""
 
     @property
     def pause_ratio(self) -> float:

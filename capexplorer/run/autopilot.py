@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Callable
 from statistics import median
 from typing import Literal, Protocol
 
@@ -15,6 +16,7 @@ import msgspec
 from .. import wording
 from ..analysis.causes.generator_saturation import is_saturated
 from ..analysis.epoch.epoch import Epoch
+from ..analysis.experiments import epoch_of_experiment
 from ..model.controls import Param
 from ..model.events import By, Proposed, Sample
 from ..model.experiments import Experiment
@@ -25,7 +27,7 @@ from ..model.proposals import AddWorker, Decide, Done, Figures, GiveUp, GoTo, Ho
 from ..model.requirements import CapacityAnswer
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
-from ..steer.experiment_search import LASTS_MOST_S, Able, is_over, next_experiment
+from ..steer.experiment_search import LASTS_MOST_S, Able, Slots, is_over, next_experiment
 from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
 from ..steer.rate_search import End, Offer, RateInput, RateSearch
 from ..steer.requested_load import RequestedLoad
@@ -84,14 +86,36 @@ def able_of(options: RunOptions) -> Able:
     endpoints = tuple(dict.fromkeys(task.endpoint for task in tasks))
     ready = options.spec.ready.path if options.spec is not None and tasks else None
     path = f"GET {ready}" if ready is not None and f"GET {ready}" not in endpoints else None
-    return Able(endpoints, path, options.profile.guards.max_users)
+    params = options.spec.params if options.spec is not None else {}
+    slots = [
+        Slots(name, int(each.min or 1), None if each.max is None else int(each.max))
+        for name, each in params.items()
+        if name in SLOTS and isinstance(each.default, int) and not each.choices
+    ]
+    return Able(endpoints, path, options.profile.guards.max_users, tuple(slots))
+
+
+SLOTS = (
+    "pool", "pool_size", "connections", "max_connections", "threads", "max_threads", "concurrency", "slots", "workers",
+    "processes",
+)  # fmt: skip
+"""Names of parameters that are numbers of slots, in the order in which they are tried: a pool says more than processes."""
 
 
 class AutopilotDriver:
     """Off until `begin`. Each second it publishes the next step and, while it is on, takes it as the driver of one generation."""
 
-    def __init__(self, context: RunContext, requested_load: RequestedLoad, levels: LiveLevels, workers: Workers) -> None:
+    def __init__(
+        self,
+        context: RunContext,
+        requested_load: RequestedLoad,
+        levels: LiveLevels,
+        workers: Workers,
+        try_with: Callable[[Users, float, Experiment], None] | None = None,
+    ) -> None:
+        """`try_with`: opens the level of an experiment once the load has been requested; None: no target can be restarted."""
         self._context, self._requested_load, self._levels, self._workers = context, requested_load, levels, workers
+        self._try_with = try_with or self._open
         self._able = able_of(context.options)
         self._adviser = Adviser(context, workers)
         self._adviser.begin(context.options.start_users)
@@ -230,7 +254,10 @@ class AutopilotDriver:
 
     def _next_experiment(self) -> Try | None:
         level = self._context.timeline.level
-        return next_experiment(self._context.timeline, level.opened.epoch, self._able) if level is not None else None
+        if level is None:
+            return None
+        epoch = epoch_of_experiment(level)
+        return next_experiment(self._context.timeline, level.opened.epoch if epoch is None else epoch, self._able)
 
     def _trying(self) -> Proposal | None:
         """While the level of an experiment is open: to wait for its end, then the next one, then the end; None: there is none."""
@@ -242,6 +269,9 @@ class AutopilotDriver:
             return Hold("experiment", max(0.0, LEAST_S + SETTLING_S - passed_s), max(0.0, LASTS_MOST_S - passed_s))
         return self._next_experiment() or self._found
 
+    def _open(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
+        self._levels.step(load, "autopilot", spawn_rate, experiment=experiment)
+
     def _experiment(self) -> str | None:
         """Carry out the next experiment. Returns the sentence of the end."""
         proposal = self._trying() or self._next_experiment() or self._found
@@ -251,7 +281,7 @@ class AutopilotDriver:
                 rate = self._requested_load.move(Users(users), self._generation)
                 if rate is not None:
                     self._context.command("experiment", "autopilot", experiment_args(users, experiment))
-                    self._levels.step(Users(users), "autopilot", rate, experiment=experiment)
+                    self._try_with(Users(users), rate, experiment)
             case Done():
                 self._rest()
                 return self._end(proposal)

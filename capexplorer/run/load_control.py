@@ -5,7 +5,7 @@ Every method is called in the pump's thread. Levels and marks leave as events; p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -25,6 +25,7 @@ from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from ..profile import StopRules
+from ..steer.experiment_search import params_of
 from ..steer.plan import Share, Step
 from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SampleHere
 from ..steer.requested_load import POOL_SPAWN_RATE, Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
@@ -44,7 +45,15 @@ EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart", "
 class LoadControl:
     """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`."""
 
-    def __init__(self, context: RunContext, requested_load: RequestedLoad, workers: Workers) -> None:
+    def __init__(
+        self,
+        context: RunContext,
+        requested_load: RequestedLoad,
+        workers: Workers,
+        restart: Callable[[Mapping[str, Param]], None] | None = None,
+    ) -> None:
+        """`restart`: restarts the target with other parameters; None: it cannot be."""
+        self._restart = restart
         self._context, self._requested_load = context, requested_load
         self._options, self._outcome, self._timeline = context.options, context.outcome, context.timeline
         self._max_users = context.options.profile.guards.max_users
@@ -61,7 +70,9 @@ class LoadControl:
         """`autopilot`: the latest plan is not a person's, but that of stacks at the knee."""
         self._finished: str | None = "plan finished"
         """Why the run ends when the plan has finished; None: it does not."""
-        self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers)
+        self._pending: Experiment | None = None
+        """The experiment for which the target restarts."""
+        self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers, self._try_for_autopilot)
         self._began_s: float | None = None
         """When load first ran."""
         self._ramp_moved_s = 0.0
@@ -96,6 +107,7 @@ class LoadControl:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
         target, opened = self._requested_load, self.levels.opened
         is_free = self.levels.index < 0 and isinstance(target.driver.kind, Manual)
+        experiment, self._pending = self._pending, None
         target.open()  # must come first: from now on a step by hand reaches the load directly
         self.answers.begin()
         self._began_s = self._context.now_s() if self._began_s is None else self._began_s
@@ -109,9 +121,35 @@ class LoadControl:
                 self._autopilot.begin(self._driver.generation, self._options.autopilot, self._options.start_users)
                 self._let_autopilot_act(CurrentEpoch(self._timeline))
             case _ if (opened is None or opened.load != target.load) and self._autopilot.is_on:
-                self.levels.step(target.load, "autopilot", target.start())
+                self.levels.step(target.load, "autopilot", target.start(), experiment=experiment)
             case _ if opened is None or opened.load != target.load:
-                self.open_level(target.load, "user", target.start())
+                self.open_level(target.load, "user", target.start(), experiment=experiment)
+
+    # -- experiments
+
+    def try_experiment(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
+        """Open the level of an experiment that a person asked for."""
+        if experiment.name == "slots":
+            self._end_driver("taken_over", "user")
+            self._restart_for(experiment)
+        else:
+            self.open_level(load, "user", spawn_rate, experiment=experiment)
+
+    def _try_for_autopilot(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
+        if experiment.name == "slots":
+            self._restart_for(experiment)
+        else:
+            self.levels.step(load, "autopilot", spawn_rate, experiment=experiment)
+
+    def _restart_for(self, experiment: Experiment) -> None:
+        """Restart the target with other slots; the level of the experiment opens once it is ready."""
+        assert self._restart is not None
+        assert experiment.param is not None
+        self.levels.close()
+        self._requested_load.shut()
+        self._pending = experiment
+        params = params_of(self._timeline, experiment.epoch or 0)
+        self._restart({**params, experiment.param: experiment.after or 0})
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""

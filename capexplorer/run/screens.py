@@ -282,9 +282,11 @@ class LiveControls:
                 self._switch_autopilot("rate" if finds_rate else "require" if decides else "knee")
             case TryExperiment(users, experiment):
                 to = Users(min(users, self.setup.max_users))
+                if experiment.name == "slots":
+                    self._resolved({experiment.param or "": str(experiment.after)})
                 self._record("experiment", **experiment_args(to.users, experiment))
                 self._go_on()
-                self._context.pump.post(self._load_control.open_level, to, "user", load.step(to), experiment=experiment)
+                self._context.pump.post(self._load_control.try_experiment, to, load.step(to), experiment)
             case VerifyKnee():
                 self._switch_autopilot("verify")
             case StartPlan(plan):

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ..analysis.experiments import causes_of, explain
+from ..analysis.experiments import causes_of, epoch_of_experiment, explain
+from ..model.events import Target
 from ..model.experiments import AS_BEFORE, Experiment, Explanation, LimitCause
 from ..model.level import Level
 from ..model.proposals import Try
+from ..model.sweep import Params
 from ..model.timeline import Timeline
 from .open_level import SETTLING_S
 
@@ -34,6 +36,21 @@ PAUSE_LEAST = 0.2
 """Share of a cycle that pauses must have: with less, half of them changes hardly anything."""
 
 
+class Slots(msgspec.Struct, frozen=True):
+    """A parameter of the target that is a number of slots, with its bounds."""
+
+    param: str
+    least: int = 1
+    most: int | None = None
+
+    def other(self, before: int) -> int | None:
+        """A value that differs by a third at least, if possible a greater one; None: there is none."""
+        step = max(1, math.ceil(before / 3))
+        if self.most is None or before + step <= self.most:
+            return before + step
+        return before - step if before - step >= self.least else None
+
+
 class Able(msgspec.Struct, frozen=True):
     """What this run can change."""
 
@@ -42,6 +59,8 @@ class Able(msgspec.Struct, frozen=True):
     path: str | None = None
     """`METHOD name` of the path that says that the service is ready; None: not known, or users request it."""
     max_users: int = 0
+    slots: tuple[Slots, ...] = ()
+    """Of a target that can be restarted."""
 
 
 def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
@@ -49,16 +68,35 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
     causes, users = causes_of(timeline, epoch), users_of(timeline, epoch, able)
     if len(causes) < 2 or users is None:
         return None
-    tried = [each for each in timeline.levels if each.opened.experiment is not None and each.opened.epoch == epoch]
+    tried = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
     done = [each.opened.experiment for each in tried if each.opened.experiment is not None and each.users == users]
     if AS_BEFORE not in done:
         return _try(AS_BEFORE, users)
     known = explain(timeline, epoch)
-    if known is None or known.unsteady or done.count(AS_BEFORE) > 1:
+    if known is None or known.unsteady:
         return None
-    wanted = () if known.confirmed is not None else _useful(known, timeline, able)
+    is_open = known.confirmed is None and len(known.left) > 1
+    slots = [each for each in _slots(timeline, epoch, able) if each not in done] if is_open and "pool" in known.left else []
+    if done.count(AS_BEFORE) > 1:  # slots come last: the target then stays with them
+        return _try(slots[0], users) if slots else None
+    wanted = _useful(known, timeline, able) if is_open else ()
     following = next((each for each in wanted if each not in done), AS_BEFORE)
-    return _try(following, users) if len(done) > 1 or following != AS_BEFORE else None
+    return _try(following, users) if len(done) > 1 or following != AS_BEFORE or slots else None
+
+
+def _slots(timeline: Timeline, epoch: int, able: Able) -> Iterator[Experiment]:
+    params = params_of(timeline, epoch)
+    for slots in able.slots:
+        before = params.get(slots.param)
+        after = slots.other(before) if isinstance(before, int) and not isinstance(before, bool) else None
+        if after is not None and isinstance(before, int):
+            yield Experiment(name="slots", param=slots.param, before=before, after=after, epoch=epoch)
+
+
+def params_of(timeline: Timeline, epoch: int) -> Params:
+    """The target's parameters in an epoch, as of its latest start."""
+    starts = (each for each in reversed(timeline.journal) if isinstance(each, Target) and each.epoch == epoch)
+    return next((each.params for each in starts if each.params), {})
 
 
 def users_of(timeline: Timeline, epoch: int, able: Able) -> int | None:

@@ -104,7 +104,7 @@ def _reason(found: Inference) -> str:
         case "one_at_a_time":
             return f"its capacity is that of {value:.1f} {what} at a time"
         case "slots_matter":
-            return f"with another {found.param} goodput is {value:.0%}"
+            return f"goodput follows {found.param}"
         case "connections_hold":
             return f"with a connection for each task goodput is {value:.0%}"
     return found.reason

@@ -1,7 +1,7 @@
 """How often experiments at the knee name the right cause, a wrong one, or none, of simulated services.
 
-`python -m lab.population.explained --count 20 [--first 0] [--family lock pool ...] [--save FILE]`: the autopilot explores each
-service and makes its experiments. Seeds as of the population: tuning below 10,000, validation from 10,000 on.
+`python -m lab.population.explained --count 20 [--first 0] [--family lock pool ...] [--params] [--save FILE]`: the autopilot
+explores each service and makes its experiments. Seeds as of the population: tuning below 10,000, validation from 10,000 on.
 """
 
 from __future__ import annotations
@@ -175,11 +175,14 @@ class Judged(NamedTuple):
         return "unknown" if self.true in self.left else "true cause ruled out"
 
 
-def judged(make: Callable[[Random], Service], seed: int) -> Judged:
+def judged(make: Callable[[Random], Service], seed: int, *, has_params: bool) -> Judged:
+    """`has_params`: whether the target has the parameters `pool`, which sizes the pool if there is one, and `threads`, which
+    changes nothing."""
     rng = np.random.default_rng([seed, list(TRUE).index(make), 34])
     service = make(rng)
     running = StationRun(service.endpoints, service.station, service.think_s, service.spread, rng)
-    session = VirtualRun(running, endpoints=[each.name for each in service.endpoints])
+    params = {"pool": service.station.slots if service.station.kind == "pool" else int(rng.integers(2, 13)), "threads": 16}
+    session = VirtualRun(running, endpoints=[each.name for each in service.endpoints], params=params if has_params else {})
     session.explore(EXPLORED_S)
     session.end()
     known = session.timeline.explained.get(0)
@@ -196,16 +199,17 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--family", nargs="*", default=[])
     parser.add_argument("--save", type=Path)
+    parser.add_argument("--params", action="store_true", help="targets have parameters")
     options = parser.parse_args()
     families = [make for make in TRUE if not options.family or make.__name__ in options.family]
-    for line in _report(families, range(options.first, options.first + options.count), options.save):
+    for line in _report(families, range(options.first, options.first + options.count), options.save, options.params):
         print(line, flush=True)
 
 
-def _report(families: list[Callable[[Random], Service]], seeds: range, save: Path | None) -> Iterator[str]:
+def _report(families: list[Callable[[Random], Service]], seeds: range, save: Path | None, has_params: bool) -> Iterator[str]:
     total = Counter[str]()
     for make in families:
-        found = [judged(make, seed) for seed in seeds]
+        found = [judged(make, seed, has_params=has_params) for seed in seeds]
         if save is not None:
             with save.open("a") as file:
                 file.writelines(json.dumps(each._asdict()) + "\n" for each in found)

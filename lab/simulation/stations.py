@@ -1,7 +1,7 @@
 """A service whose endpoints need one station that limits goodput: a lock, a pool, a rate limit. Its CPU idles.
 
 A request first waits for the station, in order of arrival, and then takes a time of its own, as much as come. Users follow the
-experiments of `model.experiments` but for `reconnect`, which changes nothing here.
+experiments of `model.experiments` but for `reconnect`, which changes nothing here; of the parameters the pool follows `pool`.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class StationRun(Run):
 
     def until(self, end_s: float) -> None:
         sends, asked = self._sends, self._requested
+        self._resize()
         shares = (np.cumsum([each.weight for each in asked]) / sum(each.weight for each in asked)).tolist()
         shares[-1] = 1.0
         ratio = self.experiment.pause_ratio if self.experiment is not None else 1.0
@@ -110,6 +111,16 @@ class StationRun(Run):
             self._names.append(endpoint.name)
             heapreplace(sends, ended_s + think_s)
         self.now_s = end_s
+
+    def _resize(self) -> None:
+        """As many slots as the parameter says now."""
+        experiment, wanted = self.experiment, self.station.slots
+        if experiment is not None and experiment.param == "pool" and self.station.kind == "pool":
+            wanted = experiment.after or wanted
+        while len(self._slots) < wanted:
+            heappush(self._slots, self.now_s)
+        while len(self._slots) > wanted:
+            heappop(self._slots)
 
     def _time(self, mean_s: float) -> float:
         return mean_s * self._times.next() if mean_s else 0.0

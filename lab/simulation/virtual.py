@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -48,6 +49,7 @@ from capexplorer.run.options import RunOptions, Task
 from capexplorer.run.pump import Pump
 from capexplorer.run.run_outcome import RunOutcome
 from capexplorer.steer.requested_load import Autopilot, RequestedLoad
+from capexplorer.target.spec import ParamSpec, TargetSpec
 
 from .ladders import KINDS, Kind, Truth, random_system
 from .open_queue import Iteration, OpenRun
@@ -159,8 +161,10 @@ class VirtualSession(ABC, Generic[Amount]):
         max_users: int = 2_000,
         arrivals: Arrivals = "poisson",
         endpoints: Sequence[str] = (),
+        params: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """`endpoints`: paths that users request, with which the autopilot makes experiments at the knee; empty: it makes none."""
+        """`endpoints`: paths that users request, with which the autopilot makes experiments at the knee; empty: it makes none.
+        `params`: the target's parameters, which experiments may change."""
         self.system, self._pump = system, VirtualPump()
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
@@ -171,6 +175,14 @@ class VirtualSession(ABC, Generic[Amount]):
             profile=profiles.Profile(users=users, guards=guards),
             sessions_dir=Path(),
             explains=bool(endpoints),
+            spec=TargetSpec(
+                title="simulated",
+                folder=Path("simulated"),
+                command=("simulated",),
+                params={name: ParamSpec(default=value, min=1) for name, value in params.items()},
+            )
+            if params
+            else None,
         )
         context = RunContext(options, self._pump, EventSink(), RunLog(), RunOutcome(lambda: None))
         self.sink, self.timeline = context.sink, context.timeline
@@ -182,7 +194,7 @@ class VirtualSession(ABC, Generic[Amount]):
         self._machine_rng = np.random.default_rng(0)
         target, host = TargetFacts(name="simulated", url="http://127.0.0.1:1"), HostFacts(cpus=system.servers + 1)
         self.sink.emit(Header(t_s=0.0, schema=SCHEMA, id="simulated", started_at="", profile=profile, target=target, host=host))
-        self.sink.emit(Target(t_s=0.0, state="ready"))
+        self.sink.emit(Target(t_s=0.0, state="ready", params=dict(params)))
 
     @abstractmethod
     def step(self, load: Amount, by: By = "user") -> None:
@@ -314,9 +326,16 @@ class VirtualRun(VirtualSession[int]):
 
     _task = "knee"
 
-    def __init__(self, running: Run, *, max_users: int = 2_000, endpoints: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        running: Run,
+        *,
+        max_users: int = 2_000,
+        endpoints: Sequence[str] = (),
+        params: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self.running, self.most_users = running, 0
-        super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints)
+        super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints, params=params)
 
     @property
     def marks(self) -> list[Mark]:

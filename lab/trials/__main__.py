@@ -13,6 +13,7 @@ TRIALS = {
     "ab-real": "ab:Real",
     "ab-simulated": "ab:Simulated",
     "compose": "compose.trial:Compose",
+    "confirmed": "confirmed:Confirmed",
     "experiments": "experiments.trial:Experiments",
     "faults": "faults.trial:Faults",
     "fuzz-logs": "fuzz.cases:Logs",

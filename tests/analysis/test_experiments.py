@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from kit.scenario import Scenario
 
 from capexplorer.analysis.experiments import explain
@@ -45,6 +46,7 @@ def tried(
     error: float = 0.01,
     share: float = 0.5,
     pause_s: float = PAUSE_S,
+    epoch: int = 0,
     **figures: Any,
 ) -> Scenario:
     """A level of an experiment. `share`: of the requests that go to /a, where both are requested."""
@@ -59,7 +61,7 @@ def tried(
         settled=True, settled_seconds=12, goodput_rps=rps, goodput_se_rps=error * rps, throughput_rps=rps, response_ms=waits_ms,
         think_s=pause_s, generator_cpu_ratio=0.1, readings=IDLE,
     )  # fmt: skip
-    return scenario.measured(USERS, _with(known, figures), lasts_s=15.0, endpoints=endpoints, experiment=experiment)
+    return scenario.measured(USERS, _with(known, figures), lasts_s=15.0, endpoints=endpoints, experiment=experiment, epoch=epoch)
 
 
 def _with(figures: LevelFigures, changes: dict[str, Any]) -> LevelFigures:
@@ -130,6 +132,37 @@ def test_more_goodput_with_new_connections_shows_that_open_ones_hold_the_workers
 def test_as_much_goodput_with_new_connections_shows_that_they_do_not() -> None:
     scenario = tried(made(), AS_BEFORE, 60.0, readings={})
     assert "queue" not in explained(tried(scenario, RECONNECT, 60.0, readings={})).left
+
+
+def slots(after: int, param: str = "pool") -> Experiment:
+    return Experiment(name="slots", param=param, before=4, after=after, epoch=0)
+
+
+@pytest.mark.parametrize(("after", "rps"), [(6, 88.0), (2, 32.0)])
+def test_goodput_that_follows_the_slots_confirms_their_pool(after: int, rps: float) -> None:
+    scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
+    found = explained(tried(scenario, slots(after), rps, epoch=1))
+    assert (found.confirmed, found.left) == ("pool", ("pool",))
+
+
+def test_the_same_goodput_with_more_slots_rules_out_no_other_pool() -> None:
+    scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
+    found = explained(tried(scenario, slots(6), 60.0, epoch=1))
+    assert found.left == ("lock", "pool", "rate_limit")
+    assert "slots_do_not_matter" in reasons(found)
+
+
+def test_more_processes_may_be_as_many_locks() -> None:
+    scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0, readings=IDLE | {"target.processes": 4.0})
+    tried(scenario, slots(6, "workers"), 88.0, epoch=1, readings=IDLE | {"target.processes": 6.0})
+    assert explained(scenario).left == ("lock", "pool")
+    assert explained(scenario).confirmed is None
+
+
+def test_workers_of_one_process_are_slots() -> None:
+    one = IDLE | {"target.processes": 1.0}
+    scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0, readings=one)
+    assert explained(tried(scenario, slots(6, "workers"), 88.0, epoch=1, readings=one)).confirmed == "pool"
 
 
 def test_nothing_is_said_if_half_the_pauses_bring_more_or_the_service_has_changed() -> None:

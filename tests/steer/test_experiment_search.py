@@ -10,14 +10,14 @@ from capexplorer.model.events import Command
 from capexplorer.model.experiments import AS_BEFORE
 from capexplorer.model.level_use import level_use
 from capexplorer.model.timeline import Timeline
-from capexplorer.steer.experiment_search import LASTS_MOST_S
+from capexplorer.steer.experiment_search import LASTS_MOST_S, Slots
 from lab.simulation.stations import Endpoint, Station, StationRun
 from lab.simulation.virtual import VirtualRun
 
 
-def explored(endpoints: list[Endpoint], station: Station) -> Timeline:
+def explored(endpoints: list[Endpoint], station: Station, **params: int) -> Timeline:
     running = StationRun(endpoints, station, 0.3, "uniform", np.random.default_rng(1))
-    session = VirtualRun(running, endpoints=[each.name for each in endpoints])
+    session = VirtualRun(running, endpoints=[each.name for each in endpoints], params=params)
     session.explore(900)
     session.end()
     return session.timeline
@@ -71,8 +71,30 @@ def test_a_rate_limit_of_a_service_with_one_endpoint_is_confirmed_by_half_the_pa
     assert [each.experiment.name for each in found.outcomes] == ["half_pauses", "as_before"]
 
 
+POOLED = [Endpoint("/a", 1, 0.08, 0.005), Endpoint("/b", 1, 0.03, 0.001)]
+
+
 def test_a_pool_is_not_taken_for_a_lock() -> None:
-    endpoints = [Endpoint("/a", 1, 0.08, 0.005), Endpoint("/b", 1, 0.03, 0.001)]
-    found = explored(endpoints, Station("pool", 4)).explained[0].explanation
+    found = explored(POOLED, Station("pool", 4)).explained[0].explanation
     assert "pool" in found.left
     assert found.confirmed is None
+
+
+def test_a_pool_is_confirmed_by_its_parameter_after_all_other_experiments() -> None:
+    found = explored(POOLED, Station("pool", 4), pool=4, threads=16).explained[0].explanation
+    assert found.confirmed == "pool"
+    assert [each.experiment.param for each in found.outcomes[-2:]] == [None, "pool"]
+
+
+@pytest.mark.parametrize(
+    ("slots", "before", "after"),
+    [
+        (Slots("pool"), 1, 2),
+        (Slots("pool"), 4, 6),
+        (Slots("pool"), 10, 14),
+        (Slots("pool", most=10), 10, 6),
+        (Slots("pool", 4, 4), 4, None),
+    ],
+)
+def test_other_slots_differ_by_a_third_within_the_bounds(slots: Slots, before: int, after: int | None) -> None:
+    assert slots.other(before) == after
