@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -36,6 +37,8 @@ func (s *Service) routes() http.Handler {
 	mux.HandleFunc("/health", only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"status": "ok"})
 	}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index) // Go's own: stacks by `run --profile-at knee`
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	return mux
 }
 
