@@ -44,6 +44,7 @@ Why = Literal[
     "worker",
     "plan",
     "stacks",
+    "unsampled",
     "rate",
     "rate_search",
     "experiment",

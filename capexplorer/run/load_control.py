@@ -389,8 +389,8 @@ class LoadControl:
 
     def _planned(self, now_s: float) -> Hold:
         """The proposal of the plan or shape that has the load."""
-        hold = self._stacks.proposal(now_s) or self._plan.proposal(now_s)
-        return replace(hold, why="stacks") if self._plan_by == "autopilot" else hold
+        sampling, hold = self._stacks.proposal(now_s), self._plan.proposal(now_s)
+        return sampling or (replace(hold, why="unsampled") if self._plan_by == "autopilot" else hold)
 
     def _end_plan_when_answered(self) -> None:
         """A plan or a shape ends, like a search, once all that is required is decided, or the time for it is spent."""

@@ -237,6 +237,7 @@ WAITS = {
     "worker": "a worker process is starting",
     "plan": "the plan sets the load",
     "stacks": "stacks are sampled at {load}",
+    "unsampled": "{load}, to compare with sampled stacks",
     "rate_search": "the autopilot searches for the capacity as an offered rate",
     "experiment": "experiment at {users}",
 }
@@ -336,7 +337,7 @@ def until_next(timeline: Timeline) -> str:
         return ""
     passed_s = timeline.last_s - proposed.t_s
     least_s, most_s = (max(math.ceil(each - passed_s), 0) for each in (proposed.proposal.least_s, proposed.proposal.most_s))
-    if proposed.proposal.why in ("plan", "stacks"):
+    if proposed.proposal.why in ("plan", "stacks", "unsampled"):
         return f"this step ends in {_seconds(least_s, most_s)}" if most_s > 1 else "this step ends now"
     if most_s <= 1:
         return "next step now"
@@ -366,7 +367,7 @@ def under_way(timeline: Timeline) -> str:
         return f"deciding {requirements.short_answer(given)}"
     if proposal == Hold("rate_search"):
         return f"finding the capacity as an offered rate: {load}"
-    if isinstance(proposal, Hold) and proposal.why == "stacks":
+    if isinstance(proposal, Hold) and proposal.why in ("stacks", "unsampled"):
         return _step_for(timeline.proposed, timeline, exported=False).words if timeline.proposed is not None else ""
     if not is_autopilots(timeline) or not isinstance(proposal, GoTo | Hold):
         return "; ".join(filter(None, (load, until_next(timeline))))

@@ -190,6 +190,9 @@ def test_by_key_stacks_are_sampled_here_while_no_knee_is_known_and_the_run_goes_
     run.pass_seconds(5)
     proposed = [event.proposal for event in run.take() if isinstance(event, Proposed)]
     assert getattr(proposed[-1], "why", None) == "stacks"
+    run.pass_seconds(12)
+    proposed = [event.proposal for event in run.take() if isinstance(event, Proposed)]
+    assert getattr(proposed[-1], "why", None) == "unsampled"
     run.pass_seconds(40)
     assert [each for each in run.opened() if each[0]] == [(20, False), (20, True), (20, False)]
     assert run.context.outcome.reason is None

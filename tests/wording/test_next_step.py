@@ -61,6 +61,7 @@ def proposed(proposal: Proposal, *levels: Event, later_s: float = 0.0) -> Timeli
         (Hold("measuring", 14.0, 34.0, "soak"), "", "soak at 12 users; next step in 14–34 s"),
         (Hold("settling", 8.0, 20.0), "", "settling at 12 users; next step in 8–20 s"),
         (Hold("plan", 7.0, 7.0), "", "the plan sets the load; this step ends in 7 s"),
+        (Hold("unsampled", 7.0, 7.0), "", "12 users, to compare with sampled stacks; this step ends in 7 s"),
         (Hold("stacks", 7.0, 7.0), "", "stacks are sampled at 12 users; this step ends in 7 s"),
         (Hold("worker"), "", "a worker process is starting"),
         (Decide(P95, Users(50)), "Enter", "50 users; decides p95 <= 300ms @ 50 users"),
