@@ -21,8 +21,8 @@ class SamplingCost(msgspec.Struct, frozen=True, kw_only=True):
     load: Load
     per_s: float
     beside_per_s: float
-    change_se_ratio: float | None
-    """Standard error of `change_ratio`; None: not known."""
+    change_se_ratio: float
+    """Standard error of `change_ratio`."""
     p99_ms: float | None
     beside_p99_ms: float | None
     """None: no success."""
@@ -32,11 +32,6 @@ class SamplingCost(msgspec.Struct, frozen=True, kw_only=True):
         """Relative change of the rate: -0.02 is 2% less."""
         return self.per_s / self.beside_per_s - 1
 
-    @property
-    def p99_change_ratio(self) -> float | None:
-        """Relative change of the 99th percentile."""
-        return self.p99_ms / self.beside_p99_ms - 1 if self.p99_ms is not None and self.beside_p99_ms else None
-
 
 def sampling_costs(timeline: Timeline) -> tuple[SamplingCost, ...]:
     """The cost of each sampling that has a neighbour with figures, in their order."""
@@ -45,7 +40,7 @@ def sampling_costs(timeline: Timeline) -> tuple[SamplingCost, ...]:
 
 
 def sampling_cost(timeline: Timeline, event: StacksSampled) -> SamplingCost | None:
-    """The cost of one; None: stacks were not sampled, or neither the level before nor the one after has figures at its load."""
+    """The cost of one; None: stacks were not sampled, or it and those beside it at its load have too few seconds for an error."""
     at = next((index for index, level in enumerate(timeline.levels) if level.opened.index == event.level), None)
     if at is None or not event.sampled:
         return None
@@ -55,16 +50,14 @@ def sampling_cost(timeline: Timeline, event: StacksSampled) -> SamplingCost | No
     if not beside or not level.figures.settled:
         return None
     (per_s, se_per_s), (beside_per_s, beside_se_per_s) = _rate([level]), _rate(beside)
-    if not beside_per_s:
+    if not beside_per_s or se_per_s is None or beside_se_per_s is None:
         return None
-    is_known = se_per_s is not None and beside_se_per_s is not None
-    errors = (se_per_s or 0.0, (beside_se_per_s or 0.0) * per_s / beside_per_s) if is_known else None
     return SamplingCost(
         level=event.level,
         load=level.load,
         per_s=per_s,
         beside_per_s=beside_per_s,
-        change_se_ratio=math.hypot(*errors) / beside_per_s if errors is not None else None,
+        change_se_ratio=math.hypot(se_per_s, beside_se_per_s * per_s / beside_per_s) / beside_per_s,
         p99_ms=_p99_ms([level]),
         beside_p99_ms=_p99_ms(beside),
     )

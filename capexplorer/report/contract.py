@@ -541,9 +541,10 @@ class SamplingCostEntry(TypedDict):
 
     change_ratio: float
     """Of the rate."""
-    change_se_ratio: float | None
+    change_se_ratio: float
     """One standard error."""
-    p99_change_ratio: float | None
+    p99_ms: float | None
+    beside_p99_ms: float | None
 
 
 class SamplingEntry(TypedDict):

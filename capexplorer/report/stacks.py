@@ -89,7 +89,7 @@ def _sampling(timeline: Timeline, found: Sampling | None) -> dict[str, Any] | No
         "tools": sorted({each.tool for each in found.event.sampled}),
         "seconds": rounded(max(each.seconds for each in found.event.sampled)),
         "lost": sum(each.lost for each in found.event.sampled),
-        "cost": None if cost is None else fields(cost, ("change_ratio", "change_se_ratio", "p99_change_ratio")),
+        "cost": None if cost is None else fields(cost, ("change_ratio", "change_se_ratio", "p99_ms", "beside_p99_ms")),
     }
 
 
