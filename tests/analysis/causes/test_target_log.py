@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from capexplorer import wording
-from capexplorer.analysis.causes.episode import LENGTH_MOST, folded
+from capexplorer.analysis.log_text import LENGTH_MOST, folded
 from capexplorer.model.events import Log
 from capexplorer.model.findings import Cause
 from capexplorer.model.timeline import Timeline
