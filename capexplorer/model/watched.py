@@ -92,9 +92,10 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     statsd: StatsdUrl | None = None
     """Listens there for what the service sends by the statsd protocol (gunicorn: `--statsd-host 127.0.0.1:8125`)."""
     prometheus: Url | None = None
-    """Any exporter's page in Prometheus' text format."""
+    """Any page in Prometheus' text format: the service's own, or an exporter's."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
-    """Names of the exporter's metrics to keep, each as the sum over its labels; of a counter its growth per second."""
+    """Names of its metrics to keep, each as the sum over its labels; of a counter its growth per second. None: all, up to 256
+    series."""
 
     def __post_init__(self) -> None:
         """`here` is this machine, not a program of that name."""
@@ -190,8 +191,8 @@ def mistakes(parts: Sequence[PartSpec]) -> Iterator[tuple[str, str]]:
         key = f"watch[{index}]"
         if part.name in (other.name for other in parts[:index]):
             yield f"{key}.name", f"expected a name of its own, got {part.name!r} again"
-        if (part.prometheus is None) != (not part.metrics):
-            yield f"{key}.metrics", "expected names of metrics beside `prometheus`, and only there"
+        if part.metrics and part.prometheus is None:
+            yield f"{key}.metrics", "expected names of metrics only beside `prometheus`"
         if sum(getattr(part, kind) is not None for kind in SELECTORS) > 1:
             yield key, f"expected at most one of {', '.join(SELECTORS)}"
         try:

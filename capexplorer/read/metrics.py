@@ -67,7 +67,11 @@ def metrics(content_type: str, body: str) -> tuple[dict[str, float], tuple[str, 
             return outside.figures(_flat(found, ""))
         except RecursionError:
             raise ValueError("nested too deeply") from None
-    return outside.figures({each.name + each.labels: each.value for each in samples(body)})
+    return outside.figures({each.name + each.labels: each.value for each in samples(body) if not OF_HISTOGRAMS.search(each.name)})
+
+
+OF_HISTOGRAMS = re.compile(r"_bucket$|_created$")
+"""Metrics that are left out where all are read: counts by bucket and times of creation would be most of a page."""
 
 
 def _flat(tree: dict[str, object], prefix: str) -> dict[str, object]:

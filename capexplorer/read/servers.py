@@ -14,7 +14,8 @@ import re
 import socket
 import struct
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -24,7 +25,7 @@ from urllib.parse import urlsplit
 
 from ..model import outside
 from ..model.watched import PartSpec, ServerKind
-from .metrics import Sample, samples
+from .metrics import OF_HISTOGRAMS, Sample, samples
 from .procfs import Growth, per_second
 
 if TYPE_CHECKING:
@@ -145,21 +146,55 @@ def of_stub_status(text: str) -> tuple[dict[str, float], dict[str, float]]:
     return {"connections": float(active[1]), **doing}, {"rejected_connections": accepted - handled, "requests": requests}
 
 
-class Prometheus:
-    """Chosen metrics of any exporter's page in Prometheus' text format; counters as their growth a second."""
+SERIES_MOST = 256
+"""Series of one page that are kept if none are named, in the order of the page: each is a figure in every line of the log."""
 
-    def __init__(self, url: str, names: Collection[str]) -> None:
+LABELS_MOST = 8
+"""A metric with more label sets is kept as their sum, from then on."""
+
+
+class Prometheus:
+    """Any exporter's page in Prometheus' text format: the named metrics, each summed over its labels, or all of them. Counters as
+    their growth a second."""
+
+    def __init__(self, url: str, names: Collection[str] = (), clock: Callable[[], float] = monotonic) -> None:
         self._url, self._names = url, names
         self._client = _client()
-        self._rates = Rates()
+        self._all, self._growth = AllSeries(), _Growth(clock)
 
     def read(self) -> dict[str, float]:
         """Its figures now. Raises httpx.HTTPError; ValueError where it is not a `page`, or has no metrics."""
         found = list(samples(page(self._client, self._url)))
         if not found:
             raise ValueError("the page has no metrics in Prometheus' text format")
-        values, counters = sums(found, self._names)
-        return values | self._rates.of(counters)
+        return self.figures(found)
+
+    def figures(self, found: Sequence[Sample]) -> dict[str, float]:
+        """Those of a page that was read now."""
+        values, counters = sums(found, self._names) if self._names else self._all.of(found)
+        figures = values | self._growth.per_s(counters)
+        return figures if self._names else self._all.bounded(with_means(figures))
+
+
+class _Growth:
+    """Growth per second of counters, which may count parts of seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._at_s, self._before = 0.0, dict[str, float]()
+
+    def per_s(self, counters: Mapping[str, float]) -> dict[str, float]:
+        """`NAME_per_s`, before the labels of a name, since the last call; none at first, and of a counter that was reset; NaN of
+        one that is no number."""
+        now_s, before = self._clock(), self._before
+        elapsed_s, self._at_s, self._before = now_s - self._at_s, now_s, dict(counters)
+        grown = {name: value - before[name] for name, value in counters.items() if name in before}
+        return {_suffixed(name, "_per_s"): each / elapsed_s for name, each in grown.items() if elapsed_s > 0 and not each < 0}
+
+
+def _suffixed(name: str, suffix: str) -> str:
+    bare, brace, labels = name.partition("{")
+    return f"{bare}{suffix}{brace}{labels}"
 
 
 def sums(found: Iterable[Sample], names: Collection[str]) -> tuple[dict[str, float], dict[str, float]]:
@@ -172,6 +207,51 @@ def sums(found: Iterable[Sample], names: Collection[str]) -> tuple[dict[str, flo
             kept = counters if sample.is_counter or sample.name.endswith(("_count", "_sum")) else values
             kept[sample.name] = kept.get(sample.name, 0.0) + (math.nan if value is None else value)
     return values, counters
+
+
+class AllSeries:
+    """The series of a page that are kept, always the same ones: of a metric with few label sets each, else their sum."""
+
+    def __init__(self) -> None:
+        self._summed: set[str] = set()
+        self._kept: set[str] = set()
+
+    def of(self, found: Iterable[Sample]) -> tuple[dict[str, float], dict[str, float]]:
+        """(values, counters) of the page by name and labels. Quantiles of a summary are left out: they cannot be summed."""
+        usable = [each for each in found if not OF_HISTOGRAMS.search(each.name) and 'quantile="' not in each.labels]
+        labels = Counter(each.name for each in usable)
+        self._summed.update(name for name, count in labels.items() if count > LABELS_MOST)
+        values: dict[str, float] = {}
+        counters: dict[str, float] = {}
+        for each in usable:
+            value, name = outside.number(each.value), each.name if each.name in self._summed else each.name + each.labels
+            if value is not None:
+                kept = counters if each.is_counter or each.name.endswith(("_count", "_sum")) else values
+                kept[name] = kept.get(name, 0.0) + value
+        return values, counters
+
+    def bounded(self, figures: Mapping[str, float]) -> dict[str, float]:
+        """At most SERIES_MOST of the figures in a session: those that came first; `series_left_out` is the number of others."""
+        new = [name for name in figures if name not in self._kept]
+        places = SERIES_MOST - len(self._kept)
+        self._kept.update(new[:places])
+        left_out = {"series_left_out": float(len(new) - places)} if len(new) > places else {}
+        return {name: value for name, value in figures.items() if name in self._kept} | left_out
+
+
+def with_means(figures: Mapping[str, float]) -> dict[str, float]:
+    """The figures with `NAME_mean` in place of each `NAME_sum_per_s`: what a histogram or a summary observed on average, absent
+    in a second without observations."""
+    found: dict[str, float] = {}
+    for name, value in figures.items():
+        bare, brace, labels = name.partition("{")
+        base = bare.removesuffix("_sum_per_s")
+        count = figures.get(f"{base}_count_per_s{brace}{labels}") if base != bare else None
+        if count is None:
+            found[name] = value
+        elif count > 0:
+            found[f"{base}_mean{brace}{labels}"] = value / count
+    return found
 
 
 # -- PostgreSQL: connections, what sessions wait for, and locks. Any role may read what is read here ---------------------------

@@ -25,7 +25,9 @@ from capexplorer.model.watched import PartSpec
 from capexplorer.read.metrics import samples
 from capexplorer.read.parts_process import ServerThread
 from capexplorer.read.servers import (
+    LABELS_MOST,
     PAGE_BYTES_MOST,
+    SERIES_MOST,
     Nginx,
     Postgres,
     Prometheus,
@@ -69,6 +71,52 @@ def test_nginx_connections_that_were_accepted_and_not_handled_are_rejected_conne
 def test_chosen_metrics_of_an_exporter_are_summed_over_their_labels() -> None:
     values, counters = sums(samples(EXPORTER), ("pg_locks", "http_requests_total", "other"))
     assert (values, counters) == ({"pg_locks": 7.0}, {"http_requests_total": 12.0})
+
+
+PAGE = """# TYPE pool_pending gauge
+pool_pending{{pool="a"}} {pending}
+pool_pending{{pool="b"}} 0
+# TYPE wait_seconds histogram
+wait_seconds_bucket{{le="0.1"}} 4
+wait_seconds_sum {total}
+wait_seconds_count {count}
+wait_seconds_created 1.7e9
+# TYPE gc_seconds summary
+gc_seconds{{quantile="0.5"}} 0.1
+# TYPE requests_total counter
+""" + "\n".join(f'requests_total{{{{path="/{number}"}}}} {{each}}' for number in range(LABELS_MOST + 1))
+
+
+def figures(server: Prometheus, page: str) -> dict[str, float]:
+    return server.figures(list(samples(page)))
+
+
+def test_all_series_of_a_page_are_kept_with_their_labels_and_those_of_many_labels_are_summed() -> None:
+    now = iter((10.0, 12.0))
+    server = Prometheus("http://unused", clock=lambda: next(now))
+    first = figures(server, PAGE.format(pending=0, total=1.5, count=10, each=2))
+    assert first == {'pool_pending{pool="a"}': 0.0, 'pool_pending{pool="b"}': 0.0}
+    assert figures(server, PAGE.format(pending=7, total=2.25, count=13, each=3)) == {
+        'pool_pending{pool="a"}': 7.0,
+        'pool_pending{pool="b"}': 0.0,
+        "wait_seconds_mean": 0.25,
+        "wait_seconds_count_per_s": 1.5,
+        "requests_total_per_s": (LABELS_MOST + 1) / 2,
+    }
+
+
+def test_a_page_with_too_many_series_says_how_many_are_left_out() -> None:
+    found = figures(Prometheus("http://unused"), "".join(f"metric_{number} 1\n" for number in range(SERIES_MOST + 3)))
+    assert len(found) == SERIES_MOST + 1
+    assert found["series_left_out"] == 3.0
+
+
+def test_counters_of_parts_of_seconds_keep_their_fractions() -> None:
+    """They were cut to whole numbers before, so that a sum of seconds grew by nothing or by one."""
+    now = iter((1.0, 2.0))
+    server = Prometheus("http://unused", ("cpu_seconds_sum",), lambda: next(now))
+    figures(server, "cpu_seconds_sum 1.2\n")
+    assert figures(server, "cpu_seconds_sum 1.45\n") == {"cpu_seconds_sum_per_s": pytest.approx(0.25)}
 
 
 def test_counters_become_rates_and_a_counter_that_decreased_has_none() -> None:
