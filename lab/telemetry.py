@@ -137,7 +137,7 @@ def waiting(s: Seconds, rng: Random) -> Series:
     """Requests that wait for a connection, by Little's law, as read at one moment."""
     low_ms = float(np.nanmedian(s.latency_ms[s.load <= np.nanmin(s.load)]))
     mean = s.goodput * np.nan_to_num(np.maximum(s.latency_ms - 1.2 * low_ms, 0.0)) / 1000
-    return rng.poisson(mean).astype(np.float64)
+    return np.asarray(rng.poisson(mean), np.float64)
 
 
 def duration(s: Seconds, rng: Random) -> Series:
@@ -249,20 +249,20 @@ def score(session: Session, seed: int) -> Score | None:
         lines |= {f"{kind.__name__}-x": kind(seconds, rng) for kind in BEGINNING}
     detector = ServiceTelemetry()
     for event in with_telemetry(session, series, lines, rng):
-        if not isinstance(event, Verdict | Ended):  # what can be told is asked once
+        if not isinstance(event, Verdict | Ended):  # it is asked once, below
             detector.process(event, session.timeline)
-    told = detector.told(session.timeline, verdict.epoch, most=1_000)
-    if told.untold is not None:
+    changes = detector.changes(session.timeline, verdict.epoch, most=1_000)
+    if changes.unknown_why is not None:
         return None
-    names = [each.name.rpartition("_")[0] for each in told.series]
-    groups = [each.text.partition("-")[0] for each in told.lines]
+    names = [each.name.rpartition("_")[0] for each in changes.series]
+    groups = [each.text.partition("-")[0] for each in changes.lines]
     return Score(
         Counter(names + groups),
         _false(names, {kind.__name__ for kind in BENT}),
         _false(groups, {kind.__name__ for kind in BEGINNING}),
         len(session.timeline.levels),
         seed % 2 == 0,
-        told.is_after_only,
+        changes.is_after_only,
     )
 
 
@@ -295,12 +295,11 @@ def report(scores: list[Score]) -> None:
         for kind in kinds:
             found, of = sum(one.found[kind.__name__] for one in those), each * len(those)
             print(f"  {kind.__name__:14} {found:5} of {of:5}  {found / of:6.1%}")
-    for name, is_one in (
-        ("a lower load followed, some series bend", lambda one: one.bends and not one.is_after_only),
-        ("a lower load followed, none bends", lambda one: not one.bends and not one.is_after_only),
-        ("none followed", lambda one: one.is_after_only),
+    for name, those in (
+        ("a lower load followed, some series bend", [one for one in scores if one.bends and not one.is_after_only]),
+        ("a lower load followed, none bends", [one for one in scores if not one.bends and not one.is_after_only]),
+        ("none followed", [one for one in scores if one.is_after_only]),
     ):
-        those = [one for one in scores if is_one(one)]
         series, lines = (np.mean([one[index] for one in those]) for index in (1, 2))
         print(f"false share, {name}, {len(those)} sessions: series {series:.2%}, lines {lines:.2%}")
 

@@ -14,19 +14,20 @@ from typing import Any
 import msgspec
 
 from ..model.catalogue import RAISED
-from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Verdict
+from ..model.events import Ended, Event, FigureChange, Header, Mark, MarkChange, Reanalysed, Telemetry, Verdict
 from ..model.timeline import Timeline
 from . import capacity_marks, leaks, reply_kinds
 from .bottleneck.bottlenecks import marks as marks_of_bottlenecks
 from .causes.cause_detector import CauseDetector
 from .epoch.epoch import Epoch, epoch_of, epochs_of, indices
+from .telemetry.detector import ServiceTelemetry
 
 # -- The detectors of this version over a whole timeline, for imports and `--reanalyse`, and which marks are theirs. Pure.
 #
 # A live run calls the same functions as its levels grow (`run.live_levels`), so it marks the same things. Causes are found by the
 # `CauseDetector`, event by event, in live runs and here alike.
 
-Detected = Mark | Verdict
+Detected = Mark | Verdict | Telemetry
 """One result of a detector."""
 
 Detector = Callable[[Timeline], Sequence[Detected]]
@@ -136,11 +137,13 @@ class Reanalysis(msgspec.Struct, frozen=True):
     """Verdicts found now, one an epoch."""
     revisions: tuple[Mark, ...] = ()
     """Earlier revisions of the causes in `found`: opened, updated, closed, opened again."""
+    telemetry: tuple[Telemetry, ...] = ()
+    """What the service's own log and metrics did, by epoch."""
 
     @property
     def findings(self) -> tuple[Detected, ...]:
-        """All verdicts and marks found now, earlier revisions included."""
-        return (*self.verdicts, *self.revisions, *self.found)
+        """All that was found now, earlier revisions of marks included."""
+        return (*self.verdicts, *self.revisions, *self.found, *self.telemetry)
 
     def as_event(self, version: str) -> Reanalysed:
         """The changes as an event of the log. `version`: that of the app."""
@@ -149,11 +152,17 @@ class Reanalysis(msgspec.Struct, frozen=True):
 
 def reanalyse_events(events: Iterable[Event], detectors: Sequence[Detector] | None = None) -> Reanalysis:
     """Run the detectors over a whole session, and the detector of causes event by event, as a live run does."""
-    timeline, detector, causes = Timeline(), CauseDetector(), list[Mark]()
+    timeline, detector, causes, telemetry = Timeline(), CauseDetector(), list[Mark](), ServiceTelemetry()
     for event in events:
         timeline.apply(event)
         causes.extend(detector.process(event))
-    return reanalyse(timeline, detectors, causes)
+        if not isinstance(event, Verdict | Ended):  # they ask for what is known, by the recorded verdicts
+            telemetry.process(event, timeline)
+    found = reanalyse(timeline, detectors, causes)
+    judged = without_detected(timeline)
+    for each in sorted((*found.verdicts, *found.found), key=lambda each: each.t_s):
+        judged.apply(each)
+    return msgspec.structs.replace(found, telemetry=telemetry.process(Ended(t_s=timeline.last_s, reason=""), judged))
 
 
 def reanalyse(timeline: Timeline, detectors: Sequence[Detector] | None = None, causes: Sequence[Mark] = ()) -> Reanalysis:
@@ -202,7 +211,7 @@ def without_detected(timeline: Timeline) -> Timeline:
     """The session without marks of detectors. Shares all other values with `timeline`: apply no more events to it."""
     bare = copy.copy(timeline)
     bare.marks = {key: mark for key, mark in timeline.marks.items() if not is_detected(mark)}
-    bare.verdicts = {}
+    bare.verdicts, bare.telemetry = {}, {}
     bare.journal = [entry for entry in timeline.journal if not (isinstance(entry, Mark) and is_detected(entry))]
     return bare
 
@@ -215,7 +224,7 @@ def with_marks(events: Iterable[Event], found: Sequence[Detected]) -> Iterator[E
         while begun and waiting and (waiting[0].t_s < event.t_s or isinstance(event, Ended)):
             yield waiting.pop(0)
         begun = True  # the header stays first
-        if not (isinstance(event, Verdict) or (isinstance(event, Mark) and is_detected(event))):
+        if not (isinstance(event, Verdict | Telemetry) or (isinstance(event, Mark) and is_detected(event))):
             yield event
     yield from waiting
 

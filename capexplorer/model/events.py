@@ -25,6 +25,7 @@ from .readings import (
 from .requirements import Answer
 from .stacks import SampledStacks
 from .sweep import Params, SettingResult
+from .telemetry import TelemetryChanges
 from .verdicts import (
     CapacityVerdict,
     Confidence,
@@ -600,6 +601,13 @@ class StacksSampled(Event, frozen=True, kw_only=True, tag="stacks"):
         return hash((self.t_s, self.level))
 
 
+class Telemetry(Event, frozen=True, kw_only=True, tag="telemetry"):
+    """What the service's own log and metrics did where the curve of one epoch bends; the latest of an epoch is valid."""
+
+    epoch: int = 0
+    changes: TelemetryChanges = TelemetryChanges()
+
+
 class Sweep(Event, frozen=True, kw_only=True, tag="sweep"):
     """This session explores the target with one setting of its parameters after the other. Follows the header."""
 
@@ -658,6 +666,7 @@ KnownEvent = (
     | Answered
     | Explained
     | StacksSampled
+    | Telemetry
     | Target
     | PartState
     | Log

@@ -43,6 +43,7 @@ from .events import (
     StacksSampled,
     Sweep,
     Target,
+    Telemetry,
     Verdict,
 )
 from .histogram import counts_between, merged
@@ -235,6 +236,8 @@ class Timeline:
         """What experiments have shown, by epoch."""
         self.stacks: list[StacksSampled] = []
         """In the order in which they were sampled."""
+        self.telemetry: dict[int, Telemetry] = {}
+        """What the service's own log and metrics did at the bend of each epoch's curve."""
         self.target: Target | None = None
         self.parts: dict[str, PartState] = {}
         """The latest state of each watched part, by name."""
@@ -319,8 +322,19 @@ class Timeline:
                 self._lines.append(event)
                 if (event.source, event.level) == ("capexplorer", "critical"):
                     self.broken = event
+            case Verdict() | Explained() | Telemetry():
+                self._store_of_epoch(event)
             case _:
                 self._store(event)
+
+    def _store_of_epoch(self, event: Verdict | Explained | Telemetry) -> None:
+        match event:
+            case Verdict():
+                self.verdicts[event.epoch] = event
+            case Explained():
+                self.explained[event.epoch] = event
+            case Telemetry():
+                self.telemetry[event.epoch] = event
 
     def _add_to_journal(self, event: Mark | Note | Command | Target) -> None:
         self.journal.append(event)
@@ -333,12 +347,10 @@ class Timeline:
                 self.target = event
 
     def _store(self, event: Event) -> None:
-        """Store an event that is about the whole session or an epoch."""
+        """Store an event that is about the whole session."""
         match event:
             case Header():
                 self.header = event
-            case Verdict():
-                self.verdicts[event.epoch] = event
             case PartState():
                 self._store_part(event)
             case Ended():
@@ -347,8 +359,6 @@ class Timeline:
                 self.proposed = event
             case Answered():
                 self.answered = event
-            case Explained():
-                self.explained[event.epoch] = event
             case StacksSampled():
                 self.stacks.append(event)
             case Sweep():

@@ -17,6 +17,7 @@ from ..model.load import Arrivals
 from ..model.recommended import Estimate
 from ..model.stacks import Clock, Runtime
 from ..model.sweep import SettingEnd
+from ..model.telemetry import BegunLines, BentSeries, UnknownWhy
 from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
 from .compare.difference import Judgement
 
@@ -375,6 +376,27 @@ class NoteEntry(TypedDict):
     text: str
 
 
+class TelemetryEntry(TypedDict):
+    """What the service's own log and metrics did where the curve of an epoch bends: a correlation with the load, not a cause."""
+
+    epoch: int
+    bend: float
+    """Users, or the offered rate if `at_rates`."""
+    at_rates: bool
+    unknown_why: UnknownWhy | None
+    """Why nothing is known."""
+    series: list[BentSeries]
+    """At most 12, the clearest first. `q`: share of false findings to expect among those that are as clear."""
+    lines: list[BegunLines]
+    tested: int
+    """Series that vary, of those `recorded`."""
+    recorded: int
+    groups: int
+    """Kinds of lines."""
+    is_after_only: bool
+    """Whether no lower load was measured after the bend, so that time may be the reason."""
+
+
 class EpochVerdict(TypedDict):
     """The verdict on one epoch, as a sentence."""
 
@@ -612,6 +634,8 @@ class Summary(TypedDict):
     verdicts: list[EpochVerdict]
     stacks: NotRequired[list[StacksEntry]]
     """Only if stacks were sampled; one entry for each epoch in which they were."""
+    telemetry: NotRequired[list[TelemetryEntry]]
+    """Only with log lines or metrics of the service."""
     sweep: NotRequired[SweepEntry]
     """Only of a session that is one."""
     reanalysis: NotRequired[Reanalysis]

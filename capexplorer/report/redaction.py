@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from ..model import events, figures, findings, readings, stacks, sweep, verdicts
+from ..model import events, figures, findings, readings, stacks, sweep, telemetry, verdicts
 from ..model.events import Event, Header
 
 PART = "part-{}"
@@ -204,6 +204,10 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     events.StacksSampled: {"sampled": _R.structs, "failed": _R.plain},
     stacks.SampledStacks: {"frames": _R.structs, "tool": _R.plain},
     stacks.Frame: {"function": _R.known, "file": _R.file},
+    events.Telemetry: {"changes": _R.structs},
+    telemetry.TelemetryChanges: dict.fromkeys(("series", "lines"), _R.structs),
+    telemetry.BentSeries: {"name": _R.plain, "part": lambda session, name: name and session.part(name)},
+    telemetry.BegunLines: {"text": _R.plain},
     events.Sweep: {"settings": _R.plain, "earlier": _R.structs},
     sweep.SettingResult: dict.fromkeys(("params", "session", "why"), _R.plain),
     events.Reanalysed: {"changes": _R.structs},

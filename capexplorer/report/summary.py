@@ -263,9 +263,16 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
             for epoch, judged in wording.judgements(timeline).items()
         ],
         **({"stacks": stacks.entries(timeline)} if timeline.stacks else {}),
+        **_telemetry(timeline),
         **_swept(timeline),
         **_reanalysed(timeline.reanalysed),
     }
+
+
+def _telemetry(timeline: Timeline) -> dict[str, Any]:
+    """The key `telemetry`, only of a session whose service had log lines or metrics that could be compared."""
+    changes = [(event.epoch, event.changes) for event in timeline.telemetry.values() if event.changes.bend is not None]
+    return {"telemetry": [{"epoch": epoch, **_fields(each)} for epoch, each in changes]} if changes else {}
 
 
 def _swept(timeline: Timeline) -> dict[str, Any]:

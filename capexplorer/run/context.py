@@ -13,6 +13,7 @@ import msgspec
 
 from .. import wording
 from ..analysis.causes.cause_detector import CauseDetector
+from ..analysis.telemetry.detector import ServiceTelemetry
 from ..errors import LogWriteError
 from ..load.bounded_keys import ENDPOINT_NAMES_MOST
 from ..model import outside
@@ -52,6 +53,8 @@ class EventSink:
         """Makes the marks of causes that an event leads to. They are emitted right after it, or before the event that ends the
         session.
         """
+        self._telemetry: ServiceTelemetry | None = ServiceTelemetry()
+        """Makes the event of what the service's own log and metrics did, after each verdict."""
         self._writer: SessionWriter | None = None
         self._trouble: LogTrouble | None = None
         self._wake: Callable[[], None] | None = None
@@ -109,14 +112,21 @@ class EventSink:
         marks = self._causes.process(event) if self._causes is not None else ()
         if isinstance(event, Ended):
             self._emit_all(marks)
+            self._emit_telemetry(event)
             self._emit_one(event)
         else:
             self._emit_one(event)
             self._emit_all(marks)
+            self._emit_telemetry(event)
 
     def judge_no_more(self) -> None:
-        """Make no marks of causes from now on: what makes them may have the defect that ends the run."""
-        self._causes = None
+        """Make no marks of causes, and tell nothing of telemetry, from now on: what does so may have the defect that ends the
+        run."""
+        self._causes = self._telemetry = None
+
+    def _emit_telemetry(self, event: Event) -> None:
+        if self._telemetry is not None:
+            self._emit_all(self._telemetry.process(event, self.timeline))
 
     def _emit_all(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -66,4 +66,6 @@ from .rate_sentences import (
 )
 from .recommended import operating_in_full, operating_loads, operating_now, settings
 from .requirements import STATES, answer, short_answer, tally, text_of
+from .telemetry import TITLE as TELEMETRY_TITLE
+from .telemetry import TelemetrySection, telemetry
 from .verdict import Judgement, epoch_name, epoch_title, judgement, judgements, verdict, warm

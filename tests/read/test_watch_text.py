@@ -33,6 +33,7 @@ from capexplorer.read.servers import EXTRAS, missing_client
         ),
         ("db=ssh db1 redis=redis://db1:6379", PartSpec(name="db", at="ssh db1", redis="redis://db1:6379")),
         ("db=postgres=postgresql://me@db1/shop", PartSpec(name="db", postgres="postgresql://me@db1/shop")),
+        ("app=prometheus=http://app:8000/metrics", PartSpec(name="app", prometheus="http://app:8000/metrics")),
         (
             "db=:unit mysql prometheus=http://db1:9104/metrics metrics=mysql_up,mysql_threads",
             PartSpec(name="db", unit="mysql", prometheus="http://db1:9104/metrics", metrics=("mysql_up", "mysql_threads")),
@@ -51,7 +52,7 @@ def test_a_watch_text_is_parsed_to_a_part(text: str, expected: PartSpec) -> None
         ("db=ssh db1:port x", "a whole number after port, got 'x'"),
         ("db=ssh 'db1", "quotes do not match"),
         ("db=here:port 5432 postgres=5432", "a URL after postgres=, such as postgresql://USER@HOST/DATABASE"),
-        ("db=here prometheus=http://db1:9104/metrics", "names of metrics beside `prometheus`"),
+        ("db=here metrics=mysql_up", "names of metrics only beside `prometheus`"),
     ],
 )
 def test_an_invalid_watch_text_is_refused_in_one_line(text: str, expected: str) -> None:

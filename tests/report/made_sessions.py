@@ -34,6 +34,7 @@ from capexplorer.model.events import (
     Reanalysed,
     Sample,
     Target,
+    Telemetry,
     Verdict,
 )
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
@@ -42,6 +43,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures, OfferedTick
 from capexplorer.model.readings import HostReading, PartReading, TargetReading
+from capexplorer.model.telemetry import BegunLines, BentSeries, TelemetryChanges
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -63,6 +65,49 @@ from .compared import USERS, LevelSpec
 from .compared import events as levels_of
 from .exported_sessions import HEADER, HOSTILE, ramp, session, unfinished_session
 from .made_sweeps import swept
+
+# -- what its own log and metrics did
+
+CHANGES = TelemetryChanges(
+    bend=30.0,
+    series=(
+        BentSeries(
+            name='pool_pending{pool="a"}', part="app", kind="gauge", before=0.0, load_before=20.0, after=31.0, load_after=50.0,
+            since_s=61.5, q=2e-7,
+        ),
+        BentSeries(
+            name=HOSTILE, kind="mean", before=0.012, load_before=20.0, after=0.4, load_after=50.0, since_s=61.5, q=0.0004
+        ),
+    ),
+    lines=(
+        BegunLines(
+            text="TimeoutError: no connection of 8 within 0.5 s", is_exception=True, count_below=0, count=412, first_s=63.0,
+            load=50.0, q=3e-6,
+        ),
+        BegunLines(text=HOSTILE, count_below=3, count=1, first_s=64.0, load=50.0, q=0.01),
+    ),
+    tested=31,
+    recorded=40,
+    groups=2,
+)  # fmt: skip
+CHANGES_AT_RATES = TelemetryChanges(
+    bend=42.5,
+    at_rates=True,
+    series=(
+        BentSeries(
+            name="errors_total", kind="rate", before=2.0, load_before=40.0, after=0.5, load_after=60.0, since_s=9.0, q=0.02
+        ),
+    ),
+    tested=1,
+    recorded=1,
+    is_after_only=True,
+)
+
+
+def telling(changes: TelemetryChanges) -> list[Event]:
+    """A knee with this."""
+    return [*with_verdict(), Telemetry(t_s=90.0, changes=changes)]
+
 
 # -- knees
 
@@ -370,6 +415,10 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "a knee with peak, latency knee and objectives": lambda: with_verdict(
         replace(VERDICT, knee=replace(KNEE, peak=PEAK), latency_knee=LATENCY_KNEE), slo=OBJECTIVES
     ),
+    "its own log and metrics": lambda: telling(CHANGES),
+    "its own log and metrics at rates": lambda: telling(CHANGES_AT_RATES),
+    "few levels for its own metrics": lambda: telling(TelemetryChanges(bend=30.0, unknown_why="few_levels", recorded=40)),
+    "none of its own metrics": lambda: telling(TelemetryChanges(bend=30.0, recorded=40, tested=31, groups=2)),
     "an unreliable fit": lambda: with_verdict(
         replace(VERDICT, curve=replace(CURVE, usl=replace(USL, unreliable_why="few_levels")))
     ),

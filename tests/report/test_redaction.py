@@ -26,11 +26,13 @@ from capexplorer.model.events import (
     Sample,
     StacksSampled,
     Target,
+    Telemetry,
     Verdict,
 )
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import Cause
 from capexplorer.model.readings import NeighboursReading, PartReading
+from capexplorer.model.telemetry import BegunLines, BentSeries, TelemetryChanges
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import EndpointDegradation, RateVerdict
 from capexplorer.report.formats import FORMATS, html, markdown
@@ -67,9 +69,14 @@ def identifying_session() -> list[Event]:
     endpoint = "http://db7.corp.internal:18080/orders"
     first = EndpointDegradation(method="GET", name=endpoint, users=20, column="latency", before=1.0, after=9.0)
     verdict = Verdict(t_s=3.0, first_endpoint=first, rates=RateVerdict(first_endpoint=first))
+    series = BentSeries(
+        name=IDENTIFYING_TEXT, part="db7", kind="gauge", before=0, load_before=1, after=1, load_after=2, since_s=1.0, q=0.0
+    )
+    line = BegunLines(text=IDENTIFYING_TEXT, count_below=0, count=1, first_s=1.0, load=2.0, q=0.0)
     return [
         *session(header=header, text=endpoint),
         verdict,
+        Telemetry(t_s=3.0, changes=TelemetryChanges(bend=1.0, series=(series,), lines=(line,))),
         died,
         Note(t_s=3.0, text=IDENTIFYING_TEXT),
         Log(t_s=3.0, source="target", text=IDENTIFYING_TEXT),

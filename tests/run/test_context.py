@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -14,10 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.scenario import HEADER
+from kit.telemetry import changes_of, judged, telling_session
+from msgspec.structs import replace
 
 from capexplorer.errors import LogWriteError
 from capexplorer.model import outside
-from capexplorer.model.events import FailureSignature, FailureTick, Note
+from capexplorer.model.events import Ended, FailureSignature, FailureTick, Note, Telemetry, Verdict
+from capexplorer.replay import Replay
 from capexplorer.run.context import FIRST_FAILURES_MOST, LINES_A_TICK, EventSink, LogTrouble, RunLog
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode, encode
@@ -178,3 +181,20 @@ def test_the_first_failure_of_each_signature_is_a_line_up_to_a_limit() -> None:
     ]
     run_log.add_failures([failed(status) for status in range(100, 400)])
     assert len(run_log.drain(2.0)) == FIRST_FAILURES_MOST - 2
+
+
+def test_what_the_services_telemetry_tells_is_logged_after_its_verdict_and_read_again(
+    sink_with_log: tuple[EventSink, list[LogWriteError], Path],
+) -> None:
+    sink, _, path = sink_with_log
+    recorded = telling_session().events
+    verdict = judged(recorded).verdicts[0]
+    for event in (*recorded[1:], replace(verdict, t_s=recorded[-1].t_s), Ended(t_s=recorded[-1].t_s, reason="quit")):
+        sink.emit(event)
+    sink.close()
+    kinds = [type(each) for each in sink.take()]
+    assert kinds[-3:] == [Verdict, Telemetry, Ended]
+    with closing(Replay(path)) as replay:
+        replay.read_on()
+        assert replay.at(recorded[-1].t_s).telemetry == sink.timeline.telemetry
+    assert changes_of(judged(list(read(path)))).series == changes_of(sink.timeline).series

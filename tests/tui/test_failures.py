@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from report.made_sessions import CHANGES, telling
 from rich.cells import cell_len
 from textual.geometry import Size
 from textual.strip import Strip
@@ -12,6 +13,7 @@ from capexplorer.model.events import Event, FailureSignature, FailureTick
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.display_options import DisplayOptions
 from capexplorer.tui.panes.failures import FailuresPane, tally
+from capexplorer.wording import TELEMETRY_TITLE
 
 from .session_events import session
 from .stage import NARROW, WIDE, Stage, panes, shows, tell
@@ -104,3 +106,14 @@ async def test_the_screen_reports_failures_in_every_arrangement(size: tuple[int,
             assert "results above 50 users do not describe the service." in text
             assert lines[4].startswith("  NEXT ")
             assert "7 failures:5" in lines[5] and lines[5].rstrip().endswith("9 parts")
+
+
+# -- the service's own log and metrics
+
+
+def test_what_its_own_log_and_metrics_did_is_listed_unless_the_run_is_invalid() -> None:
+    lines = shown(telling(CHANGES))
+    title = lines.index(f" {TELEMETRY_TITLE}")
+    below = " ".join(line.strip() for line in lines[title:])
+    assert CHANGES.lines[0].text in below and CHANGES.series[0].name in below
+    assert f" {TELEMETRY_TITLE}" not in shown([*telling(CHANGES), ports_exhausted()])

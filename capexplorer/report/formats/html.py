@@ -206,6 +206,8 @@ def render(timeline: Timeline) -> bytes:
         sweep=_sweep(timeline),
         settings=tables.settings(timeline),
         marks=_rows_of_marks(timeline),
+        telemetry=wording.telemetry(timeline),
+        telemetry_title=wording.TELEMETRY_TITLE,
         levels=levels(timeline),
         least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},
         rates=tables.rates(timeline),

@@ -79,6 +79,7 @@ def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> byt
     blocks += _endpoint_levels(timeline)
     blocks += _marks(timeline)
     blocks += _stacks(timeline)
+    blocks += _telemetry(timeline)
     if written := [f"- {wording.session_time(note.t_s)} {code(note.text)}" for note in notes(timeline)]:
         blocks += ["## Notes", "\n".join(written)]
     blocks.append(markdown(wording.CONVENTIONS))
@@ -225,6 +226,14 @@ def _stacks(timeline: Timeline) -> list[str]:
             rows = [(code(name), *cells) for name, *cells in table.rows]
             blocks += [f"{markdown(title)}:", table._replace(rows=rows).markdown()]
     return blocks
+
+
+def _telemetry(timeline: Timeline) -> list[str]:
+    blocks = []
+    for section in wording.telemetry(timeline):
+        items = "\n".join(f"- {code(each.text)} {each.words}" for each in section.items)
+        blocks += [markdown(section.about), *([items] if items else [])]
+    return [f"## {wording.TELEMETRY_TITLE}", *blocks] if blocks else []
 
 
 def _environment(timeline: Timeline) -> list[str]:

@@ -72,6 +72,18 @@ def cause_lines(timeline: Timeline, palette: Palette, width: int) -> Iterator[Li
         yield Line(text.line([(f" {title}", styled(color=palette.muted, bold=True))], width))
         for mark in group:
             yield from _cause(mark, timeline, palette, width)
+    yield from map(Line, _telemetry(timeline, palette, width))
+
+
+def _telemetry(timeline: Timeline, palette: Palette, width: int) -> Iterator[Strip]:
+    """What the service's own log and metrics did where the curve bends."""
+    muted, plain = styled(color=palette.muted), styled(color=palette.text)
+    for section in wording.telemetry(timeline):
+        yield Strip.blank(width)
+        yield text.line([(f" {wording.TELEMETRY_TITLE}", styled(color=palette.muted, bold=True))], width)
+        yield from _wrapped(section.about, "   ", muted, width)
+        for each in section.items:
+            yield from _wrapped(f"{each.text}  {each.words}", " · ", plain, width)
 
 
 def _grouped(marks: Sequence[Mark]) -> Iterator[tuple[str, list[Mark]]]:
