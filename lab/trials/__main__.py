@@ -24,6 +24,7 @@ TRIALS = {
     "knees": "knees.trial:Knees",
     "lost-workers": "lost_workers:LostWorkers",
     "moving": "moving:Moving",
+    "operating": "operating:Operating",
     "parts": "parts.trial:Parts",
     "requirements": "requirements:RequirementTrial",
     "requirements-real": "requirements_real:RealRequirements",
