@@ -26,6 +26,7 @@ from ..model.slice import batch_error
 from ..model.timeline import Timeline
 from ..model.verdicts import RateObjective, SloVerdict
 from .epoch_view import EpochView
+from .requirements import QUEUE_EFFECT, effect_of
 from .statistics import LOST_LEAST, NONE_EXPECTED_MOST, RELEVANT, wilson
 
 OPERATING_SHARE = 0.8
@@ -216,9 +217,16 @@ def _p95(level: Level, curve: _Curve) -> Estimate | None:
     own = _latency(level, 0.95)
     _, above = curve.beside(math.nextafter(level.load.amount, math.inf))
     most = _latency(above, 0.95) if above is not None else None
-    if own is None or own.high is not None or most is None:
+    if above is None or own is None or own.high is not None or most is None:
         return own
-    return msgspec.structs.replace(own, high=max(own.value, most.value if most.high is None else most.high))
+    least_ms, most_ms = own.value * (1 + _error_ratio(level)), most.value * (1 + _error_ratio(above))
+    return msgspec.structs.replace(own, high=max(least_ms, most_ms if most.high is None else most.high))
+
+
+def _error_ratio(level: Level) -> float:
+    """Half of the 90% interval of the mean latency, relative to it."""
+    mean_ms, error_ms = level.figures.latency_ms.mean, level.figures.latency_se_ms
+    return STUDENT_90 * error_ms / mean_ms if mean_ms and error_ms is not None else 0.0
 
 
 def _goodput_between(below: Level | None, above: Level, at: float) -> Estimate | None:
@@ -263,17 +271,19 @@ def _with_error(value: float, error: float | None, errors: float = STUDENT_90) -
 
 
 def _latency(level: Level, quantile: float) -> Estimate | None:
-    """A quantile of latency with its interval by ranks: the bounds of the share (Wilson) among as many independent replies as
-    have the standard error that batches of seconds show. An end that no reply lies beyond is None. None without replies.
+    """A quantile of latency with its interval by ranks: the bounds of the share (Wilson) among as many replies as would be
+    independent. Slow replies come in clusters, as for requirements. An end that no reply lies beyond is None. None without
+    replies.
     """
     histogram, count = level.histogram, level.histogram.count
-    if not count:
+    value = histogram.percentile_ms(quantile)
+    if value is None:
         return _recorded(level, quantile)
-    independent = count / _design_effect(level, histogram)
-    low, high = wilson(quantile, max(1, int(independent)))
-    value, least, most = histogram.percentiles_ms((quantile, low, high))
-    known = value is not None and (1 - high) * independent >= 1
-    return None if value is None else Estimate(value=value, low=least, high=most if known else None)
+    in_flight = count / level.figures.settled_seconds * value / 1000 if level.figures.settled_seconds else 0.0
+    effect = effect_of(_seen_effect(level, histogram), (1 - quantile) * count, QUEUE_EFFECT * (1 + in_flight))
+    low, high = wilson(quantile, max(1, int(count / effect)))
+    least, most = histogram.percentiles_ms((low, high))
+    return Estimate(value=value, low=least, high=most if (1 - high) * count >= effect else None)
 
 
 def _recorded(level: Level, quantile: float) -> Estimate | None:
@@ -283,7 +293,7 @@ def _recorded(level: Level, quantile: float) -> Estimate | None:
     return Estimate(value=found.p95) if quantile == 0.95 and found.p95 is not None else None
 
 
-def _design_effect(level: Level, histogram: LatencyHistogram) -> float:
+def _seen_effect(level: Level, histogram: LatencyHistogram) -> float:
     """How many times greater the variance of the mean latency may be than that of independent replies; it is known from six
     batches alone.
     """
@@ -315,22 +325,26 @@ def _of_capacity(view: EpochView, verdict: Verdict, operating: OperatingLoad, cu
     """Requests in flight, those that are worked on at once, the next limit, and how many workers reach it. Empty where goodput
     does not count requests, but other work, or tasks of several requests.
     """
-    capacity, alone_s = _capacity(verdict, operating), _alone_s(curve)
-    if capacity is None or alone_s is None:
+    if not _counts_requests(curve):
         return {}
-    at_once = capacity.by(alone_s)
-    busy: dict[str, Any] = {"in_flight": _in_flight(verdict, operating, curve), "busy": at_once}
+    found: dict[str, Any] = {"in_flight": _in_flight(verdict, operating, curve)}
+    capacity, alone_s = _capacity(verdict, operating), _alone_s(operating, curve)
+    if capacity is None or alone_s is None:
+        return found
+    found["busy"] = at_once = capacity.by(alone_s)
     if limit in SLOTS_MAY_BE_LIMIT:
-        busy["parameter"] = _parameter(view, at_once)
+        found["parameter"] = _parameter(view, at_once)
     if limit == "host_cpu_saturated" or limit in CPU_IS_LIMIT and limit not in PROCESSES_ARE_LIMIT:
-        return busy
+        return found
     full_per_s = _cpu_full(view, curve)
     if full_per_s is None or (full_per_s.low or full_per_s.value) <= (capacity.high or capacity.value):
-        return busy
-    next_limit = {**busy, "next_limit_per_s": full_per_s}
+        return found
+    found["next_limit_per_s"] = full_per_s
     if limit in PROCESSES_ARE_LIMIT:
-        return {**next_limit, "workers": full_per_s.over(capacity), "by_process": True}
-    return {**next_limit, "workers": full_per_s.by(alone_s)} if limit in WORKERS_ARE_LIMIT else next_limit
+        found |= {"workers": full_per_s.over(capacity), "by_process": True}
+    elif limit in WORKERS_ARE_LIMIT:
+        found["workers"] = full_per_s.by(alone_s)
+    return found
 
 
 def _parameter(view: EpochView, at_once: Estimate) -> str | None:
@@ -400,17 +414,25 @@ def _capacity(verdict: Verdict, operating: OperatingLoad) -> Estimate | None:
     return _with_error(fit.capacity_rps, fit.capacity_se_rps, Z90)
 
 
-def _alone_s(curve: _Curve) -> Estimate | None:
-    """Mean response time at the lowest load, where requests hardly wait; None where its goodput is not its successes."""
-    if not curve.levels:
-        return None
-    figures, carried = curve.levels[0].figures, _goodput(curve.levels[0])
-    per_s, mean_ms, error_ms = figures.throughput_rps, figures.latency_ms.mean, figures.latency_se_ms
-    if mean_ms is None or carried is None or per_s is None:
-        return None
-    if abs(carried.value - per_s * (1 - (figures.failure_ratio or 0.0))) > SAME * per_s:
-        return None
-    return _with_error(mean_ms / 1000, None if error_ms is None else error_ms / 1000)
+def _counts_requests(curve: _Curve) -> bool:
+    """Whether goodput is the rate of successes, at the lowest load."""
+    carried = _goodput(curve.levels[0]) if curve.levels else None
+    per_s = curve.levels[0].figures.throughput_rps if curve.levels else None
+    if carried is None or per_s is None:
+        return False
+    return abs(carried.value - per_s * (1 - (curve.levels[0].figures.failure_ratio or 0.0))) <= SAME * per_s
+
+
+def _alone_s(operating: OperatingLoad, curve: _Curve) -> Estimate | None:
+    """Mean response time at the lowest load that has an error, if requests hardly wait there: it is the lowest of all, or at most
+    RELEVANT of the operating load.
+    """
+    most = max(RELEVANT * operating.load.amount, curve.levels[0].load.amount)
+    for figures in (level.figures for level in curve.levels if level.load.amount <= most):
+        mean_ms, error_ms = figures.latency_ms.mean, figures.latency_se_ms
+        if mean_ms is not None and error_ms is not None:
+            return _with_error(mean_ms / 1000, error_ms / 1000)
+    return None
 
 
 def _cpu_full(view: EpochView, curve: _Curve) -> Estimate | None:

@@ -72,7 +72,8 @@ class Recommended(Reading, frozen=True, kw_only=True):
     rate_limit_per_s: Estimate | None = None
     """What the service completes at the operating load; more is refused."""
     in_flight: Estimate | None = None
-    """The most requests in flight: those at the knee, by Little's law. More would wait, and add no goodput."""
+    """Requests in flight at the knee, by Little's law. More would wait, and add little goodput: with the upper end as the limit
+    28 simulated services kept 93% to 102% of their capacity at 1.5 times the knee, with the value 87% or more."""
     busy: Estimate | None = None
     """Requests that are worked on at once at the capacity: capacity times the response time at the lowest load. If each takes a
     worker, a thread or a connection of a pool, that is how many are busy."""

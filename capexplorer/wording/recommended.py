@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -105,8 +106,9 @@ def settings_of(found: Recommended) -> Iterator[Setting]:
     if found.rate_limit_per_s is not None:
         yield Setting("rate limit", interval(found.rate_limit_per_s, quantities.rate), f"what it completes at {load}")
     if found.in_flight is not None:
-        words = "those at the knee, by Little's law: more would only wait"
-        yield Setting("requests in flight, at most", interval(found.in_flight, numbers.users), words)
+        most = found.in_flight.value if found.in_flight.high is None else found.in_flight.high
+        words = f"{interval(found.in_flight, numbers.users)} at the knee, by Little's law: more would only wait"
+        yield Setting("requests in flight, at most", f"{math.ceil(most):,}", words)
     if found.busy is not None:
         words = "by Little's law, at the response time of the lowest load: so many workers or connections are needed"
         words += f"; the parameter {found.parameter} has this value, and may be the limit" * (found.parameter is not None)

@@ -80,7 +80,7 @@ def test_settings_have_their_figure_with_its_interval_and_a_reason() -> None:
     )
     assert list(settings_of(found)) == [
         ("rate limit", "53/s [51.2–54.8/s]", "what it completes at 18 users"),
-        ("requests in flight, at most", "14 [11–17]", "those at the knee, by Little's law: more would only wait"),
+        ("requests in flight, at most", "18", "14 [11–17] at the knee, by Little's law: more would only wait"),
         (
             "requests worked on at once",
             "2.01 [1.9–2.12]",
