@@ -9,8 +9,8 @@ so X R0 >= c. A rate limit knows no D: its X is the same for any kind of request
 | --- | --- | --- |
 | one endpoint alone, the others, or another path: clearly more goodput | generator, a link that then carries more | it can |
 | the same, while all requests wait about as long before | rate limit | it would count all of them |
-| X R0 < ONE_MOST | pool | c < 2 |
-| X R0 < NONE_MOST, and X holds with half the pauses | lock, pool, queue, CPU | c < 1: no request needs so long |
+| 1 <= X R0 < ONE_MOST, of each kind of requests | pool | c < 2 |
+| X R0 < NONE_MOST, and X is the same with half the pauses and of other requests | lock, pool, queue, CPU | c < 1 |
 | a connection a task: not clearly more | queue | idle connections hold no worker |
 | the same: clearly more | lock, pool, rate limit, CPU, link, generator | idle connections held the workers |
 | a third more or fewer slots: goodput follows | all but the pool, with processes also but a lock | |
@@ -359,24 +359,44 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
 
     # -- how many requests the limit serves at a time
 
-    def _at_a_time(self, outcomes: Iterable[Outcome]) -> Iterator[Inference]:
-        holds = any(each.experiment.name == "half_pauses" and each.result == "same" for each in outcomes)
-        for shown in (self.before, *self._named("alone"), *self._named("without")):
-            known = self.low.of_level(shown.level)
-            if known is None or not self._is_limited(shown):
-                continue
-            at_a_time = shown.goodput_rps * known[0]
-            most = at_a_time * (1 + SURE_ERRORS * math.hypot(known[1], shown.error))
-            found = Inference(reason="one_at_a_time", levels=(shown.index,), endpoint=shown.experiment.endpoint, value=at_a_time)
-            if most < NONE_MOST and holds:
-                yield replace(
-                    found,
-                    reason="faster_than_its_rate",
-                    excludes=("lock", "pool", "queue", "cpu"),
-                    supports="rate_limit",
+    def _at_a_time(self, outcomes: Sequence[Outcome]) -> Iterator[Inference]:
+        limited = [(shown, known) for shown in self.shown if (known := self._served_at_a_time(shown)) is not None]
+        if self._counts_alike(outcomes):
+            for shown, (at_a_time, most) in limited:
+                if most < NONE_MOST:
+                    yield Inference(
+                        reason="faster_than_its_rate",
+                        levels=(shown.index,),
+                        excludes=("lock", "pool", "queue", "cpu"),
+                        supports="rate_limit",
+                        endpoint=shown.experiment.endpoint,
+                        value=at_a_time,
+                    )
+        kinds = [each for each in limited if each[0].experiment.name in ("alone", "without")]
+        kinds = kinds or [each for each in limited if each[0] is self.before]
+        if kinds and all(1 <= most < ONE_MOST for _, (_, most) in kinds):
+            for shown, (at_a_time, _) in kinds:
+                yield Inference(
+                    reason="one_at_a_time",
+                    levels=(shown.index,),
+                    excludes=("pool",),
+                    supports="lock",
+                    endpoint=shown.experiment.endpoint,
+                    value=at_a_time,
                 )
-            elif most < ONE_MOST and at_a_time > NONE_MOST:
-                yield replace(found, excludes=("pool",), supports="lock")
+
+    def _served_at_a_time(self, shown: Shown) -> tuple[float, float] | None:
+        """(requests that the limit serves at a time at most, the upper bound of that number); None: not known, or not limited."""
+        known = self.low.of_level(shown.level) if shown.experiment.name in ("as_before", "alone", "without") else None
+        if known is None or not self._is_limited(shown):
+            return None
+        at_a_time = shown.goodput_rps * known[0]
+        return at_a_time, at_a_time * (1 + SURE_ERRORS * math.hypot(known[1], shown.error))
+
+    def _counts_alike(self, outcomes: Iterable[Outcome]) -> bool:
+        """Whether goodput is the same with half the pauses, and for requests of other kinds."""
+        same = {each.experiment.name for each in outcomes if each.result == "same"}
+        return "half_pauses" in same and ({"alone", "without"} <= same or "path" in same)
 
     def _named(self, *names: str) -> list[Shown]:
         return [each for each in self.shown if each.experiment.name in names]

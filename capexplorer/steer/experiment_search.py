@@ -126,7 +126,7 @@ def _useful(known: Explanation, timeline: Timeline, able: Able) -> Iterator[Expe
     if suspect is not None and left & {"rate_limit", "pool", "generator", "link"}:
         yield Experiment(name="alone", endpoint=suspect)
         yield Experiment(name="without", endpoint=suspect)
-    if able.path is not None and left & {"generator", "link"}:
+    if able.path is not None and (left & {"generator", "link"} or (suspect is None and "rate_limit" in left)):
         yield Experiment(name="path", endpoint=able.path)
     if "queue" in left:
         yield Experiment(name="reconnect")

@@ -20,7 +20,7 @@ CAUSES: dict[LimitCause, str] = {
 }
 
 _TELLS = {
-    "as_before": "to compare with",
+    "as_before": "experiments on the cause compare with it",
     "half_pauses": "does the limit hold?",
     "alone": "how much of it is served?",
     "without": "how much of the rest?",

@@ -91,6 +91,10 @@ def after_reply(rng: Random) -> Service:
     return _held(rng, Station("lock", after_reply=True))
 
 
+def pool_after_reply(rng: Random) -> Service:
+    return _held(rng, Station("pool", int(rng.integers(2, 7)), after_reply=True))
+
+
 def pool(rng: Random) -> Service:
     return _held(rng, Station("pool", int(rng.integers(2, 13))))
 
@@ -140,6 +144,7 @@ TRUE: dict[Callable[[Random], Service], LimitCause] = {
     route_lock: "lock",
     growing_lock: "lock",
     after_reply: "lock",
+    pool_after_reply: "pool",
     pool: "pool",
     pair: "pool",
     route_pool: "pool",

@@ -17,7 +17,7 @@ from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 LOW_MS = {"/a": 20.0, "/b": 10.0}
 """Mean responses at low load."""
 PAUSE_S = 0.3
-USERS = 30
+USERS = 60
 IDLE = {"target.cpu_ratio": 0.05, "target.cpus_allowed": 4.0, "host.cpu_ratio": 0.2, "target.listen_queue": 0.0}
 
 HALF = Experiment(name="half_pauses")
@@ -26,14 +26,14 @@ RECONNECT = Experiment(name="reconnect")
 
 
 def made(low_ms: dict[str, float] = LOW_MS) -> Scenario:
-    """A session whose knee is at 20 users, with a level at low load."""
+    """A session whose knee is at 40 users, with a level at low load."""
     scenario = Scenario().ready()
     endpoints = tuple(
         LevelEndpoint(name=name, method="GET", requests=400, failures=0, latency_ms=Latency(mean=mean, p95=1.2 * mean))
         for name, mean in low_ms.items()
     )
     scenario.measured(users=2, figures=LevelFigures(settled=True, settled_seconds=60, think_s=PAUSE_S), endpoints=endpoints)
-    knee = KneeVerdict(kind="knee", users=20.0, users_low=18.0, users_high=22.0, capacity_rps=60.0, limit="queueing")
+    knee = KneeVerdict(kind="knee", users=40.0, users_low=38.0, users_high=42.0, capacity_rps=60.0, limit="queueing")
     return scenario.add(Verdict(t_s=scenario.t_s, capacity=CapacityVerdict(knee=knee)))
 
 
@@ -89,15 +89,25 @@ def test_readings_rule_out_resources() -> None:
 
 
 def test_a_service_that_takes_one_request_at_a_time_and_counts_work_has_a_lock() -> None:
-    scenario = tried(made(), AS_BEFORE, 60.0)
-    tried(scenario, ALONE, 48.0)
-    found = explained(tried(scenario, WITHOUT, 80.0))
+    scenario = tried(made(), AS_BEFORE, 68.0)
+    tried(scenario, ALONE, 52.0)
+    found = explained(tried(scenario, WITHOUT, 104.0))
     assert found.confirmed == "lock"
     assert reasons(found) >= {"counts_work", "one_at_a_time"}
 
 
+@pytest.mark.parametrize(("alone", "without"), [(52.0, 70.0), (40.0, 104.0), (52.0, 150.0)])
+def test_work_after_the_reply_is_not_one_request_at_a_time(alone: float, without: float) -> None:
+    """One kind is served less or more than once at a time: its response does not show for how long it holds the limit."""
+    scenario = tried(made(), AS_BEFORE, 48.0)
+    tried(scenario, ALONE, alone)
+    found = explained(tried(scenario, WITHOUT, without))
+    assert "one_at_a_time" not in reasons(found)
+    assert found.confirmed is None
+
+
 def test_one_request_at_a_time_alone_may_be_a_rate_limit() -> None:
-    scenario = tried(made(), AS_BEFORE, 60.0)
+    scenario = tried(made({"/a": 18.0, "/b": 18.0}), AS_BEFORE, 60.0)
     tried(scenario, ALONE, 60.0)
     found = explained(tried(scenario, WITHOUT, 60.0))
     assert found.left == ("lock", "rate_limit")
@@ -106,8 +116,19 @@ def test_one_request_at_a_time_alone_may_be_a_rate_limit() -> None:
 
 def test_requests_that_need_no_time_and_a_rate_that_holds_against_half_the_pauses_are_a_rate_limit() -> None:
     scenario = tried(made({"/a": 4.0, "/b": 2.0}), AS_BEFORE, 60.0)
-    assert "faster_than_its_rate" not in reasons(explained(scenario)), "it is not known to hold"
-    assert explained(tried(scenario, HALF, 60.5, pause_s=PAUSE_S / 2)).confirmed == "rate_limit"
+    tried(scenario, HALF, 60.5, pause_s=PAUSE_S / 2)
+    assert explained(tried(scenario, ALONE, 60.2)).left == ("lock", "pool", "rate_limit"), "other kinds may be served otherwise"
+    assert explained(tried(scenario, WITHOUT, 59.8)).confirmed == "rate_limit"
+
+
+def test_requests_that_are_answered_before_the_work_are_no_rate_limit() -> None:
+    """They hold a lock after the reply: responses are short, but each kind has a goodput of its own."""
+    scenario = tried(made({"/a": 4.0, "/b": 2.0}), AS_BEFORE, 60.0)
+    tried(scenario, HALF, 60.0, pause_s=PAUSE_S / 2)
+    tried(scenario, ALONE, 48.0)
+    found = explained(tried(scenario, WITHOUT, 80.0))
+    assert "faster_than_its_rate" not in reasons(found)
+    assert found.confirmed is None
 
 
 def test_more_of_one_endpoint_does_not_rule_out_a_limit_of_the_other_endpoint_alone() -> None:
@@ -182,8 +203,8 @@ def test_an_unclear_difference_rules_out_nothing() -> None:
 
 def test_few_requests_at_low_load_do_not_show_how_many_are_served_at_a_time() -> None:
     """The bound is that of the interval, not of the mean."""
-    exact, few = made({"/a": 18.0, "/b": 18.0}), Scenario().ready()
-    endpoint = LevelEndpoint(name="/a", method="GET", requests=25, failures=0, latency_ms=Latency(mean=18.0, p95=54.0))
+    exact, few = made({"/a": 20.0, "/b": 20.0}), Scenario().ready()
+    endpoint = LevelEndpoint(name="/a", method="GET", requests=25, failures=0, latency_ms=Latency(mean=20.0, p95=60.0))
     few.measured(users=2, figures=LevelFigures(settled=True, settled_seconds=60, think_s=PAUSE_S), endpoints=(endpoint,))
     few.add(Verdict(t_s=few.t_s, capacity=exact.timeline.verdicts[0].capacity))
     for scenario, known in ((exact, True), (few, False)):

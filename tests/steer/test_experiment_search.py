@@ -65,10 +65,11 @@ def test_the_autopilot_ends_after_them_at_the_lowest_level(lock: Timeline) -> No
     assert lock.levels[-1].opened.experiment is None
 
 
-def test_a_rate_limit_of_a_service_with_one_endpoint_is_confirmed_by_half_the_pauses() -> None:
-    found = explored([Endpoint("/a", 1, 0.001, 0.004)], Station("rate_limit", per_s=60, burst=6)).explained[0].explanation
+def test_a_rate_limit_is_confirmed() -> None:
+    endpoints = [Endpoint("/a", 1, 0.001, 0.004), Endpoint("/b", 1, 0.001, 0.002)]
+    found = explored(endpoints, Station("rate_limit", per_s=60, burst=6)).explained[0].explanation
     assert found.confirmed == "rate_limit"
-    assert [each.experiment.name for each in found.outcomes] == ["half_pauses", "as_before"]
+    assert [each.experiment.name for each in found.outcomes] == ["half_pauses", "alone", "without", "as_before"]
 
 
 POOLED = [Endpoint("/a", 1, 0.08, 0.005), Endpoint("/b", 1, 0.03, 0.001)]

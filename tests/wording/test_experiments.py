@@ -15,7 +15,7 @@ CAUSES: tuple[LimitCause, ...] = ("lock", "pool", "rate_limit")
 @pytest.mark.parametrize(
     ("experiment", "words"),
     [
-        (AS_BEFORE, "39 users for 9–20 s; to compare with"),
+        (AS_BEFORE, "39 users for 9–20 s; experiments on the cause compare with it"),
         (Experiment(name="half_pauses"), "39 users, half the pauses, for 9–20 s; does the limit hold?"),
         (ALONE, "39 users, only GET /a, for 9–20 s; how much of it is served?"),
         (Experiment(name="without", endpoint="GET /a"), "39 users, without GET /a, for 9–20 s; how much of the rest?"),
