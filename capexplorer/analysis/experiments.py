@@ -98,7 +98,7 @@ def epoch_of_experiment(level: Level) -> int | None:
 def explain(timeline: Timeline, epoch: int) -> Explanation | None:
     """What the experiments of an epoch have shown; None: there were none, or no level as before to compare them with."""
     levels = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
-    shown = [found for each in levels if (found := Shown.of(each)) is not None]
+    shown = [found for each in levels if (found := Shown.of(each)) is not None and found.experiment.name != "few_users"]
     before = next((each for each in shown if each.experiment.name == "as_before"), None)
     causes = causes_of(timeline, epoch)
     verdict = timeline.verdicts.get(epoch)
@@ -191,7 +191,7 @@ class LowLoad(msgspec.Struct, frozen=True):
             each
             for each in timeline.levels
             if each.opened.epoch == epoch
-            and each.opened.experiment is None
+            and (each.opened.experiment is None or each.opened.experiment.name == "few_users")
             and each.load.per_s is None
             and 0 < each.users <= LOW_LOAD * (knee.users or 0.0)
             and each.figures.settled

@@ -9,13 +9,14 @@ from typing import Literal
 
 from .readings import Reading
 
-ExperimentName = Literal["as_before", "half_pauses", "alone", "without", "path", "reconnect", "slots"]
-"""What is changed, at one number of users beyond the knee:
+ExperimentName = Literal["as_before", "half_pauses", "alone", "without", "path", "few_users", "reconnect", "slots"]
+"""What is changed, at one number of users beyond the knee but for `few_users`:
 
 - `as_before`: nothing. The others are compared with it.
 - `half_pauses`: users wait half as long between tasks.
 - `alone`, `without`: users request only one endpoint, or all but this one.
 - `path`: users request only the path that says that the service is ready.
+- `few_users`: so few run that hardly any request waits: it shows responses at low load of a service that is warm.
 - `reconnect`: users close their connections after each task.
 - `slots`: the target is restarted with another number of workers, threads, connections or other slots.
 """

@@ -25,6 +25,11 @@ BEYOND_LEAST = 1.2
 """Users of the experiments as a multiple of N*: at 1.5 a queue of random times is at 98% of its capacity; with fewer than 1.2
 times it may not be at its limit."""
 
+FEW = 0.12
+"""Users of `few_users` as a share of N*: of random times at one server requests wait for a seventh of its time."""
+
+FEW_USERS = Experiment(name="few_users")
+
 LEAST_S, MOST_S = 6.0, 16.0
 PRECISE = 0.015
 """Least and most settled seconds, and the relative standard error of goodput with which an experiment ends before the last."""
@@ -69,7 +74,8 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
     if len(causes) < 2 or users is None:
         return None
     tried = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
-    done = [each.opened.experiment for each in tried if each.opened.experiment is not None and each.users == users]
+    made = ((each.opened.experiment, each.users) for each in tried)
+    done = [each for each, at in made if each is not None and (at == users or each == FEW_USERS)]
     if AS_BEFORE not in done:
         return _try(AS_BEFORE, users)
     known = explain(timeline, epoch)
@@ -81,6 +87,8 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
         return _try(slots[0], users) if slots else None
     wanted = _useful(known, timeline, able) if is_open else ()
     following = next((each for each in wanted if each not in done), AS_BEFORE)
+    if following == FEW_USERS:
+        return _try(following, max(1, math.floor(FEW / BEYOND * users)))
     return _try(following, users) if len(done) > 1 or following != AS_BEFORE or slots else None
 
 
@@ -126,6 +134,8 @@ def _useful(known: Explanation, timeline: Timeline, able: Able) -> Iterator[Expe
     if suspect is not None and left & {"rate_limit", "pool", "generator", "link"}:
         yield Experiment(name="alone", endpoint=suspect)
         yield Experiment(name="without", endpoint=suspect)
+    if left & {"lock", "rate_limit"} and len(left) > 1:
+        yield FEW_USERS
     if able.path is not None and (left & {"generator", "link"} or (suspect is None and "rate_limit" in left)):
         yield Experiment(name="path", endpoint=able.path)
     if "queue" in left:

@@ -25,6 +25,7 @@ _TELLS = {
     "alone": "how much of it is served?",
     "without": "how much of the rest?",
     "path": "does it wait as well?",
+    "few_users": "how long do requests take that do not wait?",
     "reconnect": "do open ones block it?",
     "slots": "is it the limit?",
 }
@@ -45,6 +46,8 @@ def changed(experiment: Experiment) -> str:
             return f"without {experiment.endpoint}"
         case "reconnect":
             return "new connections"
+        case "few_users":
+            return "few users"
         case "slots":
             return f"{experiment.param}={experiment.after}"
     return "as before"
@@ -53,7 +56,7 @@ def changed(experiment: Experiment) -> str:
 def proposed(step: Try) -> str:
     """`39 users, only GET /a, for 9–20 s; how much of it is served?`; a long name of an endpoint is cut."""
     users, lasts = numbers.counted(step.users), f"for {step.least_s:.0f}–{step.most_s:.0f} s; {_TELLS[step.experiment.name]}"
-    if step.experiment.name == "as_before":
+    if step.experiment.name in ("as_before", "few_users"):
         return f"{users} {lasts}"
     change = changed(step.experiment)
     room = _NEXT_MOST - len(f"{users}, , {lasts}")

@@ -155,6 +155,22 @@ def test_as_much_goodput_with_new_connections_shows_that_they_do_not() -> None:
     assert "queue" not in explained(tried(scenario, RECONNECT, 60.0, readings={})).left
 
 
+def test_a_level_of_few_users_shows_how_long_requests_take_once_the_service_is_warm() -> None:
+    """At the first levels they took three times as long: then it is not known that one is served at a time."""
+    scenario = tried(made({"/a": 60.0, "/b": 30.0}), AS_BEFORE, 68.0)
+    tried(scenario, ALONE, 52.0)
+    tried(scenario, WITHOUT, 104.0)
+    assert explained(scenario).left == ("lock", "pool")
+    endpoints = tuple(
+        LevelEndpoint(name=name, method="GET", requests=200, failures=0, latency_ms=Latency(mean=mean, p95=1.2 * mean))
+        for name, mean in LOW_MS.items()
+    )
+    figures = LevelFigures(settled=True, settled_seconds=12, think_s=PAUSE_S)
+    scenario.measured(5, figures, lasts_s=15.0, endpoints=endpoints, experiment=Experiment(name="few_users"))
+    assert explained(scenario).confirmed == "lock"
+    assert [each.experiment.name for each in explained(scenario).outcomes] == ["alone", "without"]
+
+
 def slots(after: int, param: str = "pool") -> Experiment:
     return Experiment(name="slots", param=param, before=4, after=after, epoch=0)
 

@@ -20,6 +20,7 @@ CAUSES: tuple[LimitCause, ...] = ("lock", "pool", "rate_limit")
         (ALONE, "39 users, only GET /a, for 9–20 s; how much of it is served?"),
         (Experiment(name="without", endpoint="GET /a"), "39 users, without GET /a, for 9–20 s; how much of the rest?"),
         (Experiment(name="path", endpoint="GET /health"), "39 users, only GET /health, for 9–20 s; does it wait as well?"),
+        (Experiment(name="few_users"), "39 users for 9–20 s; how long do requests take that do not wait?"),
         (Experiment(name="reconnect"), "39 users, new connections, for 9–20 s; do open ones block it?"),
         (Experiment(name="slots", param="pool", before=4, after=6), "39 users, pool=6, for 9–20 s; is it the limit?"),
         (
