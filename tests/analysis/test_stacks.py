@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -11,7 +11,7 @@ from kit.scenario import Scenario
 from kit.stacks import Sampled, session, stacks
 from marked import marked
 
-from capexplorer.analysis.stacks import StacksDifference, difference
+from capexplorer.analysis.stacks import Neighbour, StacksDifference, around, difference
 from capexplorer.model.events import StacksSampled
 from capexplorer.model.stacks import Clock, Runtime
 from capexplorer.model.timeline import Timeline
@@ -253,6 +253,64 @@ def test_a_wait_is_told_from_cpu_time() -> None:
     waits, computes = found(made(0.12)).named, found(made(14.0)).named
     assert waits is not None and waits.is_wait is True
     assert computes is not None and computes.is_wait is False
+
+
+def test_the_line_is_the_one_at_which_requests_wait_longer_not_the_one_with_more_threads() -> None:
+    """4 threads at 20 requests a second and 40 at 200 are 200 ms at both loads; 0 and 30 are 150 ms more."""
+    lines = {"buy* shop.py:40": (4.0, 40.0), "buy* shop.py:41": (0.0, 30.0)}
+    named = found(Shape((2, 20, 200), (70, 200, 350), "", lines)).named
+    assert named is not None
+    assert (named.function.frame.line, named.clock) == (41, "wall")
+    assert named.function.own.growth_s == pytest.approx(0.15)
+
+
+def test_the_time_of_a_caller_contains_that_of_the_functions_it_calls() -> None:
+    (wall,) = found(SHAPES[POOL]).clocks
+    handle = next(each for each in wall.functions if each.frame.function == "handle")
+    assert (handle.own.low_s, handle.own.high_s) == (0, 0)
+    assert (handle.total.low_s, handle.total.high_s) == pytest.approx((1.95 / 40, 20 / 80))
+    query = next(each for each in wall.functions if each.frame.function == "query")
+    assert query.total.error_s == pytest.approx(query.own.error_s)
+    assert handle.total.error_s > query.total.error_s
+
+
+def test_processes_of_one_service_are_taken_together() -> None:
+    """Two interpreters that are each taken for 0.5 of the time are not one that is full."""
+    halves = tuple(stacks({"main* a.py:1": 0.5}, clock="cpu", pids=(pid,)) for pid in (7, 8))
+    low = Sampled(1, 20, 11.0, tuple(stacks({"main* a.py:1": 0.1}, clock="cpu", pids=(pid,)) for pid in (7, 8)))
+    said = difference(session(low, Sampled(8, 98, 90.0, halves)).timeline)
+    assert said is not None
+    assert said.clocks[0].functions[0].threads == pytest.approx((0.2, 1.0))
+    assert said.unnamed == "elsewhere"
+    alone = difference(session(low, Sampled(8, 98, 90.0, (stacks({"main* a.py:1": 1.0}, clock="cpu"),))).timeline)
+    assert alone is not None and alone.named is not None and alone.named.how == "cpu"
+
+
+def test_around_a_function_are_its_callers_its_lines_and_what_it_calls() -> None:
+    both: Both = {
+        "shop* a.py:1; buy* a.py:9; get pool.py:3": (0.4, 16.0),
+        "gift* a.py:5; buy* a.py:9; get pool.py:4": (0.4, 8.0),
+        "gift* a.py:5; buy* a.py:8": (0.4, 0.8),
+        "gift* a.py:6": (9.0, 9.0),
+    }
+    said = found(Shape((2, 40, 25), (16, 80, 325), "", both))
+    seen = around(said, said.clocks[0], ("buy", "a.py", True))
+
+    def told(neighbours: Sequence[Neighbour]) -> list[tuple[str, int, float, float]]:
+        ms = [(1000 * each.time.low_s, 1000 * each.time.high_s) for each in neighbours]
+        return [
+            (one.frame.function, one.frame.line, round(low, 6), round(high, 6))
+            for one, (low, high) in zip(neighbours, ms, strict=True)
+        ]
+
+    assert told(seen.callers) == [("shop", 1, 10, 200), ("gift", 5, 20, 110)]
+    assert told(seen.callees) == [("get", 0, 20, 300), ("buy", 0, 10, 10)]
+    assert told(seen.lines) == [("buy", 9, 20, 300), ("buy", 8, 10, 10)]
+    own = said.clocks[0].functions[0].own
+    assert seen.callees[0].time.error_s == pytest.approx(own.error_s, rel=0.1)
+    (outermost,) = around(said, said.clocks[0], ("gift", "a.py", True)).callers
+    assert outermost.frame.function == ""
+    assert outermost.time.high_s == pytest.approx(17.8 / 80)
 
 
 def test_one_load_names_nothing() -> None:
