@@ -327,7 +327,7 @@ class LiveControls:
             case _:
                 assert_never(control)
 
-    def _record(self, name: CommandName, **args: Param | None) -> None:
+    def _record(self, name: CommandName, /, **args: Param | None) -> None:
         self._context.pump.post(self._context.command, name, "user", args)
 
     def _restart(self, params: Mapping[str, Param]) -> None:

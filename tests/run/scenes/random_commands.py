@@ -30,10 +30,12 @@ from capexplorer.model.controls import (
     SetAutopilot,
     StartPlan,
     StepTo,
+    TryExperiment,
     WatchPart,
     Zero,
 )
 from capexplorer.model.events import Command, Header, HostFacts, TargetFacts
+from capexplorer.model.experiments import AS_BEFORE, Experiment
 from capexplorer.model.limits import ProcessLimits
 from capexplorer.model.requirements import CapacityRequired, FailuresRequired, KneeRequired
 from capexplorer.profile import Guards, Profile, StopRules, Task, Users
@@ -166,6 +168,7 @@ class _RandomSession:
                     self._switch_autopilot,
                     self._sample_stacks,
                     self._require,
+                    self._try_experiment,
                     self._restart_target,
                 )
             )
@@ -197,6 +200,11 @@ class _RandomSession:
 
     def _require(self) -> None:
         self._do(Require(self.random.choice(("p50 <= 90ms @ 3", "failures <= 1% @ 8/s", "knee >= 4", "capacity >= 20/s"))))
+
+    def _try_experiment(self) -> None:
+        users = max(1, self.live.controls.state.load.users)
+        slots = Experiment(name="slots", param="threads", before=1, after=2, epoch=0)
+        self._do(TryExperiment(users, self.random.choice((AS_BEFORE, Experiment(name="half_pauses"), slots))))
 
     def _restart_target(self) -> None:
         self._do(RestartTarget({"threads": str(self.random.choice((1, 2)))}))
