@@ -13,7 +13,7 @@ import msgspec
 import psutil
 import pytest
 from programs import needs
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from capexplorer import native_http
 from capexplorer.model.stacks import SampledStacks
@@ -99,11 +99,18 @@ def files_in(folder: str) -> set[str]:
     return {name for name in os.listdir(folder) if not name.startswith((".java_pid", "hsperfdata", "pytest"))}
 
 
-def is_hooked(inspector: str) -> bool:
-    """Whether the timer that closes this inspector is set. Killed in the 50 ms before, a sampling leaves it open."""
+@contextmanager
+def connected(inspector: str) -> Iterator[ClientConnection]:
+    """A connection to an inspector of Node."""
     with native_http.get(f"http://{inspector}/json/list", timeout_s=10, most_bytes=1 << 20) as answer:
         [described] = msgspec.json.decode(b"".join(answer.body))
     with connect(described["webSocketDebuggerUrl"], proxy=None) as connection:
+        yield connection
+
+
+def is_hooked(inspector: str) -> bool:
+    """Whether the timer that closes this inspector is set. Killed in the 50 ms before, a sampling leaves it open."""
+    with connected(inspector) as connection:
         asked = {"expression": 'Symbol.for("capexplorer") in globalThis', "returnByValue": True}
         connection.send(msgspec.json.encode({"id": 1, "method": "Runtime.evaluate", "params": asked}).decode())
         return bool(msgspec.json.decode(connection.recv())["result"]["result"]["value"])
@@ -166,3 +173,16 @@ def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, 
         msgspec.json.decode(process.stdout.readline(), type=Answer)
         assert process.wait() == 0
         marked.assert_no_process_left()
+
+
+@needs("node")
+def test_the_inspector_of_node_is_closed_once_nobody_is_connected(tmp_path: Path) -> None:
+    """Node 20 ends with SIGSEGV if it is closed while the close frame of a connection is being written."""
+    with waiting("node", tmp_path) as service, sampling(service.pid, 3.0) as (process, marked):
+        wait_until(lambda: is_touched("node", service.pid, marked), "a process that samples")
+        [inspector] = listens_at([service.pid])
+        with connected(inspector):
+            process.wait()
+            assert listens_at([service.pid]) == (inspector,)
+        wait_until(lambda: is_free("node", service.pid), "a closed inspector")
+        assert service.poll() is None
