@@ -57,11 +57,10 @@ REFUSING = (429, 503)
 def failures_by_status(timeline: Timeline, level: Level) -> Counter[int | None]:
     """Number of failed requests by HTTP status from a level's first settled second to its last; the key None: without a reply.
 
-    Empty if it has not settled, or no request failed.
+    Empty if it has not settled, no request failed, or its seconds are missing in the log.
     """
     counts = Counter[int | None]()
-    if level.figures.failures:
-        settled = timeline.seconds_of(level)
+    if level.figures.failures and (settled := timeline.seconds_of(level)):
         for failure in timeline.failures.values():
             counts[failure.signature.status] += failure.between(settled[0], settled[-1])
     return +counts

@@ -9,6 +9,7 @@ from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.level_seconds import replied_shares
 from capexplorer.model.events import FailureSignature, FailureTick
+from capexplorer.model.figures import LevelFigures
 
 
 def failing(*counts: tuple[int | None, int]) -> dict[str, Any]:
@@ -47,3 +48,9 @@ def test_failures_of_other_levels_with_the_same_status_do_not_count() -> None:
         scenario.level(5, 5 * seconds)
     timeline = scenario.timeline
     assert replied_shares(timeline, timeline.levels[1]) == pytest.approx((1 / 21, 1 / 21))
+
+
+def test_of_a_level_whose_seconds_are_missing_in_the_log_no_failure_is_known() -> None:
+    scenario = Scenario().level(5, 5 * [failing((503, 1))]).measured(users=10, figures=LevelFigures(settled=True, failures=3))
+    timeline = scenario.timeline
+    assert replied_shares(timeline, timeline.levels[1]) is None
