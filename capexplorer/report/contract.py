@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from ..analysis.stacks import Unnamed
 from ..model.events import By
+from ..model.experiments import Explanation
 from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level import Void
@@ -601,6 +602,14 @@ class StacksEntry(TypedDict):
     clocks: list[ClockEntry]
 
 
+class ExperimentsEntry(TypedDict):
+    """What experiments at the knee of an epoch have shown (docs/why.md)."""
+
+    epoch: int
+    said: str
+    found: Explanation
+
+
 class Summary(TypedDict):
     """A session: what was measured, and what was concluded. Texts of endpoints, examples and notes come from the service and its
     users."""
@@ -634,6 +643,7 @@ class Summary(TypedDict):
     verdicts: list[EpochVerdict]
     stacks: NotRequired[list[StacksEntry]]
     """Only if stacks were sampled; one entry for each epoch in which they were."""
+    experiments: NotRequired[list[ExperimentsEntry]]
     telemetry: NotRequired[list[TelemetryEntry]]
     """Only with log lines or metrics of the service."""
     sweep: NotRequired[SweepEntry]

@@ -263,10 +263,18 @@ def summarise(timeline: Timeline) -> dict[str, Any]:
             for epoch, judged in wording.judgements(timeline).items()
         ],
         **({"stacks": stacks.entries(timeline)} if timeline.stacks else {}),
+        **_experiments(timeline),
         **_telemetry(timeline),
         **_swept(timeline),
         **_reanalysed(timeline.reanalysed),
     }
+
+
+def _experiments(timeline: Timeline) -> dict[str, Any]:
+    """The key `experiments`, only of a session that made some."""
+    known = [(epoch, each.explanation) for epoch, each in timeline.explained.items() if each.explanation.outcomes]
+    entries = [{"epoch": epoch, "said": wording.explanation(each), "found": _fields(each)} for epoch, each in known]
+    return {"experiments": entries} if entries else {}
 
 
 def _telemetry(timeline: Timeline) -> dict[str, Any]:

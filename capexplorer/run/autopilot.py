@@ -6,6 +6,7 @@ Runs in the pump's thread. `analysis` judges the levels, and the searches of `st
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Callable
 from statistics import median
@@ -388,6 +389,7 @@ class Adviser:
     def end(self, how: Done | GiveUp) -> int:
         """End the search. Returns the number of levels that the verdict leaves out, since other processes disturbed them."""
         self._ended = how
+        self._looked_s = -math.inf  # what follows is proposed at once
         return self._left_out
 
     def set_by_hand(self, users: int, before: int) -> None:

@@ -31,6 +31,9 @@ _TELLS = {
 }
 """What an experiment would show, by its name."""
 
+_SHORT_MOST = 20
+"""Characters of a change beside the countdown to the next step."""
+
 _NEXT_MOST = 64
 """Characters of the line NEXT after its key."""
 
@@ -63,6 +66,12 @@ def proposed(step: Try) -> str:
     return f"{users}, {change if len(change) <= room else f'{change[: room - 1]}…'}, {lasts}"
 
 
+def shortly(experiment: Experiment) -> str:
+    """As `changed`; a long name of an endpoint is cut."""
+    change = changed(experiment)
+    return change if len(change) <= _SHORT_MOST else f"{change[: _SHORT_MOST - 1]}…"
+
+
 def outcome(found: Outcome) -> str:
     """`only GET /a: 48.3/s, 67% [61–73%] of as before`."""
     ratio = f"{found.ratio:.0%} [{found.ratio_low:.0%}–{found.ratio_high:.0%}]".replace("%–", "–")
@@ -79,9 +88,13 @@ def explanation(found: Explanation) -> str:
         why = f": {_reason(shown)}" if shown is not None else ""
         return f"{where} confirm {CAUSES[found.confirmed]}{why}"
     excluded = [cause for cause in found.causes if cause not in found.left]
-    left = f"{where} leave {_either(found.left)}" if found.left else f"{where} explain nothing: they rule out every cause"
+    if not found.left:
+        return f"{where} explain nothing: they rule out every cause"
+    without_effect = [f"{each.param}" for each in found.inferences if each.reason == "slots_do_not_matter"]
+    more = f"; without effect: {', '.join(without_effect)}" if without_effect else ""
     whys = [_reason(each) for each in found.inferences if each.reason in _TOLD]
-    return f"{left}; {_listed(excluded, 'and')} ruled out{f' ({whys[0]})' if whys else ''}" if excluded else left
+    ruled_out = f"; ruled out: {_listed(excluded, 'and')}{f' ({whys[0]})' if whys else ''}" if excluded else ""
+    return f"{where} leave {_either(found.left)}{more}{ruled_out}"
 
 
 def _either(causes: Sequence[LimitCause]) -> str:

@@ -288,11 +288,7 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
         case GoTo() | Try() as step:
             return NextStep("Enter", _go_to(step, timeline) if isinstance(step, GoTo) else experiments.proposed(step))
         case Hold() as hold:
-            soaks = hold.level == "soak" and hold.why == "measuring"
-            users, load = numbers.counted(timeline.wanted), quantities.requested(timeline.load)
-            words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=users, load=load)
-            countdown = until_next(timeline)
-            return NextStep("", f"{words}; {countdown}" if countdown else words)
+            return NextStep("", "; ".join(filter(None, (_waits(hold, timeline), until_next(timeline)))))
         case Decide() as decide:
             return _decide(decide, timeline.load)
         case AddWorker():
@@ -306,6 +302,15 @@ def _step_for(proposed: Proposed, timeline: Timeline, *, exported: bool) -> Next
             return _after_disturbance(timeline, figures)
         case GiveUp(_, why, figures):
             return NextStep(*ENDS.get(why, ("e", f"export; {TROUBLES.get(why, why)}")))
+
+
+def _waits(hold: Hold, timeline: Timeline) -> str:
+    """`settling at 12 users`, `soak at 12 users`, `experiment at 12 users, only GET /a`."""
+    soaks = hold.level == "soak" and hold.why == "measuring"
+    users, load = numbers.counted(timeline.wanted), quantities.requested(timeline.load)
+    words = (SOAK if soaks else WAITS.get(hold.why, WAITS["measuring"])).format(users=users, load=load)
+    experiment = timeline.level.opened.experiment if timeline.level is not None else None
+    return f"{words}, {experiments.shortly(experiment)}" if experiment is not None and hold.why == "experiment" else words
 
 
 def _decide(decide: Decide, load: Load) -> NextStep:

@@ -22,6 +22,7 @@ from capexplorer.model.events import (
     Ended,
     Engine,
     Event,
+    Explained,
     FailureSignature,
     FailureTick,
     FigureChange,
@@ -37,6 +38,7 @@ from capexplorer.model.events import (
     Telemetry,
     Verdict,
 )
+from capexplorer.model.experiments import Experiment, Explanation, Inference, Outcome
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import MarkKind
 from capexplorer.model.histogram import LatencyHistogram
@@ -392,6 +394,25 @@ def with_header(**changes: Any) -> list[Event]:
     return session(header=replace(HEADER, **changes))
 
 
+ONE_AT_A_TIME = Inference(
+    reason="one_at_a_time", levels=(9,), excludes=("pool",), supports="lock", endpoint="GET /<a>", value=1.1
+)
+ALONE = Outcome(
+    experiment=Experiment(name="alone", endpoint="GET /<a>"), level=9, result="less", goodput_rps=48.0,
+    ratio=0.7, ratio_low=0.65, ratio_high=0.75,
+)  # fmt: skip
+EXPLAINED = Explained(
+    t_s=90.0,
+    explanation=Explanation(
+        users=30,
+        causes=("lock", "pool"),
+        outcomes=(ALONE,),
+        inferences=(ONE_AT_A_TIME,),
+        left=("lock",),
+        confirmed="lock",
+    ),
+)
+
 MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "steps": session,
     "epochs": lambda: session((5, 20, 5, 20)),
@@ -401,6 +422,7 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "few values": lambda: session((5,), seconds=6),
     "a level that did not settle": lambda: session((5,), seconds=2),
     "a header": single,
+    "experiments": lambda: [*with_verdict(), EXPLAINED],
     "an opened level": lambda: single(LevelOpened(t_s=1.0, index=0, users=5, spawn_rate=5, by="user")),
     "a void level": lambda: Scenario(HEADER).measured(5, LevelFigures(settled=False), void="worker_lost").events,
     "a mean latency": lambda: unmeasured(Latency(mean=12.0)),

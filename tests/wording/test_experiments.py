@@ -40,6 +40,7 @@ def test_an_outcome_has_its_goodput_beside_that_of_the_level_as_before() -> None
 
 
 WORK = Inference(reason="counts_work", levels=(1, 2), excludes=("rate_limit",), endpoint="GET /a", value=1.46)
+NO_EFFECT = Inference(reason="slots_do_not_matter", levels=(1,), param="threads", value=1.01)
 ONE = Inference(reason="one_at_a_time", levels=(1,), excludes=("pool",), supports="lock", endpoint="GET /a", value=1.11)
 
 
@@ -52,8 +53,12 @@ ONE = Inference(reason="one_at_a_time", levels=(1,), excludes=("pool",), support
         ),
         (
             Explanation(users=39, causes=CAUSES, inferences=(WORK,), left=("lock", "pool")),
-            "experiments at 39 users leave a lock or a pool; a rate limiter ruled out (all requests wait, yet 46% more of some"
+            "experiments at 39 users leave a lock or a pool; ruled out: a rate limiter (all requests wait, yet 46% more of some"
             " are served than of all)",
+        ),
+        (
+            Explanation(users=39, causes=CAUSES, inferences=(NO_EFFECT,), left=CAUSES),
+            "experiments at 39 users leave a lock, a pool or a rate limiter; without effect: threads",
         ),
         (Explanation(users=39, causes=CAUSES, left=CAUSES), "experiments at 39 users leave a lock, a pool or a rate limiter"),
         (

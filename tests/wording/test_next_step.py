@@ -113,6 +113,7 @@ SPLIT = LevelOpened(t_s=31.0, index=2, users=12, spawn_rate=10.0, by="shift", si
 A_RATE = LevelOpened(t_s=31.0, index=2, users=0, spawn_rate=10.0, by="plan", offered_per_s=20.0)
 FOUND = Done("knee", {**KNEE, "verification": "verified"})
 VERDICT = knee_verdict("knee", 15.0, t_s=29.0)
+TRYING = LevelOpened(t_s=29.0, index=2, users=12, spawn_rate=10.0, by="user", experiment=ALONE)
 READY = Target(t_s=0.5, state="ready")
 BY_RATE = "the autopilot finds the capacity as a rate; "
 
@@ -129,6 +130,10 @@ MOMENTS: dict[str, tuple[Timeline, NextStep | None]] = {
     "3 s after": (proposed(Hold("measuring", 4.0, 12.0), later_s=3.0), NextStep("", "measuring 12 users; next step in 1–9 s")),
     "5 s after": (proposed(Hold("measuring", 4.0, 12.0), later_s=5.0), NextStep("", "measuring 12 users; next step within 7 s")),
     "now": (proposed(Hold("measuring", 4.0, 12.0), later_s=11.5), NextStep("", "measuring 12 users; next step now")),
+    "an experiment": (
+        proposed(Hold("experiment", 3.0, 8.0), *TWO_LEVELS, TRYING),
+        NextStep("", "experiment at 12 users, only GET /a; next step in 3–8 s"),
+    ),
     "the end of a plan": (proposed(PLAN, later_s=6.5), NextStep("", "the plan sets the load; this step ends now")),
     "one level": (
         proposed(step_to(3, "double", {"efficiency": 1.0}), level_opened(1)),
