@@ -29,6 +29,14 @@ def folded(line: str) -> str:
     return _short(_LEADING.sub("", _VARYING.sub("#", " ".join(line[:_READ_MOST].split()))))
 
 
+def grouped(line: str) -> str:
+    """The folded line with one # in place of a word that contains one, such as an id of a few hexadecimal digits or `12ms`."""
+    return _WORD_THAT_VARIES.sub("#", folded(line))
+
+
+_WORD_THAT_VARIES = re.compile(r"\w*#[\w#]*")
+
+
 def without_tokens(reason: str) -> str:
     """The reason of a traceback with tokens and ids replaced by #, as short as a folded line. Its numbers stay."""
     return _short(_TOKEN.sub("#", reason))
@@ -55,7 +63,7 @@ _GO = re.compile(r"(?:^|\s)(?:http: panic serving \S+: (?P<served>.+)|(?P<reason
 _RUBY = re.compile(r":in [`'].*': (?P<reason>.+ \((?:\w+::)*\w*(?:Error|Exception|Timeout)\))$")
 _FRAME = re.compile(
     r"^\s+at \S|^\s*\.\.\. \d+ (?:more|common frames)"  # Java, Node, .NET
-    r"|^goroutine \d+ \[.*\]:|^\t\S+\.go:\d+|^created by \S+|^[\w./-]+\.(?:\(\*?[\w.]+\)\.)?[\w.]+\(.*\)$"  # Go
+    r"|^goroutine \d+ \[.*\]:|^\t\S+\.go:\d+|^created by \S+|^(?:[\w./-]+\.(?:\(\*?[\w.]+\)\.)?[\w.]+|panic)\(.*\)$"  # Go
     r"|^\s+from \S+:\d+:in "  # Ruby
 )
 

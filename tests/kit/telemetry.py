@@ -26,13 +26,13 @@ TRACEBACK = (
 
 def telling_session(users: Sequence[int] = USERS) -> Scenario:
     """Metrics of its own, of a part `app`, and lines of its log, beside some that have nothing to do with the load."""
-    scenario, total = Scenario().ready(), 0.0
+    scenario, total, timeouts = Scenario().ready(), 0.0, 0.0
     for number, count in enumerate(users):
         served, waiting = 10 * min(count, CONNECTIONS), max(0, count - CONNECTIONS)
         scenario.open(count)
         for second in range(9):
             at_s, wobble = scenario.t_s + 1.0, (second * 7 + number * 3) % 5
-            total += served
+            total, timeouts = total + served, timeouts + waiting
             texts = [f"request {number}{second} took {wobble} ms"]
             if waiting:
                 texts += [*TRACEBACK, f"slot {second + 1} was late"]
@@ -41,7 +41,12 @@ def telling_session(users: Sequence[int] = USERS) -> Scenario:
             scenario.t_s = at_s - 1.0
             figures = {"pool_waiting": float(waiting), "requests_per_s": float(served + wobble), "mood": 50.0 + wobble}
             figures |= {"wait_seconds_mean": 0.01 + 0.02 * waiting + 0.001 * wobble, "limit": 8.0, "users": float(count)}
-            own = {"pool.waiting": float(waiting + wobble / 10), "requests_total": total, "threads": 4.0}
+            own = {
+                "pool.waiting": float(waiting + wobble / 10),
+                "requests_total": total,
+                "pool.timeouts": timeouts,
+                "threads": 4.0,
+            }
             part = PartReading(name="app", age_s=0.0, server=figures)
             scenario.seconds(1, rps=served, latency_ms=1000.0 * count / served, settled=second > 1, app=own, parts=(part,))
         scenario.close()

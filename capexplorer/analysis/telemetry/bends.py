@@ -65,6 +65,11 @@ class LevelMeans(msgspec.Struct, frozen=True):
     errors: NDArray[np.float64]
     """Standard errors of the means (K, S)."""
 
+    def tell_time_apart(self, bend: Bend) -> bool:
+        """Whether a level of less load came after one beyond the bend."""
+        beyond = self.loads > bend.load
+        return bool(self.times_s[~beyond].max() > self.times_s[beyond].min())
+
     def of(self, levels: NDArray[np.bool_], series: NDArray[np.intp]) -> LevelMeans:
         """These levels and series only."""
         return LevelMeans(
@@ -100,7 +105,8 @@ def _step(loads: Series, at: float) -> Series:
 
 
 SHAPES: tuple[Shape, ...] = (_slope, _step)
-"""A queue or a time grows on beyond the bend; a counter of refusals may jump there and stay."""
+"""A queue or a time grows on beyond the bend; a counter of refusals may jump there and stay. Jumps count only if a level of less
+load followed: else they may be jumps in time (without that 18% of such sessions had a false finding among theirs)."""
 
 
 def probabilities(levels: LevelMeans, bend: Bend) -> Series:
@@ -112,14 +118,16 @@ def probabilities(levels: LevelMeans, bend: Bend) -> Series:
         return np.ones(series)
     weights, greatest, found = _weights(levels, beyond), np.abs(levels.means).max(axis=0), np.ones(series)
     straight = ((loads, levels.times_s), (levels.goodput,), (loads**2,))
-    for change in (shape(loads, bend.load) for shape in SHAPES):
+    shapes = SHAPES if levels.tell_time_apart(bend) else SHAPES[:1]
+    here = [shape(loads, bend.load) for shape in shapes]
+    for change in here:
         fits = [_fit(levels, along, change, weights) for along in straight]
         signs = np.array([np.sign(fit.change) for fit in fits])
         matters = np.all([np.abs(fit.change) * change.max() >= RELEVANT * greatest for fit in fits], axis=0)
         agrees = np.abs(signs.sum(axis=0)) == len(fits)
         p = np.max([fit.p for fit in fits], axis=0)
-        found = np.minimum(found, np.where(matters & agrees, len(SHAPES) * p, 1.0))
-    return np.where(_is_at(levels, bend, weights), np.clip(found, _LEAST_P, 1.0), 1.0)
+        found = np.minimum(found, np.where(matters & agrees, len(here) * p, 1.0))
+    return np.where(_is_at(levels, bend, here, weights), np.clip(found, _LEAST_P, 1.0), 1.0)
 
 
 def _weights(levels: LevelMeans, beyond: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -162,9 +170,9 @@ def _scaled(column: Series) -> Series:
     return column / (float(np.abs(column).max()) or 1.0)
 
 
-def _is_at(levels: LevelMeans, bend: Bend, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(S,) whether no change at a load outside the interval of the bend fits significantly better, and no change in some levels
-    in a row, or from one on, fits better. Levels in a row that are just those beyond the bend do not tell load from time."""
+def _is_at(levels: LevelMeans, bend: Bend, here: Sequence[Series], weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(S,) whether no change at a load outside the interval of the bend fits significantly better than those `here`, and none
+    in some levels in a row, or from one on, fits better."""
     over_time, beyond = (levels.loads, levels.times_s), levels.loads > bend.load
 
     def least(changes: Sequence[Series]) -> Series:
@@ -175,10 +183,11 @@ def _is_at(levels: LevelMeans, bend: Bend, weights: NDArray[np.float64]) -> NDAr
     between = [(low + high) / 2 for low, high in pairwise(loads) if high < bend.low or low > bend.high]
     elsewhere = [_slope(levels.loads, load) for load in loads[1:-1] if not bend.low <= load <= bend.high]
     elsewhere += [_step(levels.loads, load) for load in between]
-    at_times = [each for each in _windows(levels.times_s) if (each != beyond).any() and (each == beyond).any()]
-    here, there = least([shape(levels.loads, bend.load) for shape in SHAPES]), least(elsewhere)
+    tells = levels.tell_time_apart(bend)
+    at_times = [each.astype(np.float64) for each in _windows(levels.times_s) if not (tells and (each == beyond).all())]
+    found, there = least(here), least(elsewhere)
     margin = _LOCATED * np.maximum(1.0, there / max(1, len(levels.loads) - 4))
-    is_at: NDArray[np.bool_] = (here <= there + margin) & (here <= least([each.astype(np.float64) for each in at_times]))
+    is_at: NDArray[np.bool_] = (found <= there + margin) & (found <= least(at_times))
     return is_at
 
 

@@ -41,7 +41,7 @@ class ServiceTelemetry:
         """Process one event; returns what is known of each epoch of which that has changed."""
         match event:
             case Sample(suspended_s=None):
-                self._series.add(event, self._lines.take())
+                self._series.add(event, self._lines.take(event))
             case Log(source="target") if self._level is not None:
                 self._lines.add(event, self._level)
             case LevelOpened():
@@ -72,7 +72,8 @@ class ServiceTelemetry:
         if verdict is None or found is None or not (self._series.columns or self._lines.groups):
             return TelemetryChanges()
         bend, at_rates = found
-        levels = [each for each in timeline.levels if _is_used(each, verdict, epoch, at_rates)]
+        on_curve = [each for each in timeline.levels if each.opened.epoch == epoch and isinstance(each.load, Rate) is at_rates]
+        levels = [each for each in on_curve if _is_used(each, verdict, at_rates)]
         below = [each for each in levels if each.load.amount < bend.load]
         beyond = [each for each in levels if each.load.amount > bend.load]
         recorded = sum(each.part is not None for each in self._series.columns)
@@ -85,10 +86,11 @@ class ServiceTelemetry:
         named, means = self._series.at(measured)
         q = _false_shares(named, means, bend)
         clear = sorted((each for each in q if q[each] <= Q_MOST), key=lambda each: (q[each], _ORDER.index(named[each].kind)))
-        since_s = min(each.started_s for each in beyond)
+        all_beyond = [each for each in on_curve if each.load.amount > bend.load]
+        since_s = min(each.started_s for each in all_beyond)
         series = [_bent(named[each], means, each, q[each], bend, since_s) for each in clear if named[each].part is not None]
         groups = ((self._lines.groups[named[each].name], q[each]) for each in clear if named[each].part is None)
-        lines = [begun for group, share in groups if (begun := _begun(group, below, beyond, share)) is not None]
+        lines = [begun for group, share in groups if (begun := _begun(group, below, beyond, all_beyond, share)) is not None]
         lines.sort(key=lambda each: (not each.is_exception, -each.count, each.text))
         return msgspec.structs.replace(
             changes,
@@ -144,13 +146,15 @@ def _highest(loads: NDArray[np.float64], among: NDArray[np.bool_]) -> int:
     return int(found[loads[found] == loads[found].max()][-1])
 
 
-def _begun(group: LineGroup, below: Sequence[Level], beyond: Sequence[Level], q: float) -> BegunLines | None:
-    """None if they became less."""
+def _begun(
+    group: LineGroup, below: Sequence[Level], beyond: Sequence[Level], all_beyond: Sequence[Level], q: float
+) -> BegunLines | None:
+    """None if they became less. `all_beyond`: also levels that the curve does not count: they may have the first lines."""
     count_below, count = (sum(group.lines.get(each.opened.index, 0) for each in levels) for levels in (below, beyond))
-    seconds_below, seconds = (math.fsum(_seconds(each) for each in levels) for levels in (below, beyond))
+    seconds_below, seconds = (math.fsum(each.figures.settled_seconds for each in levels) for levels in (below, beyond))
     if count * seconds_below <= count_below * seconds:
         return None
-    first = min((each for each in beyond if each.opened.index in group.first_s), key=lambda each: each.started_s)
+    first = min((each for each in all_beyond if each.opened.index in group.first_s), key=lambda each: each.started_s)
     return BegunLines(
         text=group.text,
         is_exception=group.is_exception,
@@ -160,10 +164,6 @@ def _begun(group: LineGroup, below: Sequence[Level], beyond: Sequence[Level], q:
         load=first.load.amount,
         q=q,
     )
-
-
-def _seconds(level: Level) -> float:
-    return (level.ended_s or level.started_s) - level.started_s
 
 
 def bend_of(verdict: Verdict) -> tuple[Bend, bool] | None:
@@ -185,10 +185,9 @@ def bend_of(verdict: Verdict) -> tuple[Bend, bool] | None:
     return None
 
 
-def _is_used(level: Level, verdict: Verdict, epoch: int, at_rates: bool) -> bool:
+def _is_used(level: Level, verdict: Verdict, at_rates: bool) -> bool:
     """Whether the curve of the epoch counts the level. A return to fewer users counts too, and tells load from time; after too
     high a rate it shows the backlog."""
-    is_of_curve = level.opened.epoch == epoch and isinstance(level.load, Rate) is at_rates and not level.opened.ramp
-    if not is_of_curve or level.closed is None or not level.figures.settled:
+    if level.opened.ramp or level.closed is None or not level.figures.settled:
         return False
     return level_use(level, verdict).why in ((None,) if at_rates else (None, "recovery"))

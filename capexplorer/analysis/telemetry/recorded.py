@@ -15,7 +15,7 @@ from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
 from ...model.events import LevelClosed, LevelOpened, Log, Sample
 from ...model.level import Level
 from ...model.telemetry import SeriesKind
-from ..log_text import Tracebacks, folded, without_tokens
+from ..log_text import Tracebacks, grouped, without_tokens
 
 # isort: split
 import numpy as np
@@ -116,7 +116,7 @@ class RecordedSeries:
         self._shifted = Rows()
         """Seconds after the end of a level that a shift ended."""
 
-    def add(self, sample: Sample, lines: Mapping[str, float]) -> None:
+    def add(self, sample: Sample, lines: Mapping[str, int]) -> None:
         """Add one second. `lines`: printed in it, by group."""
         sources = (("", sample.app), *((each.name, each.server) for each in sample.parts), (None, lines))
         values = np.full(len(self.columns) + sum(len(figures) for _, figures in sources), math.nan)
@@ -170,7 +170,7 @@ class RecordedSeries:
         named: list[NamedSeries] = []
         columns: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         for key, column in self.columns.items():
-            kind = self._kind(key, column, growths[:, column])
+            kind = self._kind(key, column)
             if key.part == "" and kind == "rate":
                 found = growths[:, column], growth_errors[:, column]
                 if _SUM.search(key.name):
@@ -191,14 +191,13 @@ class RecordedSeries:
             errors=np.array([error for _, error in columns]).T.reshape(shape),
         )
 
-    def _kind(self, key: SeriesKey, column: int, growths: NDArray[np.float64]) -> SeriesKind:
-        """By its name and, of the target's own metrics, which have no types, also by whether it only ever grew."""
+    def _kind(self, key: SeriesKey, column: int) -> SeriesKind:
+        """By its name and, of the target's own metrics, which have no types: what never decreases is a counter."""
         if key.part is None:
             return "rate"
         if key.part:
             return "rate" if _RATE.search(key.name) else "mean" if _MEAN.search(key.name) else "gauge"
-        only_grew = column not in self.has_fallen and bool((growths > 0).mean() >= 0.5)
-        return "rate" if _COUNTER.search(key.name) or only_grew else "gauge"
+        return "rate" if _COUNTER.search(key.name) or column not in self.has_fallen else "gauge"
 
 
 class NamedSeries(msgspec.Struct, frozen=True):
@@ -234,7 +233,8 @@ def _from_zero(means: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple
 
 
 class LineGroup(msgspec.Struct):
-    """Lines that are equal but for what varies: their number, and the time of the first, by index of the level."""
+    """Lines that are equal but for what varies: their number in settled seconds, and the time of the first line in any second, by
+    index of the level."""
 
     text: str
     is_exception: bool
@@ -247,14 +247,14 @@ class LineGroups:
 
     def __init__(self) -> None:
         self.groups: dict[str, LineGroup] = {}
-        self._new: dict[str, float] = {}
+        self._new: dict[str, int] = {}
         self._tracebacks = Tracebacks()
 
     def add(self, log: Log, level: int) -> None:
         """Add a line that was printed in a level."""
         for line in log.text.split("\\n") if "Traceback (most" in log.text else (log.text,):  # a traceback as text of JSON
             read = self._tracebacks.read(line)
-            key = folded(line if read.reason is None else read.reason)
+            key = grouped(line if read.reason is None else read.reason)
             if read.is_frame or not key:
                 continue
             group = self.groups.get(key)
@@ -263,11 +263,13 @@ class LineGroups:
                     continue
                 text = key if read.reason is None else without_tokens(read.reason)
                 group = self.groups[key] = LineGroup(text, read.reason is not None)
-            group.lines[level] = group.lines.get(level, 0) + log.repeated
             group.first_s.setdefault(level, log.t_s)
-            self._new[key] = self._new.get(key, 0.0) + log.repeated
+            self._new[key] = self._new.get(key, 0) + log.repeated
 
-    def take(self) -> dict[str, float]:
-        """Lines since the last call, by group."""
+    def take(self, sample: Sample) -> Mapping[str, int]:
+        """Lines of the second that the sample ends, by group."""
         found, self._new = self._new, {}
+        for key, count in found.items() if sample.settled else ():
+            lines = self.groups[key].lines
+            lines[sample.level] = lines.get(sample.level, 0) + count
         return found

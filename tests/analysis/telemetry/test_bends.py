@@ -55,6 +55,20 @@ def test_a_series_that_needs_no_bend_of_its_own_there_is_not(values: np.ndarray)
     assert p_of(values) > 0.01
 
 
+def test_a_jump_counts_only_if_less_load_followed_and_growth_counts_in_any_order() -> None:
+    climb = np.sort(LOADS)
+    queue, jump = np.maximum(0.0, climb - BEND.load), 20.0 * (climb > BEND.load)
+    levels = LevelMeans(
+        climb, np.minimum(climb, BEND.load), TIMES_S, np.column_stack([queue, jump]) + NOISE[:, np.newaxis], ERRORS
+    )
+    grows, jumps = probabilities(levels, BEND)
+    assert grows < 1e-4
+    assert jumps == 1.0
+
+
+ERRORS = np.full((len(LOADS), 2), 0.2)
+
+
 def test_few_levels_and_levels_on_one_side_say_nothing() -> None:
     assert p_of(QUEUE[:5], loads=LOADS[:5]) == 1.0
     assert p_of(QUEUE[:6], loads=LOADS[:6]) == 1.0

@@ -11,6 +11,8 @@ from capexplorer.model.events import Ended, Log, Target, Telemetry
 from capexplorer.model.telemetry import TelemetryChanges
 from capexplorer.session.codec import decode, encode
 
+NAMES = {"pool_waiting", "wait_seconds", "pool.waiting", "pool.timeouts"}
+
 
 @pytest.fixture(scope="module")
 def changes() -> TelemetryChanges:
@@ -23,9 +25,10 @@ def test_the_series_that_wait_are_named_and_those_that_follow_load_or_goodput_ar
         ("app", "pool_waiting", "gauge"),
         ("app", "wait_seconds", "mean"),
         ("", "pool.waiting", "gauge"),
+        ("", "pool.timeouts", "rate"),
     }
     assert [each.kind for each in changes.series[:1]] == ["gauge"]
-    assert (changes.tested, changes.recorded) == (7, 9), "constants are read, and not compared"
+    assert (changes.tested, changes.recorded) == (8, 10), "constants are read, and not compared"
 
 
 def test_a_series_has_its_values_and_loads_on_both_sides_and_the_time(changes: TelemetryChanges) -> None:
@@ -38,8 +41,8 @@ def test_lines_that_began_beyond_the_bend_are_grouped_and_an_exception_is_named_
     changes: TelemetryChanges,
 ) -> None:
     assert [(each.text, each.is_exception, each.count, each.count_below) for each in changes.lines] == [
-        ("TimeoutError: no connection of 8 within 0.5 s", True, 36, 0),
-        ("slot # was late", False, 36, 0),
+        ("TimeoutError: no connection of 8 within 0.5 s", True, 28, 0),
+        ("slot # was late", False, 28, 0),
     ]
     assert {(each.first_s, each.load) for each in changes.lines} == {(38.0, 12.0)}
     assert changes.groups == 3, "the lines of a traceback are no groups of their own"
@@ -84,7 +87,7 @@ def test_a_counter_that_a_restart_sets_back_is_still_compared_by_its_growth() ->
     middle = len(events) // 2
     at_s = events[middle].t_s
     restarted = [*events[:middle], Target(t_s=at_s, state="ready", pid=8), *events[middle:]]
-    assert {each.name for each in changes_of(judged(restarted)).series} == {"pool_waiting", "wait_seconds", "pool.waiting"}
+    assert {each.name for each in changes_of(judged(restarted)).series} == NAMES
 
 
 def test_lines_before_the_first_level_and_of_others_than_the_target_are_not_grouped() -> None:
