@@ -2,7 +2,8 @@
 
 wall: the stacks of all threads of each dump. cpu: the CPU time of these threads (`cpu=` in a dump, since Java 11), divided among
 the stacks that were runnable in no call that waits. No recording of Flight Recorder is begun, which would stay if this process is
-killed; the socket /tmp/.java_pidN is the JVM's own, and stays as after any use of jcmd. Virtual threads are in no such dump.
+killed; the socket /tmp/.java_pidN is the JVM's own, and stays as after any use of jcmd. Killed within 50 ms before it is there,
+the process leaves the empty /tmp/.attach_pidN. Virtual threads are in no such dump.
 """
 
 from __future__ import annotations

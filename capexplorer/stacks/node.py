@@ -12,12 +12,12 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from ..model.stacks import Frame, SampledStacks
@@ -26,6 +26,8 @@ from .runtimes import catches, listens_at
 
 if TYPE_CHECKING:
     from websockets.sync.connection import Connection
+
+T = TypeVar("T")
 
 INTERVAL_US = 5_000
 """Between two samples of the profiler: V8's own is 1,000, which costs a busy loop 5%."""
@@ -38,6 +40,8 @@ _CLOSES_AFTER_S = 5.0
 """Without a beat: a busy event loop may take a second to answer one."""
 
 _PORTS = range(9229, 9240)
+"""Of inspectors that are open already: those of a cluster have one after the other."""
+
 _MOST_BYTES = 256 << 20
 _NOT_CODE = ("(root)", "(program)", "(idle)")
 
@@ -105,6 +109,8 @@ _KINDS = [
 ]  # fmt: skip
 _BEAT = 'globalThis[Symbol.for("capexplorer")].beat()'
 _STOP = 'globalThis[Symbol.for("capexplorer")].stop()'
+_END = "setTimeout(() => process._debugEnd(), 1000)"
+"""For a Node whose modules cannot be reached."""
 _CLOSE = 'setTimeout(globalThis[Symbol.for("capexplorer")].close, 100)'
 
 
@@ -201,48 +207,50 @@ def _inspector(pid: int) -> Iterator[_Inspector]:
 
     from .. import native_http  # only here: `doctor` asks `why_not`, and imports no client
 
-    at = _open_at(pid)
-    was_open = at is not None
-    at = at or _opened_at(pid)
+    before = listens_at([pid])
+    was_open = next((each for each in before if int(each.rpartition(":")[2]) in _PORTS), None)
+    at = was_open or _opened_at(pid, before)
     with native_http.get(f"http://{at}/json/list", timeout_s=_ANSWERS_WITHIN_S, most_bytes=1 << 20) as answer:
         path = urlsplit(json.loads(b"".join(answer.body))[0]["webSocketDebuggerUrl"]).path
     plain: dict[str, Any] = {"compression": None, "proxy": None, "open_timeout": _ANSWERS_WITHIN_S}
     with connect(f"ws://{at}{path}", max_size=_MOST_BYTES, **plain) as connection:
         inspector = _Inspector(connection)
         words = {"kinds": json.dumps(_KINDS), "closes": json.dumps(not was_open), "after_ms": 1000 * _CLOSES_AFTER_S}
-        inspector.evaluate(_BEGIN % words)
+        try:
+            inspector.evaluate(_BEGIN % words)
+        except ValueError:
+            if not was_open:
+                inspector.evaluate(_END)
+            raise
         try:
             yield inspector
         finally:
             with suppress(Exception):  # the process may have ended
                 inspector.evaluate(_CLOSE)
     if not was_open:
-        _wait_for(lambda: _open_at(pid) is None, _CLOSES_AFTER_S)
+        _wait_for(lambda: at not in listens_at([pid]), _CLOSES_AFTER_S)
 
 
-def _open_at(pid: int) -> str | None:
-    return next((at for at in listens_at([pid]) if int(at.rpartition(":")[2]) in _PORTS), None)
-
-
-def _opened_at(pid: int) -> str:
-    """Raises NotSampled."""
+def _opened_at(pid: int, before: Collection[str]) -> str:
+    """The address at which it listens now and did not `before`. Raises NotSampled."""
     if not catches(pid, signal.SIGUSR1):
         raise NotSampled(f"Node {pid} has its inspector disabled, or starts, so that it would end at SIGUSR1")
     try:
         os.kill(pid, signal.SIGUSR1)
     except OSError as error:
         raise NotSampled(f"Node {pid} cannot be signalled: {error.strerror}") from error
-    if not _wait_for(lambda: _open_at(pid) is not None, _OPENS_WITHIN_S):
-        raise NotSampled(f"Node {pid} opened no inspector: another process has port {_PORTS[0]}, or the service uses SIGUSR1")
-    return _open_at(pid) or ""
+    at = _wait_for(lambda: next((each for each in listens_at([pid]) if each not in before), None), _OPENS_WITHIN_S)
+    if at is None:
+        raise NotSampled(f"Node {pid} opened no inspector: another process has its port, or the service uses SIGUSR1")
+    return at
 
 
-def _wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether it became true in time."""
+def _wait_for(find: Callable[[], T | None], seconds: float) -> T | None:
+    """What is found first; None: nothing in this time."""
     until_s, pause = monotonic() + seconds, Event()
-    while not (is_met := condition()) and monotonic() < until_s:
+    while not (found := find()) and monotonic() < until_s:
         pause.wait(0.02)
-    return is_met
+    return found
 
 
 # -- what it has seen ----------------------------------------------------------------------------------------------------------

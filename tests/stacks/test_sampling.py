@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,11 @@ from capexplorer.model.stacks import SampledStacks
 from capexplorer.procs import isolated
 from capexplorer.stacks import python
 from capexplorer.stacks.messages import Answer, Ask
-from capexplorer.stacks.runtimes import listens_at, runtime_of
+from capexplorer.stacks.runtimes import listens_at, processes_of, runtime_of
 from capexplorer.stacks.sampling import sample
 from lab.kit.runs import MarkedEnvironment, wait_until
 
-from .waiting import waiting
+from .waiting import PYTHON, waiting, written
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +72,16 @@ def test_a_thread_that_waits_has_as_many_seconds_as_the_sampling(tmp_path: Path)
     assert own == {("<module>", "waiting.py", 6), ("waits", "waiting.py", 4)}
 
 
+@PY_SPY
+def test_a_service_below_a_shell_is_found(tmp_path: Path) -> None:
+    words = ["sh", "-c", f"{sys.executable} {written(tmp_path / 'waiting.py', PYTHON)}; true"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None
+        service = int(shell.stdout.readline())
+        assert (runtime_of(shell.pid), processes_of([shell.pid])) == (None, {"python": (service,)})
+        os.kill(service, signal.SIGKILL)
+
+
 def test_a_process_that_has_ended_has_no_stacks() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
@@ -81,9 +92,9 @@ def test_a_process_that_has_ended_has_no_stacks() -> None:
 
 
 @contextmanager
-def sampling(pid: int, seconds: float) -> Iterator[tuple[subprocess.Popen[bytes], MarkedEnvironment]]:
-    """The process that samples, and the mark of all that it starts."""
-    marked, pipe = MarkedEnvironment(), subprocess.PIPE
+def sampling(pid: int, seconds: float, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], MarkedEnvironment]]:
+    """The process that samples, and the mark of all that it starts, whose temporary files are in `folder`."""
+    marked, pipe = MarkedEnvironment(TMPDIR=str(folder)), subprocess.PIPE
     command = isolated.command("capexplorer.stacks.process", has_site=True)
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=marked.environment) as process:
         assert process.stdin is not None
@@ -93,10 +104,6 @@ def sampling(pid: int, seconds: float) -> Iterator[tuple[subprocess.Popen[bytes]
             yield process, marked
         finally:
             process.kill()
-
-
-def files_in(folder: str) -> set[str]:
-    return {name for name in os.listdir(folder) if not name.startswith((".java_pid", "hsperfdata", "pytest"))}
 
 
 @contextmanager
@@ -126,7 +133,7 @@ def is_touched(runtime: str, pid: int, marked: MarkedEnvironment) -> bool:
         case "node":
             return any(is_hooked(at) for at in listens_at([pid]))
         case "jvm":
-            return Path(f"/tmp/.java_pid{pid}").exists()
+            return Path(f"/tmp/.java_pid{pid}").exists() and not Path(f"/tmp/.attach_pid{pid}").exists()
         case _:
             return any(each.status == psutil.CONN_ESTABLISHED for each in psutil.Process(pid).net_connections("tcp"))
 
@@ -146,9 +153,9 @@ def is_free(runtime: str, pid: int) -> bool:
     ],
 )
 def test_nothing_is_left_when_the_sampling(runtime: str, how: str, tmp_path: Path) -> None:
+    (folder := tmp_path / "temporary").mkdir()
     with waiting(runtime, tmp_path) as service:
-        before = files_in("/tmp")
-        with sampling(service.pid, 1.0 if how == "ends" else 600.0) as (process, marked):
+        with sampling(service.pid, 1.0 if how == "ends" else 600.0, folder) as (process, marked):
             if how == "ends":
                 assert process.stdout is not None
                 assert msgspec.json.decode(process.stdout.readline(), type=Answer).sampled
@@ -160,12 +167,13 @@ def test_nothing_is_left_when_the_sampling(runtime: str, how: str, tmp_path: Pat
             marked.assert_no_process_left()
         wait_until(lambda: is_free(runtime, service.pid), "a service as it was before")
         assert service.poll() is None
-        assert files_in("/tmp") <= before
+        assert list(folder.iterdir()) == []
+        assert not Path(f"/tmp/.attach_pid{service.pid}").exists()
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, tmp_path: Path) -> None:
-    with waiting(runtime, tmp_path) as service, sampling(service.pid, 3.0) as (process, marked):
+    with waiting(runtime, tmp_path) as service, sampling(service.pid, 3.0, tmp_path) as (process, marked):
         wait_until(lambda: is_touched(runtime, service.pid, marked), "a process that samples")
         service.kill()
         service.wait()
@@ -178,7 +186,7 @@ def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, 
 @needs("node")
 def test_the_inspector_of_node_is_closed_once_nobody_is_connected(tmp_path: Path) -> None:
     """Node 20 ends with SIGSEGV if it is closed while the close frame of a connection is being written."""
-    with waiting("node", tmp_path) as service, sampling(service.pid, 3.0) as (process, marked):
+    with waiting("node", tmp_path) as service, sampling(service.pid, 3.0, tmp_path) as (process, marked):
         wait_until(lambda: is_touched("node", service.pid, marked), "a process that samples")
         [inspector] = listens_at([service.pid])
         with connected(inspector):

@@ -107,3 +107,4 @@ def waiting(runtime: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+            Path(f"/tmp/.java_pid{process.pid}").unlink(missing_ok=True)  # a JVM removes it only if it ends by itself
