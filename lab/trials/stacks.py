@@ -104,7 +104,6 @@ class Stacks(Trial[Planted]):
     name = "stacks"
     about = "Whether sampled stacks name the line at which a cause is planted, of 26 services."
     cases = {each.name: each for each in (*SERVICES, *UNSEEN)}
-    attempts = 1
 
     def why_not(self, case: Planted, options: argparse.Namespace) -> str:
         return missing(*PROGRAMS.get(case.language, ()), *case.needs)
@@ -125,11 +124,13 @@ class Stacks(Trial[Planted]):
 
 
 def judged(case: Planted, ran: Ran) -> Judged:
-    found = difference(ran.timeline)
+    found, others = difference(ran.timeline), _others_cores(ran)
     failed = [line for event in ran.timeline.stacks for line in event.failed]
     if found is None or found.named is None:
         why = found.unnamed if found is not None else "no stacks"
-        return Judged(missing=("frame",), figures={"unnamed": why, "failed": failed, "exit_code": ran.exit_code})
+        return Judged(
+            missing=("frame",), busy_cores=others, figures={"unnamed": why, "failed": failed, "exit_code": ran.exit_code}
+        )
     named = found.named.function
     figures = {
         "named": f"{named.frame.function} {Path(named.frame.file).name}:{named.frame.line}",
@@ -138,4 +139,10 @@ def judged(case: Planted, ran: Ran) -> Judged:
         "slower_ms": round(found.slower_ms or 0.0, 1),
         "failed": failed,
     }
-    return Judged(wrong=() if case.has(named.frame) else ("frame",), figures=figures)
+    return Judged(wrong=() if case.has(named.frame) else ("frame",), busy_cores=others, figures=figures)
+
+
+def _others_cores(ran: Ran) -> float:
+    """Cores that other processes used at the high load."""
+    known = [level["others_cpu_ratio"] for level in ran.summary["levels"] if level.get("others_cpu_ratio") is not None]
+    return round(max(0.0, known[-1]), 2) if known else 0.0
