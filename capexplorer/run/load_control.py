@@ -192,7 +192,7 @@ class LoadControl:
     def _record_stacks(self, steps: Sequence[Step], by: By) -> None:
         """`steps`: those at the knee; empty: the stacks are sampled at the present load."""
         loads = [step.load for step in steps if not isinstance(step.load, Share) and not step.load.is_zero]
-        low, high = (loads[0], loads[-1]) if loads else (None, self._requested_load.load)
+        low, high = (loads[-1], loads[0]) if loads else (None, self._requested_load.load)
         args: dict[str, Param | None] = {"users": high.users, "offered_per_s": high.per_s}
         if low is not None:
             args |= {"low_users": low.users, "low_per_s": low.per_s}

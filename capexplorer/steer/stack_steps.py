@@ -14,7 +14,7 @@ SAMPLED_S = 10.0
 """Seconds of each sampling: with 20 users about 20,000 thread samples, so that a wait of 1% is known to a tenth of itself."""
 
 BESIDE_S = 10.0
-"""Seconds of the level before each sampling and of that after the last, which show what the sampling cost."""
+"""Seconds of the level before each sampling, and of that after the one beyond the knee, which show what the sampling cost."""
 
 SETTLING_S = 4.0
 """Seconds in addition until most levels have settled."""
@@ -29,7 +29,8 @@ def steps_here(load: Load) -> tuple[Step, ...]:
 
 
 def steps_at_knee(timeline: Timeline, max_users: int, *, by_rate: bool) -> tuple[Step, ...]:
-    """Sample at the lowest measured load, then beyond the knee, or at the highest rate served in full; empty: neither is known.
+    """Sample beyond the knee, or at the highest rate served in full, then at the lowest measured load; empty: neither is known.
+    Without a return to that load the knee would not be verified any more.
 
     `by_rate`: at offered rates if a capacity was found there; else, and without one, at users.
     """
@@ -40,7 +41,7 @@ def steps_at_knee(timeline: Timeline, max_users: int, *, by_rate: bool) -> tuple
     if not lowest:
         return ()
     low, high = lowest[0]
-    return _beside(low), _sampled(low), _beside(high), _sampled(high), _beside(high)
+    return _beside(high), _sampled(high), _beside(high), _beside(low), _sampled(low)
 
 
 def _sampled(load: Load) -> Step:

@@ -25,13 +25,13 @@ def explored(capacity: CapacityVerdict = KNEE, rates: RateVerdict | None = None,
 
 
 def sampled_at(timeline: Timeline, *, by_rate: bool = False, max_users: int = 500) -> list[Load]:
-    """The load before each sampling."""
+    """The load before each sampling, from low to high."""
     steps = steps_at_knee(timeline, max_users, by_rate=by_rate)
     kinds = [step.kind for step in steps]
-    assert kinds in ([], ["hold", "profile", "hold", "profile", "hold"])
+    assert kinds in ([], ["hold", "profile", "hold", "hold", "profile"])
     loads = [step.load for step in steps if step.kind == "hold"]
-    assert loads[1:2] == loads[2:], "the neighbour without sampling has the same load"
-    return [load for load in loads[:2] if isinstance(load, Users | Rate)]
+    assert loads[:1] == loads[1:2], "the neighbour without sampling has the same load"
+    return [load for load in reversed(loads[1:]) if isinstance(load, Users | Rate)]
 
 
 def test_stacks_are_sampled_at_the_lowest_load_and_20_percent_beyond_the_knee() -> None:
