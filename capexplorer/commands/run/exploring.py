@@ -178,14 +178,12 @@ class Progress:
         return None
 
     def _of_stacks(self, closed: LevelClosed) -> str:
-        """Behind the line of a level in which stacks were sampled: by what; behind that of the next level: what it cost."""
-        event = next((each for each in reversed(self._timeline.stacks) if closed.index - each.level in (0, 1)), None)
+        """Behind the line of a level in which stacks were sampled: by what, and what it cost beside the level before."""
+        event = next((each for each in reversed(self._timeline.stacks) if each.level == closed.index), None)
         if event is None:
             return ""
-        if event.level == closed.index:
-            return f"; {stacks.sampled(event)}"
         cost = sampling_cost(self._timeline, event)
-        return "" if cost is None else f"; {stacks.sampling_cost(cost)}"
+        return f"; {stacks.sampled(event)}" + (f"; {stacks.sampling_cost(cost)}" if cost is not None else "")
 
     def _news(self, answered: Answered) -> str | None:
         """What is decided now and was not before, without its figures, which the end of the run says; None: nothing is."""
