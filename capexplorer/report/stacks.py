@@ -24,9 +24,6 @@ FUNCTIONS_MOST = 50
 ROWS_MOST = 12
 """Functions of a clock in a table."""
 
-SMALLEST = 0.002
-"""Share of a flame graph's width, or of the greatest time in a table, below which a function is left out: 2 of 1,000 pixels."""
-
 
 def epochs(timeline: Timeline) -> list[StacksDifference]:
     """What the stacks of each epoch say, in the order of the epochs; empty without any."""
@@ -95,9 +92,9 @@ def _sampling(timeline: Timeline, found: Sampling | None) -> dict[str, Any] | No
 
 def _greatest(clock: ClockDifference, most: int = FUNCTIONS_MOST) -> list[FunctionTime]:
     """Half of them by growth, the others by their time at the high load; those by growth first."""
-    reached = [each for each in clock.functions if any(each.threads)]
-    grown = reached[: most // 2]
-    others = sorted(reached[most // 2 :], key=lambda each: -each.own.high_s)
+    shown = stacks.notable(clock)
+    grown = shown[: most // 2]
+    others = sorted(shown[most // 2 :], key=lambda each: -each.own.high_s)
     return [*grown, *others[: most - len(grown)]]
 
 
@@ -148,8 +145,7 @@ def _section(timeline: Timeline, found: StacksDifference) -> Section:
 
 
 def _table(found: StacksDifference, clock: ClockDifference) -> Table:
-    least_s = SMALLEST * max((max(each.own.low_s, each.own.high_s) for each in clock.functions), default=0.0)
-    functions = [each for each in _greatest(clock, ROWS_MOST) if max(each.own.low_s, each.own.high_s) >= least_s]
+    functions = _greatest(clock, ROWS_MOST)
     if found.low is None:
         rows = [(stacks.place(each), _ms(each.own.high_s), _threads(each)) for each in functions]
         return Table(("function", "time", "threads"), rows, words=(0,))
@@ -201,7 +197,7 @@ def _flame(found: StacksDifference, clock: ClockDifference) -> dict[str, Any]:
             if sampling is not None and (sampled.runtime, sampled.clock) == (clock.runtime, clock.clock):
                 _grow(root, sampled, index, 1000 / sampled.seconds / sampling.per_s)
     names: dict[tuple[str, bool], int] = {}
-    least_ms = SMALLEST * max(root.ms)
+    least_ms = stacks.SMALLEST * max(root.ms)
     nodes = [_plain(key, node, names, least_ms) for key, node in root.calls.items() if max(node.ms) >= least_ms]
     return {
         "title": stacks.clock_title(clock),

@@ -10,10 +10,12 @@ from ..analysis.sampling_cost import SamplingCost
 from ..analysis.stacks import ClockDifference, Neighbour, StacksDifference, Unnamed, around, difference, function_of
 from ..model.events import StacksSampled
 from ..model.intervals import Z95
-from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime, SampledStacks
+from ..model.stacks import Clock, Frame, FunctionBlamed, FunctionTime, Runtime, SampledStacks
 from . import numbers, quantities
 
 _CLOCKS: dict[Clock, str] = {"wall": "time of threads, waits included", "cpu": "CPU time", "blocked": "waits of threads"}
+
+_RUNTIMES: dict[Runtime, str] = {"python": "Python", "go": "Go", "jvm": "JVM", "node": "Node.js", "native": "native code"}
 
 _WHAT = {True: "wait", False: "CPU time", None: "time"}
 """What grew, by whether it is waiting."""
@@ -80,9 +82,21 @@ def loads(found: StacksDifference) -> str:
     return " and ".join(at)
 
 
+SMALLEST = 0.002
+"""Share of the greatest time of a clock below which a function is left out of tables and graphs: 2 of 1,000 pixels."""
+
+
+def notable(clock: ClockDifference) -> list[FunctionTime]:
+    """Its functions that threads were seen in often enough to be shown."""
+    times_s = [max(each.own.low_s, each.own.high_s) for each in clock.functions]
+    least_s = SMALLEST * max(times_s, default=0.0)
+    return [each for each, time_s in zip(clock.functions, times_s, strict=True) if time_s and time_s >= least_s]
+
+
 def clock_title(clock: ClockDifference) -> str:
-    """`CPU time, python, ms per request`."""
-    return f"{_CLOCKS[clock.clock]}, {clock.runtime}, {quantities.latency_title('', '')} per request".replace(",  per", ", per")
+    """`Python: CPU time, ms per request`."""
+    unit = quantities.latency_title("", "")
+    return f"{_RUNTIMES[clock.runtime]}: {_CLOCKS[clock.clock]}, {f'{unit} ' if unit else ''}per request"
 
 
 def tools(found: StacksDifference) -> str:

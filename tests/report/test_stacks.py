@@ -13,7 +13,8 @@ from kit.stacks import POOL_AND_QUERY, Sampled, session, stacks
 
 from capexplorer.report.formats import FORMATS, html, markdown
 from capexplorer.report.formats.pprof import profile
-from capexplorer.report.stacks import SMALLEST, entries, flames, sections
+from capexplorer.report.stacks import entries, flames, sections
+from capexplorer.wording.stacks import SMALLEST
 
 from .exported_sessions import HOSTILE
 

@@ -24,7 +24,7 @@ async def test_from_the_functions_to_callers_and_callees_and_back() -> None:
         ("", shows("query (db.py:60, in recv)", "get (queue.py:5)")),
         ("F", on(AroundScreen), shows("called by", "handle (app.py:9)", "at line", "db.py:41", "acquire (pool.py)")),
         ("F down enter", shows("query (db.py:60, in recv)", "handle (app.py:12)")),
-        ("escape c", on(StacksScreen), shows("CPU time, python"), hides("queue.py")),
+        ("escape c", on(StacksScreen), shows("Python: CPU time"), hides("queue.py")),
         ("c", shows("waits included")),
         ("/ 'q 'u 'e 'r enter", hides("get (queue.py:5)"), shows("query (db.py:60")),
         ("enter", on(AroundScreen), shows("handle (app.py:12)")),

@@ -44,8 +44,7 @@ class StacksTable(ListPane):
         self.clock, self.filter_text = 0, ""
 
     def _shown(self, clock: stacks.ClockDifference) -> list[FunctionTime]:
-        reached = (each for each in clock.functions if any(each.threads))
-        return [each for each in reached if self.filter_text.lower() in stacks.place(each).lower()]
+        return [each for each in stacks.notable(clock) if self.filter_text.lower() in stacks.place(each).lower()]
 
     def function(self, timeline: Timeline) -> Chosen | None:
         """The chosen function; None: there is none."""
