@@ -127,7 +127,11 @@ def probabilities(levels: LevelMeans, bend: Bend) -> Series:
         agrees = np.abs(signs.sum(axis=0)) == len(fits)
         p = np.max([fit.p for fit in fits], axis=0)
         found = np.minimum(found, np.where(matters & agrees, len(here) * p, 1.0))
-    return np.where(_is_at(levels, bend, here, weights), np.clip(found, _LEAST_P, 1.0), 1.0)
+    found = np.clip(found, _LEAST_P, 1.0)
+    clear = np.flatnonzero(found <= Q_MOST)  # the share of false findings is never less than the probability
+    some = levels.of(np.ones(len(loads), np.bool_), clear)
+    found[clear[~_is_at(some, bend, here, weights[:, clear])]] = 1.0
+    return found
 
 
 def _weights(levels: LevelMeans, beyond: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -156,8 +160,9 @@ def _fit(levels: LevelMeans, along: Sequence[Series], change: Series, weights: N
     if np.linalg.matrix_rank(columns, tol=1e-6) < parameters:
         nothing = np.zeros(levels.means.shape[1])
         return _Fit(nothing, nothing + 1.0, nothing + math.inf)
-    inverse = np.linalg.inv(np.einsum("kp,ks,kq->spq", columns, weights, columns))
-    parameter = np.einsum("spq,kq,ks,ks->sp", inverse, columns, weights, levels.means)
+    squares = (columns[:, :, np.newaxis] * columns[:, np.newaxis, :]).reshape(count, -1)
+    inverse = np.linalg.inv((weights.T @ squares).reshape(-1, parameters, parameters))
+    parameter = (inverse @ ((weights * levels.means).T @ columns)[:, :, np.newaxis])[:, :, 0]
     chi2 = (weights * (levels.means - columns @ parameter.T) ** 2).sum(axis=0)
     errors, freedom = np.abs(parameter[:, -1]) / np.sqrt(inverse[:, -1, -1]), count - parameters
     scattered = errors / np.sqrt(np.maximum(chi2 / freedom, _LEAST_P))

@@ -36,6 +36,8 @@ class ServiceTelemetry:
         self._known: dict[int, TelemetryChanges] = {}
         self._level: int | None = None
         """Index of the latest level."""
+        self._has_closed = False
+        """Whether a level has closed since the last verdict: levels that are open do not count."""
 
     def process(self, event: Event, timeline: Timeline) -> tuple[Telemetry, ...]:
         """Process one event; returns what is known of each epoch of which that has changed."""
@@ -48,10 +50,12 @@ class ServiceTelemetry:
                 self._level = event.index
                 self._series.opened(event)
             case LevelClosed():
+                self._has_closed = True
                 self._series.closed(event)
             case Target():
                 self._series.restarted()
-            case Verdict():
+            case Verdict() if self._has_closed:
+                self._has_closed = False
                 return self._changed(event.t_s, timeline, event.epoch)
             case Ended():
                 return tuple(found for epoch in timeline.verdicts for found in self._changed(event.t_s, timeline, epoch))
