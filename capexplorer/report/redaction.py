@@ -132,12 +132,14 @@ class _Redaction:
         return name if name == "generator" else self.part(name)
 
     def readings_of_parts(self, of_level: dict[str, float]) -> dict[str, float]:
-        """Readings of which some keys have the name of a part: `part.NAME.target.cpu_ratio`."""
-        pieces = {key: key.split(".", 2) for key in of_level}
-        return {
-            f"part.{self.part(found[1])}.{found[2]}" if found[0] == "part" and len(found) == 3 else key: of_level[key]
-            for key, found in pieces.items()
-        }
+        """Readings of which some keys have the name of a part (`part.NAME.target.cpu_ratio`), or labels of a metric."""
+        return {self._key_of_reading(key): value for key, value in of_level.items()}
+
+    def _key_of_reading(self, key: str) -> str:
+        kind, *rest = key.split(".", 2)
+        own = rest[-1] if kind == "part" and len(rest) == 2 else key
+        shown = self.text(own) if "{" in own else own
+        return shown if own == key else f"part.{self.part(rest[0])}.{shown}"
 
     def readings(self, of_finding: dict[str, Any]) -> dict[str, Any]:
         """Readings of a finding, of which some are names of parts."""
@@ -183,13 +185,15 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     },
     events.TargetFacts: dict.fromkeys(("name", "url", "command", "params", "version"), _R.plain),
     events.HostFacts: {"name": lambda *_: None},
-    events.Sample: dict.fromkeys(("endpoints", "failures", "retried", "ports", "neighbours", "parts"), _R.structs),
+    events.Sample: {
+        **dict.fromkeys(("endpoints", "failures", "retried", "ports", "neighbours", "parts"), _R.structs), "app": _R.plain,
+    },
     events.EndpointTick: {"name": _R.endpoint},
     events.FailureTick: {"name": _R.endpoint, "signature": _R.structs, "example": _R.plain},
     events.FailureSignature: {"text": _R.plain},
     readings.PortsReading: {"destination": lambda *_: ADDRESS},
     readings.NeighboursReading: {"processes": _R.plain},
-    readings.PartReading: {"name": _R.part},
+    readings.PartReading: {"name": _R.part, "server": _R.plain},
     events.LevelClosed: dict.fromkeys(("endpoints", "figures", "bins"), _R.structs),
     figures.LevelBin: dict.fromkeys(("endpoints", "figures"), _R.structs),
     figures.LevelEndpoint: {"name": _R.endpoint},

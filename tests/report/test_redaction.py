@@ -157,6 +157,7 @@ def test_names_and_places_of_watched_parts_are_replaced_by_numbers_in_all_format
     unread = Cause(name="part_not_read", part="payroll-db", example="ssh: payroll-db: no route")
     reading = PartReading(name="payroll-db", age_s=0.2)
     figures = {"part.payroll-db.target.cpu_ratio": 1.5, "host.cpu_ratio": 1.0}
+    figures |= dict.fromkeys(('part.payroll-db.server.up{instance="payroll-db:9104"}', 'app.up{to="payroll-db:9104"}'), 1.0)
     events: list[Event] = [
         each
         if not isinstance(each, LevelClosed)
