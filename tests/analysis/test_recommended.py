@@ -11,7 +11,7 @@ from kit.scenario import Scenario, header
 from msgspec.structs import replace
 
 from capexplorer.analysis.recommended import OPERATING_SHARE, recommended
-from capexplorer.model.events import Answered, Mark, Verdict
+from capexplorer.model.events import Answered, Mark, Target, Verdict
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Bottleneck
 from capexplorer.model.histogram import LatencyHistogram
@@ -86,6 +86,11 @@ def test_a_measured_load_just_below_the_headroom_is_recommended_with_its_own_fig
     assert found.p95_ms is not None and found.p95_ms.low is not None and found.p95_ms.high is not None
     assert found.p95_ms.low < found.p95_ms.value < found.p95_ms.high
     assert found.p95_ms.value == pytest.approx(1.45 * 42.0, rel=0.01)
+
+
+def test_a_load_is_verified_as_the_knee_is() -> None:
+    verified = with_knee(verification=Verification(state="verified", steps=()))
+    assert (the(session(verified)).operating.verified, the(session()).operating.verified) == (True, False)
 
 
 def test_of_the_measured_loads_near_it_the_longest_is_recommended() -> None:
@@ -242,6 +247,17 @@ def test_a_parameter_with_the_value_of_the_requests_worked_on_at_once_is_named(
     assert found.parameter == named
 
 
+def test_the_parameter_is_that_of_the_latest_start_of_the_target() -> None:
+    starts = (
+        Target(t_s=900.0, state="starting", params={"pool": 8}),
+        Target(t_s=901.0, state="starting", params={"pool": 4}),
+        Target(t_s=902.0, state="starting", epoch=1, params={"pool": 9}),
+    )
+    limit = bottleneck("lock_or_pool_limit")
+    assert the(session(VERDICT, LEVELS, limit, *starts, target={"params": {"pool": 8}})).parameter == "pool"
+    assert the(session(VERDICT, LEVELS, limit, *starts[:1], target={"params": {"pool": 4}})).parameter is None
+
+
 def test_goodput_that_is_other_work_says_nothing_of_requests_in_flight() -> None:
     found = the(session(levels={users: level(50.0, goodput_rps=5.0) for users in LEVELS}))
     assert (found.in_flight, found.busy) == (None, None)
@@ -267,12 +283,12 @@ def test_replicas_for_the_rate_that_is_required_carry_its_lower_bound_each() -> 
     assert elsewhere.replicas is None
 
 
-def with_cpu(share_of_two_cores: float) -> Timeline:
+def with_cpu(share_of_two_cores: float, host: Mapping[str, Any] | None = None, **reading: Any) -> Timeline:
     """Levels with seconds, in which the service uses CPU in proportion to its replies, at most that share of two cores."""
-    made = Scenario(header(host={"cpus": 2}))
+    made = Scenario(header(host={"cpus": 2, **(host or {})}))
     for users, rps in ((4, 17), (12, 50), (15, 62), (30, 100), (48, 100)):
         cpu = 2 * share_of_two_cores * rps / 100
-        made.level(users, 20, rps=rps, p99_ms=40.0, targets=(TargetReading(pid=7, cpu_ratio=cpu),))
+        made.level(users, 20, rps=rps, p99_ms=40.0, targets=(TargetReading(pid=7, cpu_ratio=cpu, **reading),))
     return made.timeline
 
 
@@ -302,6 +318,13 @@ def test_processes_are_counted_up_to_where_the_cpu_is_full() -> None:
     found = judged(with_cpu(0.5), bottleneck("gil_bound"))
     assert found.workers is not None and found.by_process
     assert found.workers.value == pytest.approx(2.0)
+
+
+def test_a_next_limit_is_not_told_under_a_quota_whose_size_is_not_read() -> None:
+    found = judged(with_cpu(0.5, throttled_ratio=0.0), bottleneck("worker_pool_exhausted"))
+    assert found.next_limit_per_s is None
+    half = judged(with_cpu(0.5, host={"cgroup_cpus": 1.2}), bottleneck("worker_pool_exhausted"))
+    assert half.next_limit_per_s is not None and half.next_limit_per_s.value == pytest.approx(120.0)
 
 
 def test_a_next_limit_is_not_extrapolated_from_an_idle_cpu() -> None:

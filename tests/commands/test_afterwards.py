@@ -6,8 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from report.made_sessions import judged
 
-from capexplorer import paths
+from capexplorer import paths, wording
 from capexplorer.commands import afterwards
 from capexplorer.commands.afterwards import print_session, printed_command, program_name, session_name
 from capexplorer.model.timeline import Timeline
@@ -56,3 +57,10 @@ def test_a_session_without_a_level_has_no_verdict(tmp_path: Path, capsys: pytest
     errors = capsys.readouterr().err
     assert "verdict" not in errors
     assert f"replay '{tmp_path}/my session.jsonl'" in errors
+
+
+def test_after_a_knee_the_load_to_stay_at_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timeline = Timeline(judged())
+    print_session(timeline, tmp_path / "a.jsonl")
+    (sentence,) = wording.operating_loads(timeline)
+    assert f"recommended: {sentence}" in capsys.readouterr().err
