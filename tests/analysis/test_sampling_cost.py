@@ -10,6 +10,7 @@ from kit.stacks import stacks
 
 from capexplorer.analysis.sampling_cost import sampling_cost, sampling_costs
 from capexplorer.model.events import StacksSampled
+from capexplorer.model.load import Users
 from capexplorer.model.timeline import Timeline
 
 SAMPLED = (stacks({"run app.py:1": 1.0}),)
@@ -18,18 +19,18 @@ SAMPLED = (stacks({"run app.py:1": 1.0}),)
 def sampled(before: dict[str, Any] | None, during: dict[str, Any], after: dict[str, Any] | None, users: int = 20) -> Timeline:
     """A level with sampled stacks between two others; None: there is none."""
     scenario = Scenario().ready().level(1, rps=5, p99_ms=10.0)
-    for each in (before, None, after):
-        if each is not None:
-            scenario.level(**{"users": users, **each})
-        elif each is None and scenario.timeline.stacks == []:
-            scenario.level(users, stacks=True, is_closed=False, **during)
-            scenario.add(StacksSampled(t_s=scenario.t_s, level=scenario.timeline.levels[-1].opened.index, sampled=SAMPLED))
-            scenario.close()
+    if before is not None:
+        scenario.level(**{"users": users, **before})
+    scenario.level(users, stacks=True, is_closed=False, **during)
+    scenario.add(StacksSampled(t_s=scenario.t_s, level=scenario.timeline.levels[-1].opened.index, sampled=SAMPLED)).close()
+    if after is not None:
+        scenario.level(**{"users": users, **after})
     return scenario.timeline
 
 
 def test_the_cost_is_the_change_of_rate_and_p99_from_the_levels_beside_it() -> None:
     (found,) = sampling_costs(sampled({"rps": 104, "p99_ms": 100.0}, {"rps": 95, "p99_ms": 110.0}, {"rps": 96, "p99_ms": 100.0}))
+    assert found.load == Users(20)
     assert (found.per_s, round(found.beside_per_s, 6)) == (95.0, 100.0)
     assert found.change_ratio == pytest.approx(-0.05)
     assert found.p99_ms == pytest.approx(110.0, rel=0.01)
@@ -38,9 +39,15 @@ def test_the_cost_is_the_change_of_rate_and_p99_from_the_levels_beside_it() -> N
 
 
 def test_an_error_of_the_change_is_that_of_both_levels() -> None:
-    varied = [{"rps": rps} for rps in (90, 90, 110, 110) * 3]
-    (found,) = sampling_costs(sampled({"seconds": varied}, {"seconds": 12, "rps": 100}, None))
-    assert 0.005 < found.change_se_ratio < 0.05
+    varied: dict[str, Any] = {"seconds": [{"rps": rps} for rps in (90, 90, 110, 110) * 3]}
+    steady = {"seconds": 12, "rps": 100}
+    one, other, both = (
+        sampling_costs(sampled(before, during, None))[0].change_se_ratio
+        for before, during in ((varied, steady), (steady, varied), (varied, varied))
+    )
+    assert one == pytest.approx(other)
+    assert 0.005 < one < 0.05
+    assert both == pytest.approx(one * 2**0.5)
 
 
 @pytest.mark.parametrize("beside", [None, {"rps": 100, "users": 19}, {"rps": 100, "epoch": 1}, {"rps": 100, "workers": 2}])

@@ -44,6 +44,12 @@ def test_a_level_that_does_not_describe_the_service_is_no_low_load() -> None:
     assert sampled_at(explored(recovery_levels=(0,))) == [Users(2), Users(24)]
 
 
+def test_a_level_before_a_restart_with_other_parameters_is_no_low_load() -> None:
+    scenario = Scenario().ready().measured(1).ready(epoch=1).measured(2, epoch=1).measured(24, epoch=1)
+    scenario.add(Verdict(t_s=scenario.t_s, epoch=1, capacity=KNEE)).measured(3, epoch=1)
+    assert sampled_at(scenario.timeline) == [Users(2), Users(24)]
+
+
 @pytest.mark.parametrize(
     ("capacity", "by_rate", "loads"),
     [
