@@ -125,8 +125,8 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
 
 def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[str, Any]:
     figures, is_ramp = row.figures, row.opened.ramp
-    of_use = use.why if use.why in ("stacks", "experiment") else "recovery" if "recovery" in use.whys else "step"
-    kind = "ramp" if is_ramp else "rate" if row.kind == "rate" else of_use
+    of_load = "rate" if row.kind == "rate" else "recovery" if "recovery" in use.whys else "step"
+    kind = "ramp" if is_ramp else use.why if use.why in ("stacks", "experiment") else of_load
     times = ("started_s", "settled_s", "ended_s")  # an imported table of levels has neither times nor counts
     return {
         **fields(row.opened, ("index", "epoch")),

@@ -5,7 +5,7 @@ Also the Markdown of any table.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,10 +15,11 @@ from ..model.events import Header, HostFacts, Target, Verdict, clients_of
 from ..model.figures import LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
+from ..model.level_use import level_use
 from ..model.limits import limits_in_profile
 from ..model.load import OfferedFigures, Users
 from ..model.timeline import Timeline, version_of
-from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict
+from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict, Why
 from ..wording import numbers, quantities
 from ..wording.numbers import MISSING, significant
 from ..wording.quantities import latency_in_column, latency_title, size
@@ -265,10 +266,15 @@ def rates(timeline: Timeline) -> Table:
     return Table(titles, found, words=(len(titles) - 1,))
 
 
+_OUTSIDE: Mapping[Why | None, str] = {"stacks": "stacks sampled", "experiment": "an experiment"}
+"""Levels that no verdict is about."""
+
+
 def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
         return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
-    words = wording.rate_level(state) if state is not None else "not settled" if not level.figures.settled else MISSING
+    unjudged = _OUTSIDE.get(level_use(level, None).why, MISSING) if level.figures.settled else "not settled"
+    words = wording.rate_level(state) if state is not None else unjudged
     return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
 
 

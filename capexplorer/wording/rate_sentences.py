@@ -189,10 +189,6 @@ def _rate_level(found: RateLevelVerdict) -> str:
             return "disturbed by other processes or the generator's host"
         case "recovery":
             return "recovery from overload"
-        case "stacks":
-            return "the target's stacks were sampled"
-        case "experiment":
-            return "an experiment"
     match found.state:
         case "queue_grows":
             return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"

@@ -7,14 +7,17 @@ import copy
 import pytest
 from msgspec.structs import replace
 
+from capexplorer.model.events import Event, LevelOpened, Verdict
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import Why
-from capexplorer.report import capacity, summary
+from capexplorer.model.verdicts import RateVerdict, Why
+from capexplorer.report import capacity, summary, tables
 from capexplorer.report.compare import SecondLatencies, Session, compare, sentences
 from capexplorer.report.compare.curves import rate_points
 from capexplorer.report.formats import html, markdown
 from capexplorer.report.rows import SIGNS, level_rows
+from capexplorer.tui.panes import curve
 from capexplorer.tui.panes.latency import level_latencies
+from capexplorer.tui.render.raster import Shape
 
 from .compared import header_with, overheads
 from .made_sessions import MADE, dropping, recovering
@@ -51,6 +54,28 @@ def test_a_rate_that_the_curve_leaves_out_has_a_sign_and_each_table_says_what_it
     assert [point.off_curve for point in level_latencies(shown)] == [False, True]
     for text in (markdown.render(shown).decode(), html.render(shown).decode()):
         assert f"{sign}: {meaning}" in text
+
+
+def sampled() -> Timeline:
+    """Two rate levels; stacks were sampled in the second one, of which the verdict knows nothing."""
+    events: list[Event] = []
+    for event in recovering("recovery"):
+        match event:
+            case LevelOpened(index=1):
+                event = replace(event, stacks=True)
+            case Verdict(rates=RateVerdict() as rates):
+                event = replace(event, rates=replace(rates, levels=()))
+        events.append(event)
+    return Timeline(events)
+
+
+def test_a_rate_level_in_which_stacks_were_sampled_is_named_so_and_on_no_curve() -> None:
+    shown = sampled()
+    assert [level["kind"] for level in summary.level_entries(shown)] == ["rate", "stacks"]
+    assert [row[-1] for row in tables.rates(shown).rows][-1] == "stacks sampled"
+    shapes = [point.shape for point in curve.rate_points(shown.levels, shown.verdicts[0].rates)]
+    assert shapes[1] == Shape.SALTIRE != shapes[0]
+    assert len(rate_points(shown, 0, SecondLatencies())) == 1
 
 
 # -- comparisons

@@ -18,7 +18,7 @@ from ...model.findings import Knee
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import Z90
 from ...model.level import Level
-from ...model.level_use import level_uses
+from ...model.level_use import level_use, level_uses
 from ...model.load import Rate, Users
 from ...model.reading_means import readings_of_parts
 from ...model.timeline import Timeline, version_of
@@ -42,8 +42,8 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
     judged = {each.level: each for each in verdict.rates.levels} if verdict is not None and verdict.rates is not None else {}
     longest: dict[float, Level] = {}
     for level in timeline.levels:
-        per_s = level.load.per_s
-        if per_s is None or level.opened.epoch != epoch or not _counts(level, judged.get(level.opened.index)):
+        per_s, is_used = level.load.per_s, level_use(level, verdict).why is None
+        if per_s is None or level.opened.epoch != epoch or not is_used or not _counts(level, judged.get(level.opened.index)):
             continue
         before = longest.get(per_s)
         if before is None or before.figures.settled_seconds < level.figures.settled_seconds:
@@ -58,7 +58,7 @@ def rate_points(timeline: Timeline, epoch: int, latencies: SecondLatencies) -> t
 
 def _counts(level: Level, judged: RateLevelVerdict | None) -> bool:
     is_measured = level.figures.settled and not level.opened.ramp and level.figures.offered is not None
-    is_whole = judged is None or (judged.why is None and not judged.is_part)
+    is_whole = judged is None or not judged.is_part
     return is_measured and is_whole and (judged is None or judged.state != "generator")
 
 

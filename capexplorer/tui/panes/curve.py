@@ -18,7 +18,7 @@ from ... import wording
 from ...model.events import Verdict
 from ...model.intervals import Z95
 from ...model.level import Level
-from ...model.level_use import level_uses
+from ...model.level_use import level_use, level_uses
 from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...model.verdicts import CurveFit, KneeVerdict, RateCapacity, RateVerdict, UslFit
@@ -216,6 +216,8 @@ def rate_points(levels: Sequence[Level], verdict: RateVerdict | None) -> list[Le
             shape = Shape.CROSS
         elif opened.ramp:
             shape = Shape.RING
+        elif level_use(part.level, None).why is not None:  # in no verdict
+            shape = Shape.SALTIRE
         elif judged is None or judged.state == "unsure":
             shape = Shape.HOLLOW
         elif judged.why == "other_service":
