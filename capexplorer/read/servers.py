@@ -240,8 +240,8 @@ class AllSeries:
 
 
 def with_means(figures: Mapping[str, float]) -> dict[str, float]:
-    """The figures with `NAME_mean` in place of each `NAME_sum_per_s`: what a histogram or a summary observed on average, absent
-    in a second without observations."""
+    """The figures with a mean, NAME_mean, in place of the growth of each sum: what a histogram or a summary observed, absent in a
+    second without observations."""
     found: dict[str, float] = {}
     for name, value in figures.items():
         bare, brace, labels = name.partition("{")
