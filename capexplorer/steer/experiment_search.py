@@ -49,8 +49,8 @@ class Slots(msgspec.Struct, frozen=True):
     most: int | None = None
 
     def other(self, before: int) -> int | None:
-        """A value that differs by a third at least, if possible a greater one; None: there is none."""
-        step = max(1, math.ceil(before / 3))
+        """A value that differs by half at least, if possible a greater one; None: there is none."""
+        step = max(1, math.ceil(before / 2))
         if self.most is None or before + step <= self.most:
             return before + step
         return before - step if before - step >= self.least else None

@@ -79,7 +79,7 @@ def outcome(found: Outcome) -> str:
 
 
 def explanation(found: Explanation) -> str:
-    """`experiments at 39 users confirm a lock: GET /a is served 1.1 at a time; a rate limiter is ruled out`."""
+    """`experiments at 39 users confirm a lock: at most 1.1 GET /a are served at a time`."""
     where = f"experiments at {numbers.counted(found.users)}"
     if found.unsteady:
         return f"{where} tell nothing: goodput changed between them, or was not at its limit"
@@ -118,7 +118,7 @@ def _reason(found: Inference) -> str:
         case "faster_than_its_rate":
             return f"at low load a response takes {value:.0%} of the time between two replies at the limit"
         case "one_at_a_time":
-            return f"its capacity is that of {value:.1f} {what} at a time"
+            return f"at most {value:.1f} {what} are served at a time"
         case "slots_matter":
             return f"goodput follows {found.param}"
         case "connections_hold":

@@ -210,6 +210,21 @@ def test_nothing_is_said_if_half_the_pauses_bring_more_or_the_service_has_change
         assert (found.left, found.confirmed) == (found.causes, None)
 
 
+def test_goodput_that_does_not_follow_the_slots_shows_nothing_of_them() -> None:
+    """A fifth more, by chance or as the service becomes warm, is not half more."""
+    scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
+    found = explained(tried(scenario, slots(6), 72.0, epoch=1))
+    assert found.confirmed is None
+    assert "slots_matter" not in reasons(found)
+
+
+def test_levels_as_before_that_differ_make_other_differences_less_clear() -> None:
+    scenario = tried(made(), AS_BEFORE, 60.0, readings={})
+    tried(scenario, RECONNECT, 75.0, readings={})
+    assert explained(scenario).confirmed == "queue"
+    assert explained(tried(scenario, AS_BEFORE, 66.0, readings={})).confirmed is None
+
+
 def test_an_unclear_difference_rules_out_nothing() -> None:
     scenario = tried(made(), AS_BEFORE, 60.0, error=0.08)
     found = explained(tried(scenario, WITHOUT, 72.0, error=0.08))

@@ -93,10 +93,10 @@ def test_a_pool_is_confirmed_by_its_parameter_after_all_other_experiments() -> N
     [
         (Slots("pool"), 1, 2),
         (Slots("pool"), 4, 6),
-        (Slots("pool"), 10, 14),
-        (Slots("pool", most=10), 10, 6),
+        (Slots("pool"), 10, 15),
+        (Slots("pool", most=10), 10, 5),
         (Slots("pool", 4, 4), 4, None),
     ],
 )
-def test_other_slots_differ_by_a_third_within_the_bounds(slots: Slots, before: int, after: int | None) -> None:
+def test_other_slots_differ_by_half_within_the_bounds(slots: Slots, before: int, after: int | None) -> None:
     assert slots.other(before) == after

@@ -49,7 +49,7 @@ ONE = Inference(reason="one_at_a_time", levels=(1,), excludes=("pool",), support
     [
         (
             Explanation(users=39, causes=CAUSES, inferences=(WORK, ONE), left=("lock",), confirmed="lock"),
-            "experiments at 39 users confirm a lock: its capacity is that of 1.1 GET /a at a time",
+            "experiments at 39 users confirm a lock: at most 1.1 GET /a are served at a time",
         ),
         (
             Explanation(users=39, causes=CAUSES, inferences=(WORK,), left=("lock", "pool")),

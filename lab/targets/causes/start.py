@@ -18,7 +18,11 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ |= {name.upper(): str(getattr(options, name)) for name in ("port", "cause", "pool", "rate")}
     os.chdir(HERE)
-    words = {"python": [sys.executable, "causes.py"], "node": ["node", "causes.js"], "java": ["java", "Causes.java"]}
+    words = {
+        "python": [sys.executable, "causes.py"],
+        "node": ["node", "causes.js"],
+        "java": ["java", "-Dsun.net.httpserver.nodelay=true", "Causes.java"],
+    }
     if options.runtime == "go":
         built = str(options.folder.resolve() / "causes")
         subprocess.run(["go", "build", "-o", built, "causes.go"], check=True)
