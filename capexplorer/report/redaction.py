@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from ..model import events, figures, findings, readings, stacks, sweep, telemetry, verdicts
+from ..model import events, experiments, figures, findings, proposals, readings, stacks, sweep, telemetry, verdicts
 from ..model.events import Event, Header
 
 PART = "part-{}"
@@ -114,7 +114,11 @@ class _Redaction:
 
     def endpoints(self, counts: dict[str, int]) -> dict[str, int]:
         """Counts by endpoint, such as `GET /tasks/list`."""
-        return {" ".join(map(self.endpoint, name.split(" "))): count for name, count in counts.items()}
+        return {self.request(name): count for name, count in counts.items()}
+
+    def request(self, endpoint: str) -> str:
+        """An endpoint with its method: `GET /tasks/list`."""
+        return " ".join(map(self.endpoint, endpoint.split(" ")))
 
     def profile(self, profile: dict[str, Any]) -> dict[str, Any]:
         """A profile. The paths in its title are endpoints, not files, and stay."""
@@ -205,6 +209,14 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     findings.RepliesChanged: {"name": _R.endpoint},
     findings.Blame: {"readings": _R.readings, "part": _R.part, "unavailable": _R.unavailable},
     findings.Cause: {"endpoints": _R.endpoints, **dict.fromkeys(("check", "example", "logged"), _R.plain)},
+    events.LevelOpened: {"experiment": _R.structs},
+    events.Proposed: {"proposal": _R.structs},
+    proposals.Try: {"experiment": _R.structs},
+    events.Explained: {"explanation": _R.structs},
+    experiments.Explanation: dict.fromkeys(("outcomes", "inferences"), _R.structs),
+    experiments.Outcome: {"experiment": _R.structs},
+    experiments.Experiment: {"endpoint": _R.request, "param": _R.plain},
+    experiments.Inference: {"endpoint": _R.request, "param": _R.plain},
     events.StacksSampled: {"sampled": _R.structs, "failed": _R.plain},
     stacks.SampledStacks: {"frames": _R.structs, "tool": _R.plain},
     stacks.Frame: {"function": _R.known, "file": _R.file},
