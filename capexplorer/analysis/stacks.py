@@ -63,7 +63,8 @@ class ClockDifference(msgspec.Struct, frozen=True):
     runtime: Runtime
     clock: Clock
     functions: tuple[FunctionTime, ...]
-    """Those with the greatest growth first."""
+    """Those with the greatest growth first. A function in which threads left some lines for others is there twice: a worker waits
+    for work at one line, and works at the next."""
 
 
 class StacksDifference(msgspec.Struct, frozen=True):
@@ -201,29 +202,42 @@ def _clocks(low: Sampling, high: Sampling) -> tuple[ClockDifference, ...]:
 
 
 def _functions(low: Sampling, before: _Folded, high: Sampling, after: _Folded) -> tuple[FunctionTime, ...]:
-    known = {**before.functions, **after.functions}
-    found = [_function(each, low, before, high, after) for each in known]
+    def part(function: Function, lines: frozenset[int]) -> FunctionTime:
+        return _function(function, lines, low, before, high, after)
+
+    found = []
+    for each in {**before.functions, **after.functions}:
+        sums = [folded.functions.get(each, _Sum()) for folded in (before, after)]
+        lines = [part(each, frozenset((line,))) for line in {line for one in sums for line in one.lines}]
+        left = frozenset(one.frame.line for one in lines if one.is_less) if any(one.is_more for one in lines) else frozenset()
+        rest = frozenset(one.frame.line for one in lines) - left
+        found += [part(each, rest), *([part(each, left)] if left else [])]
     return tuple(sorted(found, key=lambda each: (-each.own.growth_s, -each.own.high_s, each.frame.function)))
 
 
-def _function(function: Function, low: Sampling, before: _Folded, high: Sampling, after: _Folded) -> FunctionTime:
+def _function(
+    function: Function, lines: frozenset[int], low: Sampling, before: _Folded, high: Sampling, after: _Folded
+) -> FunctionTime:
+    """The time at these lines of a function."""
     was, now = before.functions.get(function, _Sum()), after.functions.get(function, _Sum())
-    gained = {line: threads - was.lines.get(line, 0.0) * high.per_s / low.per_s for line, threads in now.lines.items()}
-    line = max(gained or was.lines, key=(gained or was.lines).__getitem__, default=0)
-    calls = {called: threads for (at, called), threads in now.calls.items() if at == line}
+    threads = sum(was.lines.get(line, 0.0) for line in lines), sum(now.lines.get(line, 0.0) for line in lines)
+    gained = {line: now.lines.get(line, 0.0) - was.lines.get(line, 0.0) * high.per_s / low.per_s for line in sorted(lines)}
+    line = max(gained, key=gained.__getitem__, default=0)
+    calls = {called: count for (at, called), count in (now if threads[1] else was).calls.items() if at == line}
     most = max(calls, key=calls.__getitem__, default="")
-    errors_s = _error_s(low, before, was.own), _error_s(high, after, now.own)
-    own = RequestTime(was.own / low.per_s, now.own / high.per_s, math.hypot(*errors_s))
+    errors_s = _error_s(low, before, threads[0]), _error_s(high, after, threads[1])
+    own = RequestTime(threads[0] / low.per_s, threads[1] / high.per_s, math.hypot(*errors_s))
     threads_error = math.hypot(errors_s[0] * low.per_s, errors_s[1] * high.per_s)
-    is_more = now.own - was.own > SURE_ERRORS * threads_error
+    is_more = threads[1] - threads[0] > SURE_ERRORS * threads_error
     total_error_s = math.hypot(_error_s(low, before, was.total), _error_s(high, after, now.total))
     return FunctionTime(
         Frame(function[0], function[1], line, function[2]),
-        most if most and calls[most] >= MOSTLY * now.lines[line] else "",
+        most if most and calls[most] >= MOSTLY * sum(calls.values()) else "",
         own,
         RequestTime(was.total / low.per_s, now.total / high.per_s, total_error_s),
-        (was.own, now.own),
+        threads,
         is_more=is_more,
+        is_less=threads[0] - threads[1] > SURE_ERRORS * threads_error,
         grew=is_more and own.growth_s > SURE_ERRORS * own.error_s,
     )
 

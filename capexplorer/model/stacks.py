@@ -89,6 +89,8 @@ class FunctionTime(msgspec.Struct, frozen=True):
     """Threads that are there at the same time, as `own`: at the low and at the high load."""
     is_more: bool
     """Whether the threads grew beyond the error of sampling."""
+    is_less: bool
+    """Whether they fell beyond it."""
     grew: bool
     """Whether that and the time for each request did."""
 

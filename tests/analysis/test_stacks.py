@@ -94,6 +94,18 @@ SHAPES: dict[str, Shape] = {
             "main* w.py:11; wait threading.py:1": (3, 3),
         },
     ),
+    "four workers that wait for work, and work, in one function": Shape(
+        (1, 20, 52),
+        (16, 78, 200),
+        ("work", 47, "busy"),
+        {"run threading.py:9; work* srv.py:46": (2.96, 0.02), "run threading.py:9; work* srv.py:47": (1.04, 3.98)},
+    ),
+    "workers that wait for work, and for a lock, in one function": Shape(
+        (1, 20, 52),
+        (16, 78, 200),
+        ("work", 48, "grew"),
+        {"work* srv.py:46": (14.0, 0.02), "work* srv.py:47": (0.9, 3.5), "work* srv.py:48": (0.1, 12.0)},
+    ),
     "a thread for each connection, which waits for the interpreter wherever it is": Shape(
         (1, 8, 120),
         (12, 20, 560),

@@ -25,6 +25,7 @@ CHECKOUT = FunctionTime(
     RequestTime(0.003, 0.02, 0.001),
     (0.1, 1.45),
     is_more=True,
+    is_less=False,
     grew=True,
 )
 PLACE = "checkout (db.py:41, in acquire)"
