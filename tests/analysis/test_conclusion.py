@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from kit.scenario import HEADER, Scenario
+from kit.stacks import POOL_AND_QUERY, session
 from wording.judged_sessions import UP_TO_82, failing_levels, knee_verdict, levels, levels_beside_others, mark, samples
 
 from capexplorer.analysis.conclusion import conclude, epochs_with_findings
@@ -43,6 +44,7 @@ from capexplorer.model.events import Event, LevelClosed, Mark, PartState, Verdic
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import RepliesChanged
 from capexplorer.model.load import Users
+from capexplorer.model.stacks import FunctionBlamed
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict
 
@@ -172,6 +174,8 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "users that end by themselves": ([*UP_TO_82, NO_KNEE, mark("users_stopped")], (Curve, FiguresOfUserCode), "info"),
     "the hypervisor took CPU": ([*robbed(0.45), KNEE], (Curve, CpuStolen), "info"),
     "others use the disk": ([*BUSY_DISK, KNEE], (Curve, DiskUsedByOthers), "info"),
+    "sampled stacks name a function": ([*session(*POOL_AND_QUERY).events, KNEE], (Curve, FunctionBlamed), "info"),
+    "sampled stacks without a limit of the service": ([*session(*POOL_AND_QUERY).events, NO_KNEE], (Curve,), "info"),
     "a part that cannot be read": ([*UP_TO_82, NO_KNEE, UNREAD], (Curve, PartsNotRead), "warning"),
     "requests wait, and a database is read as a process alone": (
         [*UP_TO_82, KNEE, POOL, DATABASE], (Curve, PartsShowLess), "warning",
