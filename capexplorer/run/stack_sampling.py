@@ -78,11 +78,15 @@ class StackSampling:
             return self._give_up("the level ended before they were")
         lines = process.take()
         if lines:
-            self._take(msgspec.json.decode(lines[0], type=Answer))
+            self._take(lines[0])
         elif not process.is_open or self._context.now_s() > self._began_s + self._seconds + ANSWERS_WITHIN_S:
             self._give_up("the process that samples them ended" if not process.is_open else "the tools that sample them hang")
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, line: bytes) -> None:
+        try:
+            answer = msgspec.json.decode(line, type=Answer)
+        except msgspec.DecodeError as error:  # a defect of a tool's reader must not end the run
+            return self._give_up(f"their result cannot be read: {error}")
         for why in answer.failed:
             self._context.log.add("capexplorer", "error", f"stacks were not sampled: {why}")
         event = StacksSampled(t_s=self._context.now_s(), level=self._level, sampled=answer.sampled, failed=answer.failed)

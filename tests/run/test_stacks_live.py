@@ -234,11 +234,13 @@ def test_a_level_that_ends_for_another_reason_ends_the_sampling_and_the_plan_goe
     assert run.timeline.stacks == []
 
 
-@pytest.mark.parametrize("how", ["ended", "hangs", "no process"])
+@pytest.mark.parametrize("how", ["ended", "hangs", "no process", "not readable"])
 def test_a_sampling_that_fails_is_in_the_log_and_the_plan_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(Sampler, "answers", False)
+    if how == "not readable":
+        monkeypatch.setattr(Sampler, "take", lambda _: [b'{"sampled": [{"seconds": null}]}'])
     run = Sampling(tmp_path / "fails.jsonl", "20:14s, profile 10s, 60:14s", pid=None if how == "no process" else PID)
     run.pass_seconds(20)
     for each in run.samplers if how == "ended" else ():
