@@ -37,6 +37,10 @@ from .verdicts import (
     SloVerdict,
 )
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Sum = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+"""What is counted in a second, and summed over these: bounded, so that a damaged line cannot make a total too large."""
+
 By = Literal["user", "plan", "autopilot", "guard", "shift"]
 """Who gave a command. A Locust load shape counts as a plan."""
 
@@ -374,19 +378,19 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
 
     name: str
     method: str = "GET"
-    requests: int = 0
-    failures: int = 0
-    received_bytes: int = 0
+    requests: Count = 0
+    failures: Count = 0
+    received_bytes: Count = 0
     latency: str | None = None
     """Latencies of successes: HdrHistogram V2, base64, microseconds."""
-    latency_sum_ms: float = 0.0
+    latency_sum_ms: Sum = 0.0
     """Exact sum over successes."""
-    failure_latency_sum_ms: float = 0.0
-    clamped: int = 0
+    failure_latency_sum_ms: Sum = 0.0
+    clamped: Count = 0
     """Number of latencies outside 1 us to 1 h, which are recorded at the bound."""
-    warmup_requests: int = 0
+    warmup_requests: Count = 0
     """Warm-up requests: those of `on_start` and of first cycles, failures included. They are in none of the figures above."""
-    warmup_failures: int = 0
+    warmup_failures: Count = 0
 
 
 class FailureTick(Reading, frozen=True, kw_only=True):
@@ -395,7 +399,7 @@ class FailureTick(Reading, frozen=True, kw_only=True):
     name: str
     method: str
     signature: FailureSignature
-    count: int
+    count: Count
     example: str | None = None
     """Full text of one of them: one line, at most 200 characters, with its numbers. Only in the first tick with that signature,
     and only if it contains more than the signature. Data from a target: escape before display."""
@@ -408,10 +412,10 @@ class ClientTick(Reading, frozen=True, kw_only=True):
     have ended. Without events that user code fires itself, `reported` is the number of requests of all endpoints.
     """
 
-    started: int = 0
-    reported: int = 0
+    started: Count = 0
+    reported: Count = 0
     """Ended as a success or a failure."""
-    abandoned: int = 0
+    abandoned: Count = 0
     """Without a result: the user was stopped meanwhile, or user code ended the task early within the request's with-block."""
 
 

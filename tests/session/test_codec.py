@@ -167,6 +167,11 @@ def with_requests(count: int) -> Event:
     return LevelClosed(t_s=9.0, index=0, users=4, started_s=0.0, figures=LevelFigures(settled=True), endpoints=(served,))
 
 
+def second_with(**counts: float) -> Event:
+    endpoint = msgspec.structs.replace(EndpointTick(name="/pay"), **counts)
+    return Sample(t_s=9.0, duration_s=1.0, level=0, users=4, wanted=4, phase="settled", endpoints=(endpoint,))
+
+
 def with_failure_ratio(ratio: float) -> Event:
     return LevelClosed(t_s=9.0, index=0, users=4, started_s=0.0, figures=LevelFigures(settled=True, failure_ratio=ratio))
 
@@ -186,6 +191,9 @@ def with_profile(**profile: object) -> Event:
         (with_reading(goodput_ratio="x"), r"expected a number, got str - at `\$\.finding\.readings\.goodput_ratio`"),
         (with_profile(limits="none"), r"its profile: expected `object \| null`, got `str` - at `\$\.limits`"),
         (msgspec.structs.replace(HEADER, t_s=-(2.0**63)), r"expected `float` >= -1000000000.0 - at `\$\.t_s`"),
+        (second_with(failures=-5), r"expected `int` >= 0 - at `\$\.endpoints\[0\]\.failures`"),
+        (second_with(requests=2**62), r"expected `int` <= 1000000000000 - at `\$\.endpoints\[0\]\.requests`"),
+        (second_with(latency_sum_ms=-1.0), r"expected `float` >= 0.0 - at `\$\.endpoints\[0\]\.latency_sum_ms`"),
         (with_requests(-5), r"expected `int` >= 0 - at `\$\.endpoints\[0\]\.requests`"),
         (with_failure_ratio(1e15), r"expected `float` <= 1.0 - at `\$\.figures\.failure_ratio`"),
         (with_profile(users=7), r"its profile: expected `object \| null`, got `int` - at `\$\.users`"),
