@@ -21,6 +21,7 @@ from capexplorer.model.conclusions import (
     CpuStolen,
     CpuUsedByOthers,
     DiskUsedByOthers,
+    Explains,
     FiguresOfUserCode,
     Leaking,
     LevelsTooShort,
@@ -40,7 +41,8 @@ from capexplorer.model.conclusions import (
     UsersNotWarm,
     UsersPoll,
 )
-from capexplorer.model.events import Event, LevelClosed, Mark, PartState, Verdict
+from capexplorer.model.events import Event, Explained, LevelClosed, Mark, PartState, Verdict
+from capexplorer.model.experiments import Experiment, Explanation, Outcome
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.findings import RepliesChanged
 from capexplorer.model.load import Users
@@ -119,6 +121,11 @@ def robbed(steal_ratio: float | None, cpu_ratio: float = 1.5) -> list[Event]:
     return last_level_with(host__cpu_ratio=cpu_ratio, **({} if steal_ratio is None else {"host__steal_ratio": steal_ratio}))
 
 
+AS_BEFORE = Outcome(
+    experiment=Experiment(name="as_before"), level=9, result="same", goodput_rps=60.0, ratio=1.0, ratio_low=0.97, ratio_high=1.03
+)
+EXPLAINED = Explained(t_s=300.0, explanation=Explanation(users=100, causes=("lock", "pool"), outcomes=(AS_BEFORE,)))
+
 CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "nothing settled": ([], (NotJudged,), "info"),
     "no detector ran": (UP_TO_82, (NotJudged,), "info"),
@@ -148,6 +155,7 @@ CASES: dict[str, tuple[Sequence[Event], tuple[type, ...], str]] = {
     "a bottleneck without a curve": ([*UP_TO_82, mark("disk_saturated")], (ServiceLimited, Told), "warning"),
     "think time limits throughput": ([*UP_TO_82, mark("think_time_limited")], (ThinkTimeLimit, Told), "info"),
     "the first endpoint that degrades, after the knee": ([*UP_TO_82, DEGRADES], (Curve, EndpointDegradation), "info"),
+    "what experiments showed, after the knee": ([*UP_TO_82, KNEE, EXPLAINED], (Curve, Explains), "info"),
     "a change in time after the knee": ([*UP_TO_82, CHANGED], (Curve, ServiceChanged), "info"),
     "a short stall inside a level": (stalled_session(), (NotJudged, ShortStall), "info"),
     "replies that may be errors, and no think time": (

@@ -76,3 +76,6 @@ POOL_AND_QUERY = (
     ),
 )  # fmt: skip
 """A pool of connections of which 20 users want one each: a wait for it of 199 ms, of 200 by which requests became slower."""
+
+OF_STACKS = ("speedscope", "pprof")
+"""Formats of sampled stacks alone, which refuse a session without any."""

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from kit.stacks import OF_STACKS
 
 from capexplorer import cli
 from capexplorer.report.formats import FORMATS
@@ -33,13 +34,19 @@ def export(sessions: Path, *args: str | Path) -> int:
     return cli.run(["export", "last", "--sessions-dir", str(sessions), *map(str, args)])
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form not in OF_STACKS])
 def test_each_format_is_written_without_a_message(
     form: str, sessions: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert export(sessions, "--format", form, "-o", tmp_path / "out") == 0
     assert (tmp_path / "out").is_dir() == (not FORMATS[form].suffix)
     assert capfdbinary.readouterr() == (b"", b"")
+
+
+@pytest.mark.parametrize("form", OF_STACKS)
+def test_a_format_of_stacks_refuses_a_session_without_any(form: str, sessions: Path, tmp_path: Path) -> None:
+    assert export(sessions, "--format", form, "-o", tmp_path / "out") == 2
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
