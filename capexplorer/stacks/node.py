@@ -3,7 +3,8 @@
 Node would leave the inspector open, so what comes first is a timer within the service that closes it 5 s after this process ends,
 however it does. Killed in the 50 ms before, it leaves the inspector open.
 cpu: the event loop's thread. wall: operations that libuv's threads and the network do for it, from the call that begins one to
-its callback, by `async_hooks`, which are taken off again; without the time in which the loop was busy, when no callback can come.
+its callback, by `async_hooks`, which are taken off again; less the share of time in which the loop computes, when no callback can
+come. (Its own idle time would be less than the rest: where the machine is full, the loop waits for a core, too.)
 """
 
 from __future__ import annotations
@@ -46,7 +47,6 @@ _MOST_BYTES = 256 << 20
 _NOT_CODE = ("(root)", "(program)", "(idle)")
 
 _BEGIN = """(() => {
-  const clock = () => performance.eventLoopUtilization().idle;
   const load = process.getBuiltinModule ?? (typeof require === "function" ? require : process.mainModule.require);
   const inspector = load("inspector"), hooks = load("async_hooks"), fs = load("fs");
   const port = ":" + Number(new URL(inspector.url()).port).toString(16).toUpperCase().padStart(4, "0");
@@ -55,14 +55,14 @@ _BEGIN = """(() => {
     const one = live.get(id);
     if (!one) return;
     live.delete(id);
-    ended.set(one.stack, (ended.get(one.stack) ?? 0) + clock() - one.at);
+    ended.set(one.stack, (ended.get(one.stack) ?? 0) + performance.now() - one.at);
   };
   const hook = hooks.createHook({
     init(id, type) {
       if (!kinds.has(type)) return;
       const limit = Error.stackTraceLimit;
       Error.stackTraceLimit = 40;
-      live.set(id, { at: clock(), stack: new Error().stack });
+      live.set(id, { at: performance.now(), stack: new Error().stack });
       Error.stackTraceLimit = limit;
     },
     before: end,
@@ -167,7 +167,9 @@ def _seen(pid: int, seconds: float) -> tuple[_Cpu, _Wall]:
             waits = json.loads(inspector.evaluate(_STOP) or "[]")
     except (OSError, EOFError, ValueError, KeyError, websockets.exceptions.WebSocketException) as error:
         raise NotSampled(f"the inspector of Node {pid} stopped answering: {type(error).__name__} {error}".rstrip()) from error
-    return list(_stacks_of(profile)), [(frames, ms / 1000) for text, ms in waits if (frames := tuple(_frames_of(text)))]
+    cpu = list(_stacks_of(profile))
+    free_ratio = max(0.0, 1 - sum(spent_s for _, spent_s in cpu) / seconds)
+    return cpu, [(frames, free_ratio * ms / 1000) for text, ms in waits if (frames := tuple(_frames_of(text)))]
 
 
 # -- inspector -----------------------------------------------------------------------------------------------------------------
