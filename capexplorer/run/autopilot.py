@@ -129,7 +129,7 @@ class AutopilotDriver:
         experiments at the knee that was found."""
         self._found = Done("knee")
         """How the search ended before the experiments."""
-        self._first_users, self._began_s = 1, 0.0
+        self._first_users, self._began_s, self._explains = 1, 0.0, False
         self._generation = 0
 
     @property
@@ -137,11 +137,12 @@ class AutopilotDriver:
         """Whether its steps are accepted."""
         return self._task is not None and self._requested_load.is_current(self._generation)
 
-    def begin(self, generation: int, task: Task, first_users: int) -> None:
+    def begin(self, generation: int, task: Task, first_users: int, *, explains: bool = False) -> None:
         """Start with the levels measured so far. `generation`: that of the driver it steps as. `first_users`: where a search by
-        users begins if none run yet; one by rate begins at the rate that is offered now.
+        users begins if none run yet; one by rate begins at the rate that is offered now. `explains`: try experiments, too.
         """
         self._generation, self._task, self._first_users, self._began_s = generation, task, first_users, self._context.now_s()
+        self._explains = explains
         if task == "require":
             self._requirements, self._seeks = RequirementSearch(self._context.options.within_s or WITHIN_S), None
         else:
@@ -239,7 +240,7 @@ class AutopilotDriver:
                 self._workers.add("autopilot")  # a level begins when the worker is there
             case Done() | GiveUp() if self._task == "require":
                 self._end_search()
-            case Done() if self._context.options.explains and self._next_experiment() is not None:
+            case Done() if self._explains and self._next_experiment() is not None:
                 self._seeks, self._found = "why", proposal
             case Done() | GiveUp():
                 if isinstance(proposal, Done) or self._take(GoTo(proposal.users, "rest")):

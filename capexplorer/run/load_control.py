@@ -70,6 +70,8 @@ class LoadControl:
         """`autopilot`: the latest plan is not a person's, but that of stacks at the knee."""
         self._finished: str | None = "plan finished"
         """Why the run ends when the plan has finished; None: it does not."""
+        self._has_sampled_at_knee = False
+        """Whether stacks were sampled at the knee that the autopilot found, as the options want it."""
         self._pending: Experiment | None = None
         """The experiment for which the target restarts."""
         self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers, self._try_for_autopilot)
@@ -211,7 +213,9 @@ class LoadControl:
         """Start a search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
         rate, a search by users begins with a level of users.
         """
-        self._autopilot.begin(self._driver.generation, task, first_users)
+        samples_first = self._options.profile_at_knee and not self._has_sampled_at_knee
+        explains = self._options.explains and not samples_first  # experiments may restart the target, with another setting
+        self._autopilot.begin(self._driver.generation, task, first_users, explains=explains)
         opened = self.levels.opened
         is_rate = opened is not None and isinstance(opened.load, Rate)
         has_no_figures = is_rate or (opened.ramp if opened is not None else self.levels.index >= 0)
@@ -226,7 +230,7 @@ class LoadControl:
         ended = self._autopilot.ticked(current, planned)
         if ended is None:
             return
-        if self._options.profile_at_knee and self._samples_stacks_after(ended):
+        if self._options.profile_at_knee and not self._has_sampled_at_knee and self._samples_stacks_after(ended):
             return
         self._requested_load.end_autopilot(self._driver.generation)
         if isinstance(self._driver.kind, Plan):
@@ -249,8 +253,18 @@ class LoadControl:
         generation = self._requested_load.hand_on(Plan(), self._driver.generation) if steps else None
         if generation is None:
             return False
+        self._has_sampled_at_knee = True
         self._record_stacks(steps, "autopilot")
         self._begin_plan(steps, generation, "autopilot", ended if self._options.autopilot else None)
+        return True
+
+    def _explains_knee(self) -> bool:
+        """Let the autopilot make its experiments; False if another driver has begun."""
+        generation = self._requested_load.hand_on(Autopilot(), self._driver.generation)
+        if generation is None:
+            return False
+        self._driver = Driving(Autopilot(), generation)
+        self._begin_autopilot("knee", self._options.start_users)
         return True
 
     # -- steps and levels
@@ -346,7 +360,10 @@ class LoadControl:
         self.open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
 
     def _finish_plan(self) -> None:
+        was_at_knee = self._plan_by == "autopilot" and self._has_sampled_at_knee
         self._end_driver("finished", "plan")
+        if was_at_knee and self._options.explains and self._explains_knee():
+            return
         self._release_plan()
         if self._finished is not None:
             self._outcome.finish(self._finished)

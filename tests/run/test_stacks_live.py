@@ -58,12 +58,21 @@ class Sampling(RunWithoutLoad):
     """A run of the queueing service, whose load control and samplers are those of a real run."""
 
     def __init__(
-        self, path: Path, plan: str = "", task: Task | None = None, *, at_knee: bool = False, pid: int | None = PID
+        self,
+        path: Path,
+        plan: str = "",
+        task: Task | None = None,
+        *,
+        at_knee: bool = False,
+        explains: bool = False,
+        pid: int | None = PID,
     ) -> None:
         super().__init__(path)
         self.samplers: list[Sampler] = []
         steps = parse(plan, "--plan", 1_000) if plan else ()
-        options = dataclasses.replace(self.context.options, steps=steps, autopilot=task, profile_at_knee=at_knee)
+        options = dataclasses.replace(
+            self.context.options, steps=steps, autopilot=task, profile_at_knee=at_knee, explains=explains
+        )
         driver = Plan() if plan else Manual()
         self.requested_load = requested_load(NO_LOAD, driver=driver, spawn_rate=100.0)
         self.control = LoadControl(replace(self.context, options=options), self.requested_load, NoWorkers())
@@ -278,3 +287,19 @@ def test_events_of_a_sampling_lie_between_those_of_its_level(tmp_path: Path) -> 
     sampled = next(index for index, each in enumerate(events) if isinstance(each, StacksSampled))
     later = next(index for index, each in enumerate(events) if isinstance(each, LevelOpened) and each.users == 60)
     assert opened < sampled < later
+
+
+def test_experiments_follow_the_sampling_since_they_may_restart_the_target(tmp_path: Path) -> None:
+    run = Sampling(tmp_path / "why.jsonl", task="knee", at_knee=True, explains=True)
+    drivers = set[type]()
+    run.sink.wake_by(lambda: drivers.add(type(run.requested_load.driver.kind)))
+    run.pass_seconds(900)
+    assert drivers == {Autopilot, Plan}, "a run without a driver would end at that moment"
+    levels = run.timeline.levels
+    sampled = [at for at, each in enumerate(levels) if each.opened.stacks]
+    tried = [at for at, each in enumerate(levels) if each.opened.experiment is not None]
+    assert len(sampled) == 2
+    assert tried
+    assert max(sampled) < min(tried)
+    assert run.context.outcome.reason is not None
+    assert run.context.outcome.reason.startswith("autopilot finished")
