@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -63,10 +63,11 @@ _DECIMALS = 6
 
 def number_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """Names of the fields that are numbers, or None."""
+    hints = get_type_hints(kind)  # without the bounds of `Annotated`
     return tuple(
-        field.name
-        for field in msgspec.structs.fields(kind)
-        if field.name not in _NO_NUMBERS and set(get_args(field.type) or (field.type,)) - {NoneType} <= {int, float}
+        name
+        for name in kind.__struct_fields__
+        if name not in _NO_NUMBERS and set(get_args(hints[name]) or (hints[name],)) - {NoneType} <= {int, float}
     )
 
 

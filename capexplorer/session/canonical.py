@@ -11,7 +11,7 @@ import math
 import operator
 from functools import lru_cache
 from types import NoneType
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -64,15 +64,16 @@ def _fields(kind: type[msgspec.Struct], in_sample: bool) -> tuple[tuple[str, flo
     The default is needed because msgspec omits a field only if its value is the same object as the default: a measured 0.0 or a
     client's `GET` is an equal, but another object.
     """
+    hints = get_type_hints(kind)  # without the bounds of `Annotated`
     return tuple(
         (
             field.name,
             field.default if isinstance(field.default, float | str) else None,
             _decimals(field.name, in_sample),
-            None if NoneType in get_args(field.type) else field.default if isinstance(field.default, float) else 0.0,
+            None if NoneType in get_args(hints[field.name]) else field.default if isinstance(field.default, float) else 0.0,
         )
         for field in msgspec.structs.fields(kind)
-        if not set(get_args(field.type) or (field.type,)) <= _UNCHANGED
+        if not set(get_args(hints[field.name]) or (hints[field.name],)) <= _UNCHANGED
     )
 
 

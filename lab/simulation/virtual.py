@@ -165,7 +165,7 @@ class VirtualSession(ABC, Generic[Amount]):
     ) -> None:
         """`endpoints`: paths that users request, with which the autopilot makes experiments at the knee; empty: it makes none.
         `params`: the target's parameters, which experiments may change."""
-        self.system, self._pump = system, VirtualPump()
+        self.system, self._pump, self._explains = system, VirtualPump(), bool(endpoints)
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
         guards = profiles.Guards(max_users=max_users)
@@ -174,7 +174,6 @@ class VirtualSession(ABC, Generic[Amount]):
             name="simulated",
             profile=profiles.Profile(users=users, guards=guards),
             sessions_dir=Path(),
-            explains=bool(endpoints),
             spec=TargetSpec(
                 title="simulated",
                 folder=Path("simulated"),
@@ -213,7 +212,7 @@ class VirtualSession(ABC, Generic[Amount]):
 
     def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
         """Let the autopilot search to its end, for `limit_s` at most."""
-        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), self._task, 1)
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), self._task, 1, explains=self._explains)
         self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None and self.now_s < limit_s:
             self.ending = self._autopilot.ticked(self.second())

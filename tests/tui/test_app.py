@@ -350,7 +350,7 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
             Under,
             [(key, says(f"{sign} has no effect here; ? shows the keys"), did())],
         )
-        for key, sign in {**{each: each for each in "jkGs"}, "slash": "/", "exclamation_mark": "!"}.items()
+        for key, sign in {**{each: each for each in "jkG"}, "slash": "/", "exclamation_mark": "!"}.items()
     },
     "a colon": (Under, [("colon", lambda stage: len(stage.app.screen_stack) == 2)]),
     "a list as in less": (
