@@ -29,12 +29,15 @@ from .waiting import PYTHON, waiting, written
 
 pytestmark = pytest.mark.slow
 
+ONE_INSPECTOR = pytest.mark.xdist_group("node-inspector")
+"""Node opens it at one port of the machine, so that no two of these tests may run at a time."""
+
 PY_SPY = pytest.mark.skipif(python.why_not() is not None, reason=str(python.why_not()))
 CASES = [
     pytest.param("python", "wall", marks=PY_SPY),
     pytest.param("go", "wall", marks=needs("go")),
     pytest.param("jvm", "wall", marks=needs("java", "javac")),
-    pytest.param("node", "wall", marks=needs("node")),
+    pytest.param("node", "wall", marks=(needs("node"), ONE_INSPECTOR)),
     pytest.param("native", "cpu", marks=needs("gcc", "perf")),
 ]
 RUNTIMES = [pytest.param(case.values[0], marks=case.marks) for case in CASES]
@@ -173,7 +176,7 @@ def test_nothing_is_left_when_the_sampling(runtime: str, how: str, tmp_path: Pat
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, tmp_path: Path) -> None:
-    with waiting(runtime, tmp_path) as service, sampling(service.pid, 3.0, tmp_path) as (process, marked):
+    with waiting(runtime, tmp_path) as service, sampling(service.pid, 600.0, tmp_path) as (process, marked):
         wait_until(lambda: is_touched(runtime, service.pid, marked), "a process that samples")
         service.kill()
         service.wait()
@@ -184,9 +187,10 @@ def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, 
 
 
 @needs("node")
+@ONE_INSPECTOR
 def test_the_inspector_of_node_is_closed_once_nobody_is_connected(tmp_path: Path) -> None:
     """Node 20 ends with SIGSEGV if it is closed while the close frame of a connection is being written."""
-    with waiting("node", tmp_path) as service, sampling(service.pid, 3.0, tmp_path) as (process, marked):
+    with waiting("node", tmp_path) as service, sampling(service.pid, 15.0, tmp_path) as (process, marked):
         wait_until(lambda: is_touched("node", service.pid, marked), "a process that samples")
         [inspector] = listens_at([service.pid])
         with connected(inspector):
