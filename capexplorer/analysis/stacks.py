@@ -38,7 +38,8 @@ load and for 0.85 at the knee, where requests already queue, has 0.21 of its idl
 
 INTERPRETER_FULL = 0.8
 """Share of the time in which an interpreter that runs one thread at a time is taken, from which on it is the limit: 0.90 with 40
-threads of Python that compute, 0.02 to 0.3 with a lock, a pool or a slow query."""
+threads of Python that compute, 0.02 to 0.3 with a lock, a pool or a slow query. Of nine services alone: the population has no
+stacks yet."""
 
 Unnamed = Literal["one_load", "not_counted", "not_slower", "elsewhere"]
 """Why no function is named: stacks of one load only; no requests were counted; requests did not become slower; what made them

@@ -137,7 +137,7 @@ class AutopilotDriver:
         """Whether its steps are accepted."""
         return self._task is not None and self._requested_load.is_current(self._generation)
 
-    def begin(self, generation: int, task: Task, first_users: int, *, explains: bool = False) -> None:
+    def begin(self, generation: int, task: Task, first_users: int, *, explains: bool) -> None:
         """Start with the levels measured so far. `generation`: that of the driver it steps as. `first_users`: where a search by
         users begins if none run yet; one by rate begins at the rate that is offered now. `explains`: try experiments, too.
         """

@@ -70,8 +70,8 @@ class LoadControl:
         """`autopilot`: the latest plan is not a person's, but that of stacks at the knee."""
         self._finished: str | None = "plan finished"
         """Why the run ends when the plan has finished; None: it does not."""
-        self._has_sampled_at_knee = False
-        """Whether stacks were sampled at the knee that the autopilot found, as the options want it."""
+        self._samples_next = self._explains_next = False
+        """Whether stacks are sampled once the autopilot has found a knee, and whether experiments follow the plan that does."""
         self._pending: Experiment | None = None
         """The experiment for which the target restarts."""
         self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers, self._try_for_autopilot)
@@ -120,7 +120,7 @@ class LoadControl:
                 self._driver = Driving(Shape(), target.start_shape())
             case Manual() if is_free and self._options.autopilot is not None:
                 self._driver = Driving(Autopilot(), target.hand_to(Autopilot()))
-                self._autopilot.begin(self._driver.generation, self._options.autopilot, self._options.start_users)
+                self._search(self._options.autopilot, self._options.start_users)
                 self._let_autopilot_act(CurrentEpoch(self._timeline))
             case _ if (opened is None or opened.load != target.load) and self._autopilot.is_on:
                 self.levels.step(target.load, "autopilot", target.start(), experiment=experiment)
@@ -169,6 +169,7 @@ class LoadControl:
         self, steps: tuple[Step, ...], generation: int, by: Literal["plan", "autopilot"], finished: str | None
     ) -> None:
         self._end_driver("taken_over", "plan")
+        self._explains_next = False
         self._driver = Driving(Plan(), generation)
         self._plan, self._plan_by, self._finished = PlanDriver(steps, self._timeline, self._max_users), by, finished
         self._end_if_stopped_by_guard()
@@ -209,13 +210,18 @@ class LoadControl:
             self._begin_autopilot(task, self._options.start_users)
             self._end_if_stopped_by_guard()
 
-    def _begin_autopilot(self, task: Task, first_users: int) -> None:
-        """Start a search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
-        rate, a search by users begins with a level of users.
-        """
-        samples_first = self._options.profile_at_knee and not self._has_sampled_at_knee
-        explains = self._options.explains and not samples_first  # experiments may restart the target, with another setting
+    def _search(self, task: Task, first_users: int, *, has_sampled: bool = False) -> None:
+        """Let the autopilot search as the present driver. `has_sampled`: stacks were sampled at its knee just before."""
+        is_alone = isinstance(self._driver.kind, Autopilot)
+        self._samples_next = self._options.profile_at_knee and is_alone and not has_sampled
+        explains = self._options.explains and not self._samples_next  # they may restart the target, with another setting
         self._autopilot.begin(self._driver.generation, task, first_users, explains=explains)
+
+    def _begin_autopilot(self, task: Task, first_users: int, *, has_sampled: bool = False) -> None:
+        """Start a search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
+        rate, a search by users begins with a level of users. `has_sampled` as of `_search`.
+        """
+        self._search(task, first_users, has_sampled=has_sampled)
         opened = self.levels.opened
         is_rate = opened is not None and isinstance(opened.load, Rate)
         has_no_figures = is_rate or (opened.ramp if opened is not None else self.levels.index >= 0)
@@ -230,7 +236,7 @@ class LoadControl:
         ended = self._autopilot.ticked(current, planned)
         if ended is None:
             return
-        if self._options.profile_at_knee and not self._has_sampled_at_knee and self._samples_stacks_after(ended):
+        if self._samples_next and self._samples_stacks_after(ended):
             return
         self._requested_load.end_autopilot(self._driver.generation)
         if isinstance(self._driver.kind, Plan):
@@ -253,9 +259,9 @@ class LoadControl:
         generation = self._requested_load.hand_on(Plan(), self._driver.generation) if steps else None
         if generation is None:
             return False
-        self._has_sampled_at_knee = True
         self._record_stacks(steps, "autopilot")
         self._begin_plan(steps, generation, "autopilot", ended if self._options.autopilot else None)
+        self._explains_next = self._options.explains and not isinstance(self._requested_load.load, Rate)
         return True
 
     def _explains_knee(self) -> bool:
@@ -264,7 +270,7 @@ class LoadControl:
         if generation is None:
             return False
         self._driver = Driving(Autopilot(), generation)
-        self._begin_autopilot("knee", self._options.start_users)
+        self._begin_autopilot("knee", self._options.start_users, has_sampled=True)
         return True
 
     # -- steps and levels
@@ -360,9 +366,8 @@ class LoadControl:
         self.open_level(load, "plan", POOL_SPAWN_RATE if isinstance(load, Rate) else change / move.over_s, ramp=True)
 
     def _finish_plan(self) -> None:
-        was_at_knee = self._plan_by == "autopilot" and self._has_sampled_at_knee
         self._end_driver("finished", "plan")
-        if was_at_knee and self._options.explains and self._explains_knee():
+        if self._explains_next and self._explains_knee():
             return
         self._release_plan()
         if self._finished is not None:

@@ -221,7 +221,7 @@ class VirtualSession(ABC, Generic[Amount]):
     def decide(self, required: Requirement) -> Answer:
         """Let the autopilot go to the loads that decide it, for five minutes at most."""
         self._answers.ask(required)
-        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), "require", 1)
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), "require", 1, explains=False)
         self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None:
             current = self.second()

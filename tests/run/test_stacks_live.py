@@ -289,6 +289,14 @@ def test_events_of_a_sampling_lie_between_those_of_its_level(tmp_path: Path) -> 
     assert opened < sampled < later
 
 
+@pytest.mark.parametrize("at_knee", [False, True])
+def test_experiments_are_made_once_with_stacks_and_without(at_knee: bool, tmp_path: Path) -> None:
+    run = Sampling(tmp_path / "why.jsonl", task="knee", at_knee=at_knee, explains=True)
+    run.pass_seconds(900)
+    names = [each.opened.experiment.name for each in run.timeline.levels if each.opened.experiment is not None]
+    assert names == ["as_before", "few_users", "reconnect", "as_before"]
+
+
 def test_experiments_follow_the_sampling_since_they_may_restart_the_target(tmp_path: Path) -> None:
     run = Sampling(tmp_path / "why.jsonl", task="knee", at_knee=True, explains=True)
     drivers = set[type]()
@@ -303,3 +311,18 @@ def test_experiments_follow_the_sampling_since_they_may_restart_the_target(tmp_p
     assert max(sampled) < min(tried)
     assert run.context.outcome.reason is not None
     assert run.context.outcome.reason.startswith("autopilot finished")
+
+
+def test_stacks_by_key_after_the_experiments_begin_no_others_and_another_search_samples_again(tmp_path: Path) -> None:
+    run = Sampling(tmp_path / "again.jsonl", task="knee", at_knee=True, explains=True)
+    run.pass_seconds(900)
+    run.context.outcome.quit()
+    run.control.open_level(Users(30), "user", run.requested_load.step(Users(30)))
+    run.pass_seconds(10)
+    run.control.sample_stacks(run.requested_load.hand_to(Plan()))
+    run.pass_seconds(150)
+    assert (run.requested_load.load, type(run.requested_load.driver.kind)) == (Users(30), Manual)
+    assert len(run.timeline.stacks) == 4
+    run.control.switch_autopilot(run.requested_load.hand_to(Autopilot()), "knee")
+    run.pass_seconds(900)
+    assert len(run.timeline.stacks) == 6
