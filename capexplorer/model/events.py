@@ -24,6 +24,7 @@ from .readings import (
 )
 from .requirements import Answer
 from .stacks import SampledStacks
+from .stages import Stage, StageTick
 from .sweep import Params, SettingResult
 from .telemetry import TelemetryChanges
 from .verdicts import (
@@ -391,6 +392,14 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     warmup_requests: Count = 0
     """Warm-up requests: those of `on_start` and of first cycles, failures included. They are in none of the figures above."""
     warmup_failures: Count = 0
+    tokens: Count = 0
+    """Tokens, or events, in the streams of successes."""
+    stages: dict[Stage, StageTick] = {}
+    """Of successes whose replies are streams."""
+    within_limits: Count | None = None
+    """Successes that meet every limit of `[slo]` on a single request; None: there is none, so that all of them count as work."""
+    within_limits_tokens: Count = 0
+    """Their tokens."""
 
 
 class FailureTick(Reading, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 from .intervals import Latency
 from .load import OfferedFigures
 from .readings import Reading
+from .stages import Stage, StageFigures
 
 
 class LevelEndpoint(Reading, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     latency_ms: Latency = Latency()
     latency: str | None = None
     """Latencies of successes: HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
+    stages: dict[Stage, StageFigures] = {}
+    """Of successes whose replies are streams."""
 
 
 class LevelFigures(Reading, frozen=True, kw_only=True):
@@ -42,6 +45,10 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     latency_ms: Latency = Latency()
     latency_se_ms: float | None = None
     """Standard error of the mean latency of successes, by batch means."""
+    stages: dict[Stage, StageFigures] = {}
+    """As of its endpoints, of all together; without histograms."""
+    tokens_per_s: float | None = None
+    """Tokens, or events, of successes whose replies are streams; None: there is no stream."""
     response_ms: float | None = None
     """Mean latency of all requests, failures included, as Little's law needs it."""
     wait_s: float | None = None

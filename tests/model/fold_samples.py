@@ -14,7 +14,7 @@ from capexplorer.model.readings import TargetReading, TcpReading
 
 
 def endpoint(
-    latencies_ms: list[float], name: str = "/a", failures: int = 0, failure_ms: float = 0.0, **more: int
+    latencies_ms: list[float], name: str = "/a", failures: int = 0, failure_ms: float = 0.0, **more: Any
 ) -> EndpointTick:
     """One endpoint's second: these successes, and so many failures of `failure_ms` in total."""
     histogram = LatencyHistogram()

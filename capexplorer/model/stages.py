@@ -1,0 +1,51 @@
+"""The stages of a request whose reply is a stream: latencies beside that of the whole request, and what comes in it.
+
+A stream is a sequence of events: those of server-sent events, lines, or the chunks of a language model. Where a reply says how
+many tokens it had, these are counted, else each event counts as one. The abbreviations are those of tools for language models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+from .intervals import Latency
+from .readings import Reading
+
+Stage = Literal["ttfb", "ttft", "tpot", "itl"]
+"""`ttfb`: from the request's start to the first byte of its reply. `ttft`: to its first event or token that is not empty.
+`tpot`: time per further token, (end - first) / (tokens - 1), one value per request with at least two. `itl`: the time between two
+consecutive events, as many values as there are gaps."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+"""In the order in which they are shown."""
+
+
+class RequestStages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The stages of one request, in ms. None: it had no such stage, since the reply ended or failed before."""
+
+    ttfb_ms: float | None = None
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    gaps_ms: tuple[float, ...] = ()
+    """Its values of `itl`."""
+    tokens: int = 0
+    """Tokens of its reply, or its events."""
+
+
+class StageTick(Reading, frozen=True, kw_only=True):
+    """One stage of an endpoint's successes in one tick."""
+
+    latency: str | None = None
+    """HdrHistogram V2, base64, microseconds."""
+    sum_ms: Annotated[float, msgspec.Meta(ge=0, le=1e15)] = 0.0
+    """Exact sum of the values."""
+
+
+class StageFigures(Reading, frozen=True, kw_only=True):
+    """One stage over the settled seconds of a level."""
+
+    ms: Latency = Latency()
+    latency: str | None = None
+    """HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
