@@ -83,7 +83,7 @@ SERVICES = (
 
 UNSEEN = (
     Planted("python-condition", 36),
-    Planted("python-sort", 100),
+    Planted("python-sort", 60),
     Planted("python-parse", 60),
     Planted("go-readers", 40),
     Planted("go-condition", 36),

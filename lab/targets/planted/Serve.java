@@ -75,14 +75,14 @@ public class Serve {
     }
     // end
 
-    private static final Pattern MAIL = Pattern.compile("([a-z0-9]+[.]?)+@[a-z]+");
+    private static final Pattern MAIL = Pattern.compile("(([a-z0-9])+[.]?)+@[a-z]+\\2?");
 
     static void act(String cause) throws InterruptedException {
         switch (cause) {
             case "pool" -> query();
             case "lock" -> book();
             case "semaphore" -> transform();
-            case "regex" -> isMail("a".repeat(19) + "!");
+            case "regex" -> isMail("a".repeat(17) + "!");
             default -> countVisit();
         }
     }
