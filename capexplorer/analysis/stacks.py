@@ -56,6 +56,8 @@ class Sampling(msgspec.Struct, frozen=True):
     """Requests that ended, also with a failure."""
     response_ms: float | None
     """Their mean latency."""
+    target_cores: float | None = None
+    """Cores that all processes and threads of the service used; None: not read."""
 
 
 class ClockDifference(msgspec.Struct, frozen=True):
@@ -192,7 +194,7 @@ def _sampling(event: StacksSampled, level: Level) -> Sampling | None:
     figures = level.figures
     if not figures.throughput_rps:
         return None
-    return Sampling(level.opened.index, level.load, event, figures.throughput_rps, figures.response_ms)
+    return Sampling(level.opened.index, level.load, event, figures.throughput_rps, figures.response_ms, figures.target_cpu_ratio)
 
 
 @lru_cache(maxsize=8)
@@ -264,8 +266,8 @@ def _named(found: StacksDifference, bottlenecks: Iterable[str]) -> FunctionBlame
     is_full = any(_is_full(*each) for each in after.items()) or _waits_everywhere(found.clocks)
     is_cpu_bound = is_full or any(each in CPU_BOUND for each in bottlenecks)
     on_cpu = [each for each in found.clocks if each.clock == "cpu"]
-    if is_cpu_bound and on_cpu:
-        return _of_cpu(on_cpu)
+    if is_cpu_bound and (of_cpu := _of_cpu(on_cpu, found.high.target_cores or 0.0)) is not None:
+        return of_cpu
     if found.slower_ms is not None and found.slower_ms <= 0:
         return "not_slower"
     of_wall = {each.runtime for each in found.clocks if each.clock == "wall"}
@@ -290,11 +292,16 @@ def _is_full(key: tuple[Runtime, Clock], folded: _Folded) -> bool:
     return clock == "cpu" and runtime in ("python", "node") and len(folded.pids) <= 1 and folded.threads >= INTERPRETER_FULL
 
 
-def _of_cpu(clocks: Sequence[ClockDifference]) -> FunctionBlamed:
-    """The function that takes most CPU time at the high load."""
+def _of_cpu(clocks: Sequence[ClockDifference], target_cores: float) -> FunctionBlamed | None:
+    """The function that takes most CPU time at the high load. None: the stacks have less than half of what the service used, as
+    where threads without a stack compute (libuv's, a garbage collector's).
+    """
     every = [each for clock in clocks for each in clock.functions]
+    sampled_cores = sum(each.threads[1] for each in every)
+    if not sampled_cores or sampled_cores < MOSTLY * target_cores:
+        return None
     most = max(every, key=lambda each: each.threads[1])
-    return FunctionBlamed("cpu", "cpu", most, most.threads[1] / sum(each.threads[1] for each in every), is_wait=False)
+    return FunctionBlamed("cpu", "cpu", most, most.threads[1] / sampled_cores, is_wait=False)
 
 
 def _grown(found: StacksDifference, clocks: Sequence[ClockDifference]) -> FunctionBlamed | None:

@@ -33,6 +33,8 @@ class Shape(NamedTuple):
     blocked: Both = {}
     runtime: Runtime = "python"
     bottleneck: str = ""
+    cores: float | None = None
+    """What the service used at its knee."""
 
     @property
     def levels(self) -> tuple[Sampled, Sampled]:
@@ -47,7 +49,7 @@ class Shape(NamedTuple):
             )
             for index in (0, 1)
         )
-        return Sampled(*self.low, first), Sampled(*self.high, second)
+        return Sampled(*self.low, first), Sampled(*self.high, second, self.cores)
 
 
 LOCKED: Both = {f"{WORKER}; buy* shop.py:41": (0.1, 14.6), f"{WORKER}; buy* shop.py:42": (0.8, 1.0)}
@@ -197,6 +199,25 @@ SHAPES: dict[str, Shape] = {
         cpu={"main.sum* m.go:5": (0.4, 1.7), "runtime.scanobject gc.go:2": (0.1, 0.3)},
         runtime="go",
         bottleneck="target_cpu_saturated",
+    ),
+    "libuv's threads that compress, which have no stack": Shape(
+        (2, 14, 26),
+        (60, 96, 499),
+        "elsewhere",
+        {"handle* app.js:4; zip* app.js:34": (0.1, 9.5)},
+        {"authenticate* app.js:8": (0.003, 0.023), "zip* app.js:33": (0.012, 0.003)},
+        runtime="node",
+        bottleneck="target_cpu_saturated",
+        cores=1.9,
+    ),
+    "threads that compute, all of which have stacks": Shape(
+        (2, 20, 2.6),
+        (120, 838, 37),
+        ("digest", 39, "cpu"),
+        cpu={"digest* serve.c:39": (0.04, 1.7), "write write.c:26": (0.01, 0.02)},
+        runtime="native",
+        bottleneck="target_cpu_saturated",
+        cores=1.74,
     ),
     "requests that wait before they reach the service": Shape(
         (2, 40, 25),

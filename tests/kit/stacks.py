@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from capexplorer.model.events import StacksSampled
+from capexplorer.model.readings import TargetReading
 from capexplorer.model.stacks import Clock, Frame, Runtime, SampledStacks, Stack
 
 from .scenario import Scenario
@@ -46,6 +47,7 @@ class Sampled(NamedTuple):
     rps: int
     latency_ms: float
     sampled: tuple[SampledStacks, ...]
+    target_cores: float | None = None
 
 
 def session(
@@ -55,7 +57,8 @@ def session(
     made = Scenario().ready() if scenario is None else scenario
     for level in levels:
         made.open(level.users, **opened)
-        made.seconds(seconds, rps=level.rps, latency_ms=level.latency_ms, p99_ms=level.latency_ms / 0.75)
+        targets = () if level.target_cores is None else (TargetReading(pid=7, cpu_ratio=level.target_cores),)
+        made.seconds(seconds, rps=level.rps, latency_ms=level.latency_ms, p99_ms=level.latency_ms / 0.75, targets=targets)
         index = made.timeline.levels[-1].opened.index
         made.add(StacksSampled(t_s=made.t_s, level=index, sampled=level.sampled, failed=failed)).close()
     return made
