@@ -19,6 +19,7 @@ from .model import limits, watched
 from .model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .model.limits import Limits
 from .model.load import Arrivals
+from .model.stages import RequestLimits
 from .model.watched import PartSpec
 
 # -- values --------------------------------------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ Seconds = Annotated[float, Meta(ge=0, le=DAY_S)]
 PerSecond = Annotated[float, Meta(ge=0.00001, le=1_000_000)]
 """A lower bound, because its reciprocal is a wait of at most about a day."""
 AtLeast0 = Annotated[float, Meta(ge=0)]
+Above0 = Annotated[float, Meta(gt=0)]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 Status = Annotated[int, Meta(ge=100, le=599)]
 Method = Annotated[str, Meta(pattern=rf"(?#one of {', '.join(METHODS)})^(?i:{'|'.join(METHODS)})\Z")]
@@ -186,7 +188,8 @@ class Guards(Table, frozen=True, kw_only=True):
 
 
 class Objectives(Table, frozen=True, kw_only=True):
-    """Service level objectives: the highest load that meets each of them is reported."""
+    """Service level objectives: the highest load that meets each of the first three is reported. The others are limits on a
+    single request: one that exceeds any of them is no goodput, on which curve, knee and capacity stand."""
 
     p95_ms: AtLeast0 | None = None
     """Milliseconds that 95% of the successful requests must not exceed."""
@@ -194,6 +197,18 @@ class Objectives(Table, frozen=True, kw_only=True):
     """The same for 99%."""
     failure_ratio: Ratio | None = None
     """Highest share of requests that fail: 0.01 is 1%."""
+    ttft_ms: Above0 | None = None
+    """Most milliseconds to the first event or token of a stream."""
+    tpot_ms: Above0 | None = None
+    """Most milliseconds for each further one, in the mean over the stream."""
+    total_ms: Above0 | None = None
+    """Most milliseconds for the whole request."""
+
+    @property
+    def of_request(self) -> RequestLimits | None:
+        """The limits on a single request; None: there are none."""
+        limits = RequestLimits(ttft_ms=self.ttft_ms, tpot_ms=self.tpot_ms, total_ms=self.total_ms)
+        return limits if limits.are_set else None
 
 
 class Required(Table, frozen=True, kw_only=True):
@@ -342,6 +357,9 @@ def mistakes(profile: Profile, folder: Path) -> Iterator[tuple[str, str]]:
     yield from ((f"limits.{key}", expected) for key, expected in limits.mistakes(profile.limits))
     yield from watched.mistakes(profile.watch)
     yield from _work_mistakes(profile.work, profile.users.task)
+    if profile.work.metric is not None and profile.slo.of_request is not None:
+        limit = next(iter(profile.slo.of_request.by_name))
+        yield f"slo.{limit}_ms", "not allowed beside `work.metric`: a counter of the service does not know single requests"
 
 
 def _service_mistakes(profile: Profile) -> Iterator[tuple[str, str]]:

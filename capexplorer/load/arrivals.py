@@ -103,6 +103,7 @@ class Ledger:
             started=started,
             finished=counts["finished"],
             failed=counts["failed"],
+            beyond_limits=counts["beyond_limits"],
             dropped=_drops(counts),
             queued=self._queued,
             running=self._running,
@@ -138,7 +139,7 @@ def _rank(values: Sequence[float], q: float) -> float | None:
 class Iteration:
     """A task that is due. Kept on the greenlet of the user that runs it."""
 
-    __slots__ = ("failed", "kind", "planned_s", "started_s")
+    __slots__ = ("failed", "is_beyond_limits", "kind", "planned_s", "started_s")
 
     def __init__(self, planned_s: float, kind: str) -> None:
         self.planned_s = planned_s
@@ -147,6 +148,8 @@ class Iteration:
         self.started_s = 0.0
         self.failed = False
         """Whether one of its requests has failed."""
+        self.is_beyond_limits = False
+        """Whether one has succeeded beyond a limit on a single request."""
 
 
 def current_iteration() -> Iteration | None:
@@ -288,6 +291,8 @@ class Dispatch:
             self._record("failed")
             return
         self._record("finished", now_s - iteration.planned_s)
+        if iteration.is_beyond_limits:
+            self._record("beyond_limits")
         self._tasks.setdefault(iteration.kind, _TaskTime()).add(now_s - iteration.started_s)
 
     def abandoned(self, iteration: Iteration) -> None:

@@ -28,6 +28,7 @@ from ..errors import InputError
 from ..model import outside
 from ..model.experiments import Experiment
 from ..model.load import OfferedRate, Users
+from ..model.stages import RequestLimits
 from . import locust_bounds
 from .engine import (
     Drained,
@@ -199,11 +200,13 @@ class LoadThread(HubThread):
         *,
         guard: HostGuard | None = None,
         sampling: RequestSampling | None = None,
+        limits: RequestLimits | None = None,
     ) -> None:
-        """`guard`: counts connects. `sampling`: keeps some requests whole; None: no request is kept."""
+        """`guard`: counts connects. `sampling`, `limits`: those of the recorder."""
         super().__init__(UserErrors())
         self._on_report = on_report
-        self.recorder = Recorder(UserActivity(self._greenlets_of_users), errors=self.errors, guard=guard, sampling=sampling)
+        activity = UserActivity(self._greenlets_of_users)
+        self.recorder = Recorder(activity, errors=self.errors, guard=guard, sampling=sampling, limits=limits)
         self.offering = Offering(self.recorder.iterations, self.errors)
         self._engine_context = EngineContext(self.recorder, self.errors, self._on_spawned, self.offering, on_report)
         self.engine = engine(self._engine_context)

@@ -16,6 +16,7 @@ from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
 from ..model.reading_means import number_fields
+from ..model.stages import LIMIT_NAMES, RequestLimits
 from . import user_activity
 from .arrivals import Ledger, current_iteration
 from .bounded_keys import EndpointNames, FailureStream
@@ -57,6 +58,8 @@ class _Endpoint:
         self.requests = self.failures = self.received_bytes = 0
         self.warmup_requests = self.warmup_failures = 0
         self.all_latency_sum_ms = 0.0
+        self.within_limits = self.within_limits_tokens = self.warmup_beyond_limits = 0
+        self.beyond = dict.fromkeys(LIMIT_NAMES, 0)
 
 
 class _Counted(NamedTuple):
@@ -93,10 +96,13 @@ class Recorder:
         errors: UserErrors | None = None,
         guard: HostGuard | None = None,
         sampling: RequestSampling | None = None,
+        limits: RequestLimits | None = None,
     ) -> None:
         """`errors`: takes what user code does wrong. `guard`: counts the connections that users try to open.
-        `sampling`: keeps some requests whole; None: no request is kept.
+        `sampling`: keeps some requests whole; None: no request is kept. `limits`: which successes count as goodput; None: all.
         """
+        self.limits = limits
+        """Set before any load."""
         self._errors, self._guard, self._sampling = errors or UserErrors(), guard, sampling
         self.iterations = Ledger()
         """The outcomes of the iterations of rate levels."""
@@ -139,6 +145,8 @@ class Recorder:
         signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:
             iteration.failed = True
+        elif self.limits is not None and self.limits.broken_by(response_ms, None) and (iteration := current_iteration()):
+            iteration.is_beyond_limits = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)
         for custom in user_activity.fired(method, named, response_ms, start_time):
@@ -175,7 +183,7 @@ class Recorder:
             endpoint = endpoints.get(key)
             if endpoint is None:
                 endpoint = endpoints[key] = _Endpoint()
-            _count(endpoint, request)
+            _count(endpoint, request, self.limits)
             if request.signature is not None or request.retried:
                 self._count_failures(key, request)
         return self._tick(ended_s, users, endpoints)
@@ -201,12 +209,12 @@ class Recorder:
         new = _Counted(*(now - old for now, old in zip(self._before, before, strict=True)))
         for _ in range(new.dropped):
             self._errors.add(UserCodeFault("catch_response=True without a with-block: the request counts as no result"))
-        began_s, self._drained_s = self._drained_s, ended_s
+        began_s, self._drained_s, ordered = self._drained_s, ended_s, sorted(endpoints.items())
         return RecordedTick(
             t_s=ended_s,
             duration_s=ended_s - began_s,
             users=users,
-            endpoints=tuple([_endpoint_tick(*key, endpoint, everything) for key, endpoint in sorted(endpoints.items())]),
+            endpoints=tuple([_endpoint_tick(*key, endpoint, everything, self.limits) for key, endpoint in ordered]),
             failures=failures,
             retried=retried,
             clients=ClientTick(started=new.started, reported=new.reported, abandoned=new.abandoned),
@@ -228,12 +236,14 @@ class Recorder:
         return tuple(each.named(*self.names.canonical(*each.endpoint)) for each in kept)
 
 
-def _count(endpoint: _Endpoint, request: EndedRequest) -> None:
+def _count(endpoint: _Endpoint, request: EndedRequest, limits: RequestLimits | None) -> None:
     failed = request.signature is not None
     endpoint.all_latency_sum_ms += request.response_ms
+    broken = () if failed or limits is None else limits.broken_by(request.response_ms, None)
     if not request.warm:
         endpoint.warmup_requests += 1
         endpoint.warmup_failures += failed
+        endpoint.warmup_beyond_limits += bool(broken)
         return
     endpoint.requests += 1
     endpoint.received_bytes += request.length
@@ -242,9 +252,14 @@ def _count(endpoint: _Endpoint, request: EndedRequest) -> None:
         endpoint.failure_latency_sum_ms += request.response_ms
     else:
         endpoint.latencies_ms.append(request.response_ms)
+        endpoint.within_limits += not broken
+        for limit in broken:
+            endpoint.beyond[limit] += 1
 
 
-def _endpoint_tick(method: str, name: str, endpoint: _Endpoint, everything: LatencyHistogram) -> EndpointTick:
+def _endpoint_tick(
+    method: str, name: str, endpoint: _Endpoint, everything: LatencyHistogram, limits: RequestLimits | None
+) -> EndpointTick:
     histogram = LatencyHistogram()
     clamped = histogram.record_us([value * 1000 for value in endpoint.latencies_ms]) if endpoint.latencies_ms else 0
     everything.add(histogram)
@@ -260,4 +275,10 @@ def _endpoint_tick(method: str, name: str, endpoint: _Endpoint, everything: Late
         clamped=clamped,
         warmup_requests=endpoint.warmup_requests,
         warmup_failures=endpoint.warmup_failures,
+        within_limits=endpoint.within_limits if limits is not None else None,
+        within_limits_tokens=endpoint.within_limits_tokens,
+        beyond_ttft=endpoint.beyond["ttft"],
+        beyond_tpot=endpoint.beyond["tpot"],
+        beyond_total=endpoint.beyond["total"],
+        warmup_beyond_limits=endpoint.warmup_beyond_limits,
     )

@@ -400,6 +400,12 @@ class EndpointTick(Reading, frozen=True, kw_only=True):
     """Successes that meet every limit of `[slo]` on a single request; None: there is none, so that all of them count as work."""
     within_limits_tokens: Count = 0
     """Their tokens."""
+    beyond_ttft: Count = 0
+    beyond_tpot: Count = 0
+    beyond_total: Count = 0
+    """Successes that exceed each of these limits; one may exceed several."""
+    warmup_beyond_limits: Count = 0
+    """Successes of the warm-up that exceed one."""
 
 
 class FailureTick(Reading, frozen=True, kw_only=True):
@@ -452,7 +458,10 @@ class Tick(Event, frozen=True, kw_only=True):
     retried: tuple[FailureTick, ...] = ()
     """Failed attempts that the client repeated by itself. Each request counts once, by its final result."""
     work: float | None = None
-    """Finished work in this tick: successful requests, or the target's own count. None: it could not be measured."""
+    """Finished work in this tick: successful requests, those within all limits of `[slo]` on a single request if there are such
+    limits, or the target's own count. None: it could not be measured."""
+    work_beyond_limits: float | None = None
+    """Further successes, which exceed a limit on a single request; None: there is no such limit."""
     warmup_work: float = 0.0
     """Finished work of warm-up requests: shown in the time chart, but in no level's figures."""
     clients: ClientTick | None = None

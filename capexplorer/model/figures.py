@@ -9,7 +9,7 @@ import msgspec
 from .intervals import Latency
 from .load import OfferedFigures
 from .readings import Reading
-from .stages import Stage, StageFigures
+from .stages import LimitName, Stage, StageFigures
 
 
 class LevelEndpoint(Reading, frozen=True, kw_only=True):
@@ -42,6 +42,14 @@ class LevelFigures(Reading, frozen=True, kw_only=True):
     goodput_rps: float | None = None
     goodput_se_rps: float | None = None
     """Standard error from six batch means, without a lower bound; None with fewer than six settled seconds."""
+    served_rps: float | None = None
+    served_se_rps: float | None = None
+    """Finished work irrespective of the limits of `[slo]` on a single request, and its standard error; None: there are no such
+    limits, and all finished work is goodput."""
+    beyond_limits: dict[LimitName, float] = {}
+    """The share of the successes that exceeds each of these limits; without those that none exceeds."""
+    goodput_tokens_per_s: float | None = None
+    """Tokens, or events, of the requests within these limits; None: there are no limits, or no streams."""
     latency_ms: Latency = Latency()
     latency_se_ms: float | None = None
     """Standard error of the mean latency of successes, by batch means."""

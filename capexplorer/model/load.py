@@ -75,6 +75,8 @@ class OfferedTick(Reading, frozen=True, kw_only=True):
     finished: int = 0
     failed: int = 0
     """Iterations that ended with a failed request or an exception."""
+    beyond_limits: int = 0
+    """Finished iterations with a request that exceeded a limit of `[slo]` on a single request."""
     dropped: Drops = NO_DROPS
     queued: int = 0
     running: int = 0
@@ -120,6 +122,8 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     started: int = 0
     finished: int = 0
     failed: int = 0
+    beyond_limits: int = 0
+    """Of those that finished, as in OfferedTick."""
     dropped: Drops = NO_DROPS
     in_flight_before: int = 0
     in_flight: int = 0
@@ -130,6 +134,8 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     """Goodput in iterations: compare it with `offered_per_s`, while `goodput_rps` counts work."""
     finished_se_per_s: float | None = None
     """Standard error by batch means, as of `LevelFigures.goodput_se_rps`."""
+    within_limits_se_per_s: float | None = None
+    """The same of those within the limits on a single request; None: all are, or there are too few seconds."""
     in_flight_mean: float = 0.0
     queued_mean: float = 0.0
     """Mean numbers of iterations in flight, and of those among them that waited for a user."""

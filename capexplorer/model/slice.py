@@ -31,6 +31,7 @@ import numpy as np
 from .columns import FOLDED, READINGS, SUMS, Columns
 from .figures import LevelFigures
 from .load import NO_DROPS, OfferedFigures
+from .stages import LIMIT_NAMES
 
 # -- Sums over the settled seconds of a level: latency histograms by endpoint, readings, and iterations of an offered rate.
 #
@@ -42,7 +43,7 @@ class OfferedSums:
 
     def __init__(self) -> None:
         self.ticks = 0
-        self.planned = self.started = self.finished = self.failed = 0
+        self.planned = self.started = self.finished = self.failed = self.beyond_limits = 0
         self.dropped = Drops()
         self.in_flight_before = self.in_flight = 0
         self.from_plan_sum_ms = 0.0
@@ -75,6 +76,7 @@ class OfferedSums:
         self.started += sign * tick.started
         self.finished += sign * tick.finished
         self.failed += sign * tick.failed
+        self.beyond_limits += sign * tick.beyond_limits
         self.dropped = self.dropped + tick.dropped if sign > 0 else self.dropped - tick.dropped
         self.from_plan_sum_ms += sign * tick.from_plan_sum_ms
 
@@ -272,6 +274,7 @@ class Slice:
             throughput_rps=requests / seconds,
             goodput_rps=sums["work"] / seconds if worked else None,
             goodput_se_rps=self.batch_error("work", "duration_s") if worked else None,
+            **self._limits(sums, successes, seconds),
             latency_ms=mean if merged is None else latency_of(merged.histogram(), sums["latency_sum_ms"]),
             latency_se_ms=batch_error(list(zip(self.values("latency_sum_ms"), self._successes(), strict=True))),
             response_ms=(sums["latency_sum_ms"] + sums["failure_latency_sum_ms"]) / requests if requests else None,
@@ -285,6 +288,18 @@ class Slice:
             readings=merged.readings.means() if merged is not None else {},
             other_processes=merged.readings.other_processes() if merged is not None else {},
         )
+
+    def _limits(self, sums: dict[str, float], successes: int, seconds: float) -> dict[str, Any]:
+        """What the limits on a single request leave; nothing if there are none."""
+        if math.isnan(sums["work_beyond_limits"]):
+            return {}
+        beyond = {name: sums[f"beyond_{name}"] / successes for name in LIMIT_NAMES if sums[f"beyond_{name}"]}
+        return {
+            "served_rps": sums["served"] / seconds,
+            "served_se_rps": self.batch_error("served", "duration_s"),
+            "beyond_limits": beyond,
+            "goodput_tokens_per_s": sums["within_limits_tokens"] / seconds if sums["within_limits_tokens"] else None,
+        }
 
     def _successes(self) -> list[float]:
         return [every - failed for every, failed in zip(self.values("requests"), self.values("failures"), strict=True)]
@@ -323,17 +338,23 @@ class Slice:
             **counts,
             finished_per_s=counts["finished"] / seconds,
             finished_se_per_s=self.batch_error("finished", "duration_s") if len(rates) == len(self.ticks) else None,
+            within_limits_se_per_s=self._within_limits_error() if len(rates) == len(self.ticks) else None,
             in_flight_mean=means["in_flight"],
             queued_mean=means["queued"],
             late_p99_ms=means.get("late_p99_ms"),
         )
 
+    def _within_limits_error(self) -> float | None:
+        """Of the iterations within limits, a second; None where all are."""
+        is_all = self.values("finished_within_limits") == self.values("finished")
+        return None if is_all else self.batch_error("finished_within_limits", "duration_s")
+
     def _iterations(self) -> dict[str, Any]:
         """Counts from columns, which have no failed iterations: they are what remains of those planned and in flight. Drops by
         the generator, for whichever reason, are `max_users`.
         """
-        counts = ("planned", "finished", "dropped_by_target", "dropped_at_stop")
-        planned, finished, by_target, at_stop = (round(math.fsum(_measured(self.values(name)))) for name in counts)
+        counts = ("planned", "finished", "dropped_by_target", "dropped_at_stop", "finished_within_limits")
+        planned, finished, by_target, at_stop, within = (round(math.fsum(_measured(self.values(name)))) for name in counts)
         per_s = zip(self.values("dropped_per_s"), self.values("duration_s"), strict=True)
         dropped = round(math.fsum(rate * length for rate, length in per_s if not math.isnan(rate)))
         before = self.columns["in_flight"][self.ticks[0] - 1] if self.ticks[0] else 0.0
@@ -343,6 +364,7 @@ class Slice:
             "planned": planned,
             "finished": finished,
             "failed": max(planned + in_flight_before - in_flight - finished - dropped, 0),
+            "beyond_limits": finished - within,
             "dropped": Drops(target=by_target, stopped=at_stop, max_users=max(dropped - by_target - at_stop, 0)),
             "in_flight_before": in_flight_before,
             "in_flight": in_flight,
@@ -360,6 +382,7 @@ def _iterations(sums: OfferedSums, with_histogram: bool) -> dict[str, Any]:
         "started": sums.started,
         "finished": sums.finished,
         "failed": sums.failed,
+        "beyond_limits": sums.beyond_limits,
         "dropped": sums.dropped if sums.dropped.total else NO_DROPS,
         "in_flight_before": sums.in_flight_before,
         "in_flight": sums.in_flight,

@@ -34,6 +34,42 @@ class RequestStages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tokens of its reply, or its events."""
 
 
+LimitName = Literal["ttft", "tpot", "total"]
+"""A limit on a single request: on a stage of it, or on the whole."""
+
+LIMIT_NAMES: tuple[LimitName, ...] = get_args(LimitName)
+"""In the order in which a request reaches them."""
+
+
+class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that a request may take to count as goodput, in ms. None: no limit."""
+
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    total_ms: float | None = None
+
+    @property
+    def are_set(self) -> bool:
+        """Whether there is one."""
+        return any(self.by_name.values())
+
+    @property
+    def by_name(self) -> dict[LimitName, float]:
+        """Those that are set, in ms."""
+        known = zip(LIMIT_NAMES, (self.ttft_ms, self.tpot_ms, self.total_ms), strict=True)
+        return {name: most_ms for name, most_ms in known if most_ms is not None}
+
+    def broken_by(self, total_ms: float, stages: RequestStages | None) -> tuple[LimitName, ...]:
+        """The limits that a request exceeds. One on a stage that it did not have is met."""
+        first_ms, further_ms = (None, None) if stages is None else (stages.ttft_ms, stages.tpot_ms)
+        pairs = ((self.ttft_ms, first_ms), (self.tpot_ms, further_ms), (self.total_ms, total_ms))
+        return tuple(
+            name
+            for name, (most_ms, took_ms) in zip(LIMIT_NAMES, pairs, strict=True)
+            if most_ms is not None and took_ms is not None and took_ms > most_ms
+        )
+
+
 class StageTick(Reading, frozen=True, kw_only=True):
     """One stage of an endpoint's successes in one tick."""
 

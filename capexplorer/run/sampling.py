@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -29,24 +29,44 @@ if TYPE_CHECKING:
     from ..load.load_thread import LoadThread  # imports Locust, which patches the process
 
 
-class WorkMeter:
-    """Finished work per tick: successful requests, or the growth of the target's own counter."""
+class FinishedWork(NamedTuple):
+    """Of one tick, by the names of its fields in a sample."""
 
-    def __init__(self, work: Work) -> None:
-        self._endpoints, self._metric = frozenset(work.endpoints), work.metric
+    work: float | None
+    """None: it could not be measured."""
+    work_beyond_limits: float | None = None
+    warmup_work: float = 0.0
+
+
+class WorkMeter:
+    """Finished work per tick: successful requests, those within limits if there are limits on a single request, or the growth of
+    the target's own counter."""
+
+    def __init__(self, work: Work, *, is_limited: bool) -> None:
+        self._endpoints, self._metric, self._is_limited = frozenset(work.endpoints), work.metric, is_limited
         self._last: float | None = None
 
-    def read(self, tick: Tick, app: dict[str, float] | None) -> tuple[float | None, float]:
-        """(work, work of warm-up requests); work is None when the counter could not be read, now or a tick ago, or fell."""
+    def read(self, tick: Tick, app: dict[str, float] | None) -> FinishedWork:
+        """It is not measured when the counter could not be read, now or a tick ago, or fell, and under limits when a worker is
+        plain Locust."""
         if self._metric is None:
-            of = [each for each in tick.endpoints if not self._endpoints or f"{each.method} {each.name}" in self._endpoints]
-            finished = sum(each.requests - each.failures for each in of)
-            return float(finished), float(sum(each.warmup_requests - each.warmup_failures for each in of))
+            return self._successes(tick)
         value = (app or {}).get(self._metric)
         last, self._last = self._last, value
         if value is None or last is None or value < last:
-            return None, 0.0
-        return value - last, 0.0
+            return FinishedWork(None)
+        return FinishedWork(value - last)
+
+    def _successes(self, tick: Tick) -> FinishedWork:
+        of = [each for each in tick.endpoints if not self._endpoints or f"{each.method} {each.name}" in self._endpoints]
+        successes = float(sum(each.requests - each.failures for each in of))
+        warmup = float(sum(each.warmup_requests - each.warmup_failures - each.warmup_beyond_limits for each in of))
+        if not self._is_limited:
+            return FinishedWork(successes, None, warmup)
+        if any(each.within_limits is None for each in of):
+            return FinishedWork(None)
+        within = float(sum(each.within_limits or 0 for each in of))
+        return FinishedWork(within, successes - within, warmup)
 
 
 class TickSampler:
@@ -65,7 +85,8 @@ class TickSampler:
         self._pump, self._load_thread, self._probes = context.pump, load_thread, probes
         self._requested_load, self._levels = requested_load, levels
         self._parts, self._kept_requests = parts, requests
-        self._work = WorkMeter(context.options.profile.work)
+        profile = context.options.profile
+        self._work = WorkMeter(profile.work, is_limited=profile.slo.of_request is not None)
         self._suspension = SuspensionDetector()
         self.requests = self.failures = 0
         """Requests and failures of the session so far, warm-up included."""
@@ -104,7 +125,6 @@ class TickSampler:
         self.failures += sum(failure.count for failure in tick.failures)
         parts = self._parts.read()
         self._unusable += [*readings.unusable, *self._parts.take_unusable()]
-        work, warmup_work = self._work.read(tick, readings.app)
         own = readings.generator or GeneratorReading()
         counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
         known: dict[str, Any] = {
@@ -115,8 +135,7 @@ class TickSampler:
             "phase": phase,
             "settled": settled,
             "suspended_s": suspended_s,
-            "work": work,
-            "warmup_work": warmup_work,
+            **self._work.read(tick, readings.app)._asdict(),
         }
         return Sample(
             **counted | known,

@@ -90,6 +90,7 @@ class WorkerProcess:
         job = self._load_thread.call(lambda: worker_engine.ask(options.host, options.port, self._hello, options.join_within_s))
         self._check(job)
         native.bound_bodies(job.max_body_mb)
+        self._load_thread.recorder.limits = job.limits
         put_in_place(GUARD, self._guard)
         if job.traceparent:
             put_in_place(TRACES)

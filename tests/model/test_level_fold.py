@@ -100,6 +100,14 @@ def test_work_counts_instead_of_requests_where_the_profile_defines_it() -> None:
     assert (figures.throughput_rps, figures.goodput_rps) == (50.0, 3.0)
 
 
+def test_under_limits_on_a_single_request_goodput_is_those_within_and_figures_say_what_was_served() -> None:
+    late = endpoint([1] * 10, within_limits=7, beyond_ttft=1, beyond_tpot=3, within_limits_tokens=70)
+    figures = folded(second(1.0, late, work=7.0, work_beyond_limits=3.0)).figures()
+    assert (figures.goodput_rps, figures.served_rps, figures.throughput_rps) == (7.0, 10.0, 10.0)
+    assert figures.beyond_limits == {"ttft": 0.1, "tpot": 0.3}
+    assert figures.goodput_tokens_per_s == 70.0
+
+
 def test_the_standard_error_is_that_of_six_batch_means() -> None:
     # batches of two seconds: means 10, 12, 14, 16, 18, 20; centre 15; squares 25+9+1+1+9+25 = 70; sqrt(70 / 5 / 6)
     seconds = [second(t, work=float(work)) for t, work in enumerate([9, 11, 11, 13, 13, 15, 15, 17, 17, 19, 19, 21], start=1)]

@@ -34,7 +34,7 @@ from capexplorer.profile import Work
 from capexplorer.read.probes import Readings
 from capexplorer.run.live_levels import LiveLevels
 from capexplorer.run.pump import Pump
-from capexplorer.run.sampling import RequestStore, TickSampler, WorkMeter
+from capexplorer.run.sampling import FinishedWork, RequestStore, TickSampler, WorkMeter
 
 from .bare_context import bare_context, requested_load
 
@@ -53,28 +53,40 @@ READINGS = Readings(
 
 
 def test_work_is_the_successful_requests_if_no_metric_is_named() -> None:
-    assert WorkMeter(Work()).read(TICK, {"finished": 99.0}) == (12.0, 2.0)
+    found = WorkMeter(Work(), is_limited=False).read(TICK, {"finished": 99.0})
+    assert found == FinishedWork(work=12.0, warmup_work=2.0)
 
 
 def test_work_is_the_successful_requests_of_the_endpoints_that_count() -> None:
-    assert WorkMeter(Work(endpoints=("GET /done",))).read(TICK, None) == (7.0, 2.0)
+    found = WorkMeter(Work(endpoints=("GET /done",)), is_limited=False).read(TICK, None)
+    assert found == FinishedWork(work=7.0, warmup_work=2.0)
+
+
+def test_under_limits_on_a_single_request_work_is_those_that_meet_them() -> None:
+    late = msgspec.structs.replace(DONE, within_limits=4, beyond_total=3, warmup_beyond_limits=1)
+    tick = msgspec.structs.replace(TICK, endpoints=(late, msgspec.structs.replace(POLL, within_limits=5)))
+    assert WorkMeter(Work(), is_limited=True).read(tick, None) == FinishedWork(9.0, work_beyond_limits=3.0, warmup_work=1.0)
+
+
+def test_under_limits_the_work_of_plain_locust_workers_is_not_known() -> None:
+    assert WorkMeter(Work(), is_limited=True).read(TICK, None).work is None
 
 
 def test_the_work_of_a_metric_is_its_increase() -> None:
-    meter = WorkMeter(Work(metric="finished"))
+    meter = WorkMeter(Work(metric="finished"), is_limited=False)
     read = [meter.read(TICK, {"finished": value})[0] for value in (100.0, 105.0, 105.0, 112.5)]
     assert read == [None, 5.0, 0.0, 7.5]
 
 
 @pytest.mark.parametrize("gap", [None, {}, {"other": 1.0}])
 def test_if_a_metric_cannot_be_read_work_is_unknown_in_this_tick_and_the_next(gap: dict[str, float] | None) -> None:
-    meter = WorkMeter(Work(metric="finished"))
+    meter = WorkMeter(Work(metric="finished"), is_limited=False)
     apps: list[dict[str, float] | None] = [{"finished": 1.0}, {"finished": 2.0}, gap, {"finished": 9.0}, {"finished": 10.0}]
     assert [meter.read(TICK, app)[0] for app in apps] == [None, 1.0, None, None, 1.0]
 
 
 def test_a_counter_that_decreased_counts_from_its_new_value() -> None:
-    meter = WorkMeter(Work(metric="finished"))
+    meter = WorkMeter(Work(metric="finished"), is_limited=False)
     read = [meter.read(TICK, {"finished": value})[0] for value in (50.0, 60.0, 3.0, 5.0)]
     assert read == [None, 10.0, None, 2.0]
 
@@ -134,7 +146,7 @@ def test_every_field_of_a_tick_is_in_its_sample() -> None:
         "retried": (FailureTick(name="/done", method="GET", signature=FailureSignature(types=("Y",)), count=1),),
         "clients": ClientTick(started=3), "offered": OfferedTick(planned=3),
     }  # fmt: skip
-    given |= {name: 7 for name in SUMMED if name not in ("work", "warmup_work", "all_latency_sum_ms")}
+    given |= {name: 7 for name in SUMMED if name not in ("work", "warmup_work", "work_beyond_limits", "all_latency_sum_ms")}
     sample = sample_of(Drained(msgspec.structs.replace(TICK, **given)))
     assert {name: getattr(sample, name) for name in given} == given
 

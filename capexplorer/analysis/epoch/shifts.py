@@ -108,10 +108,11 @@ def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Seconds:
 
 
 def goodput_and_latency(timeline: Timeline, ticks: Sequence[int]) -> tuple[Sequence[float], Sequence[float]]:
-    """Goodput and mean latency of successes of these seconds. A second without a reading of work repeats the value before it."""
+    """Finished work, also beyond limits on a single request, and mean latency of successes of these seconds. A second without a
+    reading of work repeats the value before it."""
     columns = timeline.columns
     durations = np.array([columns["duration_s"][tick] for tick in ticks])
-    work = filled(np.array([columns["work"][tick] for tick in ticks]))
+    work = filled(np.array([columns["served"][tick] for tick in ticks]))
     successes = np.array([columns["requests"][tick] - columns["failures"][tick] for tick in ticks])
     sums_ms = np.array([columns["latency_sum_ms"][tick] for tick in ticks])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -74,7 +74,8 @@ def _started(context: RunContext, supervisor: Supervisor, capture: Capture) -> I
     guard, wanted = _install_guard(context), worker_setup.workers_of(options)
     make_engine = worker_setup.engine_maker(options, service, wanted)
     engine = make_engine if options.workers is not None else LocalEngine
-    load_thread = LoadThread(context.pump.report, engine, guard=guard, sampling=RequestSampling(without_secrets))
+    sampling, limits = RequestSampling(without_secrets), options.profile.slo.of_request
+    load_thread = LoadThread(context.pump.report, engine, guard=guard, sampling=sampling, limits=limits)
     load_thread.start()
     try:
         own_events = options.locustfile is None

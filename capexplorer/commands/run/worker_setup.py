@@ -156,4 +156,5 @@ def _job(options: RunOptions, service: Service) -> Job:
         url=service.url if file is None else options.users_url(service.url),
         max_body_mb=users.max_body_mb,
         traceparent=options.traceparent,
+        limits=options.profile.slo.of_request,
     )

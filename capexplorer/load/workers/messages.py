@@ -22,6 +22,7 @@ from ...model.experiments import Experiment
 from ...model.histogram import LatencyHistogram, merged
 from ...model.load import NO_DROPS, Drops, OfferedRate, OfferedTick
 from ...model.readings import GeneratorReading, PortsReading
+from ...model.stages import RequestLimits
 from ...profile import MAX_BODY_MB, Users
 from ..recorder import SUMMED, RecordedTick
 from ..signature import fold
@@ -93,6 +94,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     max_body_mb: float = MAX_BODY_MB
     traceparent: bool = False
     """Whether each request has a trace."""
+    limits: RequestLimits | None = None
+    """Which successes count as goodput; None: all."""
 
 
 class BeginsLevel(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +154,7 @@ def unpacked(found: object, kind: type[T]) -> T:
 RATE, RATE_BEGAN, RATE_ENDED = "capexplorer_rate", "capexplorer_rate_began", "capexplorer_rate_ended"
 """Kinds of messages: offer this rate; the worker's schedule has the rate; end the rate."""
 
-COUNTS = ("planned", "started", "finished", "failed", "from_plan_sum_ms")
+COUNTS = ("planned", "started", "finished", "failed", "beyond_limits", "from_plan_sum_ms")
 LATENESS = ("late_p50_ms", "late_p99_ms", "late_max_ms")
 
 

@@ -53,9 +53,9 @@ class Rig:
         self.running += [idle_user.iteration for idle_user in self.woken if idle_user.iteration is not None]
         self.woken.clear()
 
-    def end(self, *, failed: bool = False) -> None:
+    def end(self, *, failed: bool = False, is_beyond_limits: bool = False) -> None:
         iteration = self.running.pop(0)
-        iteration.failed = failed
+        iteration.failed, iteration.is_beyond_limits = failed, is_beyond_limits
         self.dispatch.ended(iteration, self.now_s)
         self.park(iteration.kind)
 
@@ -95,6 +95,14 @@ def test_a_failed_iteration_has_no_time_from_plan() -> None:
     rig.end(failed=True)
     tick = rig.tick()
     assert (tick.finished, tick.failed, tick.from_plan) == (0, 1, None)
+
+
+def test_an_iteration_beyond_a_limit_on_a_request_has_finished() -> None:
+    rig = Rig(users=1)
+    rig.arrive()
+    rig.end(is_beyond_limits=True)
+    tick = rig.tick()
+    assert (tick.finished, tick.failed, tick.beyond_limits, tick.running) == (1, 0, 1, 0)
 
 
 def test_the_user_that_became_idle_last_takes_the_next_arrival() -> None:

@@ -24,6 +24,7 @@ from capexplorer.load.user_activity import UserActivity
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model import outside
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.stages import RequestLimits
 from capexplorer.session.redact_request import without_secrets
 
 
@@ -99,6 +100,22 @@ def test_a_drain_takes_everything_once_and_its_totals_agree() -> None:
     assert (tick.p50_ms, tick.p95_ms, tick.p99_ms) == merged.percentiles_ms((0.50, 0.95, 0.99))
     assert tick.max_ms == 1000.0
     assert [len(empty.endpoints), empty.all_requests, empty.p50_ms, empty.max_ms] == [0, 0, None, None]
+
+
+def test_successes_are_counted_by_the_limits_on_a_single_request_that_they_exceed() -> None:
+    recorder = Recorder(limits=RequestLimits(ttft_ms=5.0, total_ms=100.0))
+    for took_ms in (50.0, 100.0, 100.5, 300.0):
+        recorder.on_request("GET", "/a", took_ms, 5)
+    recorder.on_request("GET", "/a", 300.0, 0, ConnectionResetError(104, "reset"))
+    found = recorder.drain(0.0, 0).endpoints[0]
+    assert (found.requests, found.failures, found.within_limits) == (5, 1, 2)
+    assert (found.beyond_ttft, found.beyond_tpot, found.beyond_total) == (0, 0, 2)
+
+
+def test_without_limits_it_is_not_said_how_many_meet_them() -> None:
+    recorder = Recorder()
+    recorder.on_request("GET", "/a", 50.0, 5)
+    assert recorder.drain(0.0, 0).endpoints[0].within_limits is None
 
 
 def test_beyond_the_limit_kinds_of_failure_are_merged_and_all_are_counted() -> None:
