@@ -23,6 +23,7 @@ from .bounded_keys import EndpointNames, FailureStream
 from .connections import closes
 from .guard import HostGuard
 from .kept_requests import EndedRequest, RequestSampling
+from .protocol_codes import as_failure
 from .request_counts import attempts_of_request, request_counts
 from .signature import full_text, signature_of
 from .user_activity import UserActivity
@@ -142,6 +143,7 @@ class Recorder:
             took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
             self._errors.add(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
+        exception = as_failure(method, exception) if exception else None
         signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:
             iteration.failed = True

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..model import outside
-from ..model.events import FailureSignature
+from ..model.events import CODE, FailureSignature
 from .connections import past_of
+from .protocol_codes import code_of, errno_in_text
 
 # -- reply line ----------------------------------------------------------------------------------------------------------------
 # The error message in a reply's body: its first line with words in it, bounded in length and without ids. Untrusted text.
@@ -118,12 +119,12 @@ def signature_of(exception: BaseException | str, response: object = None) -> Fai
     if status is None and checked:
         status = _status_code(response)
     errno_link = next((link for link in chain if _errno(link) is not None), None)
-    text = text_of(exception if errno_link is None else errno_link)
+    text = _coded(chain, response, text_of(exception if errno_link is None else errno_link))
     past = past_of(chain)
     reply_text = "" if checked or errno_link is not None else _reply_text(chain, response)
     return FailureSignature(
         types=tuple(dict.fromkeys(type(link).__name__[:60] for link in chain))[:TYPES],
-        errno=_errno(errno_link) if errno_link is not None else None,
+        errno=_errno(errno_link) if errno_link is not None else errno_in_text(chain),
         status=status,
         text=f"{fold(text, status)}: {fold(reply_text, status)}"[:TEXT_LENGTH] if reply_text else fold(text, status),
         reused=past.reused,
@@ -148,7 +149,8 @@ def full_text(exception: BaseException | str, response: object = None) -> str:
         return type(named).__name__
     if numbered is not None:
         return _one_line(text if text.startswith("[") else f"[Errno {_errno(numbered)}] {text}")
-    if _is_check(exception) and not _NAME.fullmatch(text):
+    text = _coded(list(links(exception)), response, text)
+    if (_is_check(exception) and not _NAME.fullmatch(text)) or CODE.match(text):
         return _one_line(text)  # the check's text has its finding
     reply_text = _reply_text(links(exception), response, message)
     if reply_text and _is_check(exception):
@@ -186,6 +188,12 @@ def text_of(exception: BaseException) -> str:
     return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
 
 
+def _coded(chain: Sequence[BaseException], response: object, text: str) -> str:
+    """The text with the code of a protocol in front, if one says why the request failed."""
+    code = code_of(chain, response)
+    return f"{code}: {text.partition(chr(10))[0]}" if code else text  # the other lines of a database have values of rows
+
+
 def _is_check(exception: BaseException) -> bool:
     """Whether user code rejected the reply, in its own words."""
     return type(exception).__name__ in ("CatchResponseError", "ResponseError")
@@ -218,13 +226,15 @@ def _checked(text: str) -> str:
 
 
 def fold(text: str, status: int | None = None) -> str:
-    """The text on one line, bounded, without URLs, memory addresses, ids and numbers other than `status`."""
+    """The text on one line, bounded, without URLs, memory addresses, ids and numbers other than `status` and a code in front."""
     kept = "" if status is None else str(status)
+    code = CODE.match(text)
 
     def replaced(found: re.Match[str]) -> str:
         return found[0] if found["kept"] or found[0] == kept else "#"
 
-    return _VARYING.sub(replaced, _without_urls(text))[:TEXT_LENGTH]
+    front = code[0] if code else ""
+    return front + _VARYING.sub(replaced, _without_urls(text[len(front) :]))[: TEXT_LENGTH - len(front)]
 
 
 def _one_line(text: str) -> str:

@@ -21,6 +21,7 @@ from gevent.monkey import get_original
 from msgspec.structs import replace
 
 from ..model import outside
+from .protocol_codes import code_of
 
 # -- children ------------------------------------------------------------------------------------------------------------------
 # Child processes that user code starts: `subprocess`, `os.fork`, `multiprocessing` wait for them through the hub's loop.
@@ -209,7 +210,8 @@ def place_in_user_code(frame: FrameType | None) -> str:
 
 def _text(error: BaseException) -> str:
     try:
-        return outside.text(str(error), 200)
+        code = code_of((error,), None)
+        return outside.text(": ".join(filter(None, (code, str(error)))), 200)
     except Exception:  # str() of a user's exception may fail
         return ""
 

@@ -69,7 +69,7 @@ NOT_YET_AT_LIMIT = ("not_saturated", "think_time_limited")
 DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 """Ids of causes by which the target ended."""
 
-REFUSALS = ("load_shedding", "rate_limited")
+REFUSALS = ("load_shedding", "rate_limited", "server_busy", "too_many_connections")
 """Ids of replies by which a service refuses requests beyond its capacity."""
 
 OF_USER_CODE = ("users_stopped", "custom_events")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -349,6 +350,10 @@ class PartState(Event, frozen=True, kw_only=True, tag="part"):
 Phase = Literal["spawning", "settling", "settled"]
 
 
+CODE = re.compile(r"(SQLSTATE|Redis|MQTT|DNS|gRPC|WebSocket|GraphQL) \w{1,40}(?=:|$)")
+"""The code by which a protocol other than HTTP says why a request failed, at the beginning of a failure's text."""
+
+
 class FailureSignature(Reading, frozen=True, kw_only=True):
     """An exception reduced to what distinguishes causes (docs/causes.md): few, since they have no URLs, numbers and ids."""
 
@@ -364,6 +369,12 @@ class FailureSignature(Reading, frozen=True, kw_only=True):
     after_status: int | None = None
     """Status of the connection's reply before, if that was an error: services often close a connection after one. None also in
     older logs."""
+
+    @property
+    def code(self) -> str:
+        """`SQLSTATE 53300`, `gRPC UNAVAILABLE`; empty: the failure has none."""
+        found = CODE.match(self.text)
+        return found[0] if found else ""
 
     @property
     def kind(self) -> str:

@@ -206,12 +206,13 @@ class ObservedMarks:
 
 
 def cause_of(error: UserError) -> str:
-    """The cause that a failed request with this exception indicates, if the system or the resolver raised it; else the code."""
+    """The cause that a failed request with this exception indicates, if the system, the resolver or the service by a code of its
+    protocol raised it; else the code."""
     if error.type in _OF_USER_CODE:
         return _OF_USER_CODE[error.type]
     errno = _ERRNO.match(error.text)
-    if errno is None and error.type not in NAME_ERRORS:
-        return USER_CODE
     signature = FailureSignature(types=(error.type,), errno=int(errno[1]) if errno else None, text=error.text)
+    if errno is None and error.type not in NAME_ERRORS and not signature.code:
+        return USER_CODE
     found = classify(signature, platform.system())
     return found if found in ENTRIES and found != "unknown" else USER_CODE

@@ -1,7 +1,8 @@
 """The cause that one failed request indicates: a pure table from its signature to an id of the catalogue (docs/causes.md).
 
-The errno decides, then the exception types, then the status, then the text of a check. Where one request does not show the cause
-(which sockets use the ports, which process is out of descriptors), the result is a symptom, which `resolve` maps to a cause.
+A protocol's own code decides, then the errno, the exception types, the status, the text of a check. Where one request does not
+show the cause (which sockets use the ports, which process is out of descriptors), the result is a symptom: `resolve` maps it to
+a cause.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ("tls_handshake_failure", frozenset(("SSLError", "SSLEOFError", "SSLZeroReturnError", "SSLSyscallError"))),
     (_REFUSED, frozenset(("ConnectionRefusedError",))),
     (_RESET, frozenset(("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"))),
-    (_TIMED_OUT, frozenset(("ConnectTimedOut", "ConnectTimeoutError", "ConnectTimeout"))),
+    (_TIMED_OUT, frozenset(("ConnectTimedOut", "ConnectTimeoutError", "ConnectTimeout", "ConnectionTimeout"))),
     ("read_timeout", frozenset(("ReadTimeoutError", "ReadTimeout", "TimeoutError", "timeout", "Timeout"))),
     ("closed", frozenset(("RemoteDisconnected", "HTTPConnectionClosed"))),
     ("incomplete_response", frozenset(("IncompleteRead",))),
@@ -74,6 +75,40 @@ _TLS_RECORD = "\\x15\\x03"
 """A TLS alert in place of the status line: the client spoke http to an https port."""
 
 _STATUSES = {429: "rate_limited", 500: "server_error", 502: "bad_gateway", 503: "load_shedding", 504: "gateway_timeout"}
+
+_SQL = {
+    "53300": "too_many_connections", "53200": "server_out_of_memory", "53100": "disk_full", "53": "server_busy",
+    "40P01": "deadlock", "40001": "serialization_failure", "55P03": "lock_timeout", "57014": "statement_timeout",
+    "57P01": "server_not_ready", "57P02": "server_not_ready", "57P03": "server_not_ready", "28": "not_authorised",
+    "58": "service_error", "XX": "service_error",
+    **dict.fromkeys(("0A", "21", "22", "23", "25", "26", "34", "3D", "3F", "42", "44", "54", "P0"), "request_rejected"),
+}  # fmt: skip
+"""By SQLSTATE, or by its class: the first two characters."""
+_REDIS = {
+    "MAXCLIENTS": "too_many_connections", "OOM": "server_out_of_memory", "BUSY": "server_busy", "TRYAGAIN": "server_busy",
+    "MISCONF": "service_error",
+    **dict.fromkeys(("LOADING", "MASTERDOWN", "CLUSTERDOWN"), "server_not_ready"),
+    **dict.fromkeys(("NOAUTH", "WRONGPASS", "NOPERM"), "not_authorised"),
+    **dict.fromkeys(("ERR", "WRONGTYPE", "READONLY", "NOSCRIPT", "EXECABORT", "CROSSSLOT"), "request_rejected"),
+}  # fmt: skip
+_MQTT = {
+    "CONN_LOST": _RESET, "NO_CONN": _RESET, "CONN_REFUSED": _REFUSED, "KEEPALIVE": "read_timeout",
+    "128": "service_error", "3": "server_not_ready", "136": "server_not_ready", "139": "server_not_ready",
+    **dict.fromkeys(("137", "147", "150", "151", "159"), "server_busy"),
+    **dict.fromkeys(("4", "5", "134", "135", "138"), "not_authorised"),
+    **dict.fromkeys(("1", "2", "133"), "request_rejected"),
+}  # fmt: skip
+"""By the code of a CONNACK of MQTT 3, a reason code of MQTT 5, or what paho says itself."""
+_DNS = {
+    "SERVFAIL": "service_error", "REFUSED": "not_authorised", "TRUNCATED": "truncated_reply",
+    **dict.fromkeys(("NXDOMAIN", "NODATA", "FORMERR", "NOTIMP"), "request_rejected"),
+}  # fmt: skip
+
+CODES: dict[str, dict[str, str]] = {"SQLSTATE": _SQL, "Redis": _REDIS, "MQTT": _MQTT, "DNS": _DNS}
+"""By protocol and its code (`FailureSignature.code`); one that is not listed is `unknown`."""
+
+_ENDED = re.compile(r"server closed the connection|connection (is|was|has been) (closed|lost)|connection already closed")
+"""Words of clients in C about a connection that ended."""
 
 CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "JSONDecodeError", "str"))
 """Exception types by which user code rejects a reply."""
@@ -101,7 +136,15 @@ def classify(signature: FailureSignature, system: str | None) -> str:
     """
     if "HostNotAllowed" in signature.types:
         return "host_not_allowed"
-    return _by_errno(signature, system) or _by_type(signature) or _by_status_and_check(signature)
+    return _by_code(signature) or _by_errno(signature, system) or _by_type(signature) or _by_status_and_check(signature)
+
+
+def _by_code(signature: FailureSignature) -> str | None:
+    if not signature.code:
+        return _RESET if "OperationalError" in signature.types and _ENDED.search(signature.text) else None
+    protocol, code = signature.code.split(" ")
+    known = CODES.get(protocol, {})
+    return known.get(code) or known.get(code[:2], "unknown")
 
 
 def _by_errno(signature: FailureSignature, system: str | None) -> str | None:

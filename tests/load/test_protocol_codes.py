@@ -1,0 +1,128 @@
+"""The codes by which services other than HTTP say why a request failed, and the cause of each. The classes are named as those of
+the libraries, which need not be installed."""
+
+from __future__ import annotations
+
+import enum
+import errno
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from capexplorer.analysis.causes.classify import CODES, classify
+from capexplorer.load.protocol_codes import as_failure
+from capexplorer.load.signature import full_text, signature_of
+from capexplorer.load.user_code import UserErrors
+from capexplorer.model.catalogue import ENTRIES
+from capexplorer.run.run_failures import cause_of
+
+
+def raised(kind: str, text: str, module: str, **attributes: Any) -> BaseException:
+    made: type[Exception] = type(kind, (Exception,), {"__module__": module, **attributes})
+    return made(text)
+
+
+def sql(kind: str, text: str, state: str | None = None) -> BaseException:
+    return raised(kind, text, "psycopg.errors", sqlstate=state)
+
+
+def refused(words: str) -> BaseException:
+    return sql("OperationalError", f'connection failed: connection to server at "127.0.0.1", port 5432 failed: FATAL:  {words}')
+
+
+def dns(rcode: int = 0, *, truncated: bool = False) -> Any:
+    flags = 0x8180 | rcode | 0x0200 * truncated
+    return type("Message", (SimpleNamespace,), {"__module__": "dns.message"})(flags=flags, answer=[])
+
+
+NO_ANSWER = raised("LocustError", "No answer in DNS response", "locust.exception")
+
+
+class PahoError(enum.IntEnum):
+    MQTT_ERR_CONN_LOST = 7
+
+
+class ReasonCode:
+    """As paho's: no number, with one."""
+
+    value = 151
+
+    def __str__(self) -> str:
+        return "Quota exceeded"
+
+
+@pytest.mark.parametrize(
+    ("method", "exception", "reply", "code", "cause"),
+    [
+        ("SQL", refused("sorry, too many clients already"), None, "SQLSTATE 53300", "too_many_connections"),
+        ("SQL", refused("no more connections allowed (max_client_conn)"), None, "SQLSTATE 53300", "too_many_connections"),
+        ("SQL", refused("the database system is starting up"), None, "SQLSTATE 57P03", "server_not_ready"),
+        ("SQL", refused("a sentence of another language"), None, "", "unknown"),
+        ("SQL", sql("DeadlockDetected", "deadlock detected\nDETAIL: Process 7", "40P01"), None, "SQLSTATE 40P01", "deadlock"),
+        ("SQL", sql("SerializationFailure", "could not serialize", "40001"), None, "SQLSTATE 40001", "serialization_failure"),
+        ("SQL", sql("LockNotAvailable", "due to lock timeout", "55P03"), None, "SQLSTATE 55P03", "lock_timeout"),
+        ("SQL", sql("QueryCanceled", "due to statement timeout", "57014"), None, "SQLSTATE 57014", "statement_timeout"),
+        ("SQL", sql("UniqueViolation", "duplicate key", "23505"), None, "SQLSTATE 23505", "request_rejected"),
+        ("SQL", sql("Unheard", "of another product", "HV000"), None, "SQLSTATE HV000", "unknown"),
+        ("SQL", sql("OperationalError", "server closed the connection unexpectedly"), None, "", "connection_reset"),
+        ("R", raised("ConnectionError", "max number of clients reached", "redis.exceptions"), None, "Redis MAXCLIENTS",
+         "too_many_connections"),
+        ("R", raised("OutOfMemoryError", "not allowed", "redis.exceptions", status_code="OOM"), None, "Redis OOM",
+         "server_out_of_memory"),
+        ("R", raised("ResponseError", "BUSY Redis is busy running", "redis.exceptions"), None, "Redis BUSY", "server_busy"),
+        ("R", raised("BusyLoadingError", "is loading", "redis.exceptions", status_code="LOADING"), None, "Redis LOADING",
+         "server_not_ready"),
+        ("R", raised("ResponseError", "no such key", "redis.exceptions"), None, "Redis ERR", "request_rejected"),
+        ("R", raised("TimeoutError", "Timeout reading from socket", "redis.exceptions"), None, "", "read_timeout"),
+        ("MQTT", Exception("5"), None, "MQTT 5", "not_authorised"),
+        ("MQTT", Exception("Server busy"), None, "MQTT 137", "server_busy"),
+        ("MQTT", PahoError.MQTT_ERR_CONN_LOST, None, "MQTT CONN_LOST", "connection_reset"),
+        ("MQTT", ReasonCode(), None, "MQTT 151", "server_busy"),
+        ("MQTT", AssertionError("an error response during subscription: [128]"), None, "MQTT 128", "service_error"),
+        ("MQTT", AssertionError("my own check"), None, "", "failed_check"),
+        ("DNS", NO_ANSWER, dns(2), "DNS SERVFAIL", "service_error"),
+        ("DNS", NO_ANSWER, dns(3), "DNS NXDOMAIN", "request_rejected"),
+        ("DNS", NO_ANSWER, dns(truncated=True), "DNS TRUNCATED", "truncated_reply"),
+        ("DNS", NO_ANSWER, dns(), "DNS NODATA", "request_rejected"),
+        ("DNS", raised("Timeout", "The DNS operation timed out.", "dns.exception"), None, "", "read_timeout"),
+        ("GET", PahoError.MQTT_ERR_CONN_LOST, None, "", "failed_check"),
+        ("GET", 7, None, "", "failed_check"),
+    ],
+)  # fmt: skip
+def test_a_code_of_a_protocol_is_in_front_of_the_text_and_has_its_cause(
+    method: str, exception: object, reply: object, code: str, cause: str
+) -> None:
+    failure = as_failure(method, exception)
+    signature = signature_of(failure, reply)
+    assert signature.code == code
+    assert full_text(failure, reply).startswith(code)
+    assert classify(signature, "Linux") == cause
+
+
+def test_values_of_rows_are_in_no_signature() -> None:
+    failure = sql("UniqueViolation", "duplicate key\nDETAIL:  Key (mail)=(ann@example.org) already exists.", "23505")
+    assert "ann" not in signature_of(failure).text + full_text(failure)
+
+
+def test_a_socket_of_a_library_in_c_has_its_errno_from_its_text() -> None:
+    text = 'connection failed: connection to server at "127.0.0.1", port 1 failed: Connection refused\n\tIs the server running?'
+    signature = signature_of(sql("OperationalError", text))
+    assert signature.errno == errno.ECONNREFUSED
+    assert classify(signature, "Linux") == "connection_refused"
+
+
+def test_a_locustfile_that_names_a_code_itself_is_understood() -> None:
+    signature = signature_of(raised("CatchResponseError", "SQLSTATE 40P01: from my own gateway", "locust.exception"))
+    assert classify(signature, "Linux") == "deadlock"
+
+
+def test_a_user_that_cannot_be_made_for_lack_of_connections_is_no_error_of_user_code() -> None:
+    errors = UserErrors()
+    errors.add(refused("sorry, too many clients already"))
+    assert cause_of(errors.waiting[0]) == "too_many_connections"
+
+
+def test_every_code_has_a_cause_of_the_catalogue() -> None:
+    found = {cause for known in CODES.values() for cause in known.values()}
+    assert found - set(ENTRIES) == set()
