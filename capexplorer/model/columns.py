@@ -16,7 +16,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from . import one_blas_thread  # noqa: F401  before numpy is loaded
 from .events import EndpointTick, Sample
 from .figures import LevelFigures
+from .histogram import percentiles_ms
 from .readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
+from .stages import STAGES, LatencyKind, texts
 
 # isort: split
 from itertools import chain
@@ -46,12 +48,16 @@ class EndpointSums(NamedTuple):
     beyond_tpot: int
     beyond_total: int
     within_limits_tokens: int
+    tokens: int
+    streams: bool
+    """Whether some reply was a stream."""
 
     @classmethod
     def of(cls, endpoints: Iterable[EndpointTick]) -> EndpointSums:
         """The sums over these endpoints, in one loop, which takes two thirds of the time of a loop for each sum."""
-        requests = failures = warmup_requests = warmup_failures = ttft = tpot = total = tokens = 0
-        latencies_ms, failure_latencies_ms = [], []
+        requests = failures = warmup_requests = warmup_failures = 0
+        ttft = tpot = total = within_tokens = tokens = 0
+        latencies_ms, failure_latencies_ms, streams = [], [], False
         for tick in endpoints:
             requests += tick.requests
             failures += tick.failures
@@ -63,10 +69,12 @@ class EndpointSums(NamedTuple):
                 ttft += tick.beyond_ttft
                 tpot += tick.beyond_tpot
                 total += tick.beyond_total
-                tokens += tick.within_limits_tokens
+                within_tokens += tick.within_limits_tokens
+            if tick.stages:
+                tokens, streams = tokens + tick.tokens, True
         latency_sum_ms, failure_latency_sum_ms = math.fsum(latencies_ms), math.fsum(failure_latencies_ms)
-        warmup, limits = (warmup_requests, warmup_failures), (ttft, tpot, total, tokens)
-        return cls(requests, failures, latency_sum_ms, failure_latency_sum_ms, *warmup, *limits)
+        warmup, limits = (warmup_requests, warmup_failures), (ttft, tpot, total, within_tokens)
+        return cls(requests, failures, latency_sum_ms, failure_latency_sum_ms, *warmup, *limits, tokens, streams)
 
 
 class Column(NamedTuple):
@@ -129,6 +137,11 @@ def _unsettled_failures(sample: Sample, sums: EndpointSums) -> float:
     return sums.warmup_failures + (0 if sample.settled else sums.failures)
 
 
+def _tokens_per_s(sample: Sample, sums: EndpointSums) -> float | None:
+    """None in a second without a stream that ended well."""
+    return _per_s(sums.tokens, sample) if sums.streams else None
+
+
 def _app_backlog(sample: Sample, _: EndpointSums) -> float | None:
     """Work that the target has accepted and not finished, by its own metrics: queued plus running, or accepted minus finished and
     failed. None without such metrics.
@@ -159,6 +172,17 @@ def _fullest(targets: Sequence[TargetReading]) -> tuple[float | None, float | No
 
 # -- the table
 
+
+PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+"""Those of a second that are columns."""
+
+
+def percentile_column(kind: LatencyKind, percentile: str) -> str:
+    """The name of the column: `p95_ms` of whole requests, of a stage with its name before it."""
+    return f"{percentile}_ms" if kind == "total" else f"{kind}_{percentile}_ms"
+
+
+_STAGE_COLUMNS = tuple(percentile_column(stage, name) for stage in STAGES for name in PERCENTILES)
 
 TABLE = (
     Column("t_s", "sample.t_s", written="number"),
@@ -206,6 +230,8 @@ TABLE = (
     Column("from_plan_p99_ms", "offered.p99_ms", written="number"),
     Column("from_plan_max_ms", "offered.max_ms", written="number"),
     Column("late_p99_ms", "offered.late_p99_ms", written="number"),
+    Column("tokens_per_s", _tokens_per_s, written="number"),
+    *(Column(name, f"stages.{name}", written="number") for name in _STAGE_COLUMNS),
     Column("work", "sample.work", level="sum"),
     Column("work_beyond_limits", "sample.work_beyond_limits", level="sum"),
     Column("served", _served, level="sum"),
@@ -222,6 +248,7 @@ TABLE = (
     Column("failures", "endpoints.failures", level="sum"),
     Column("latency_sum_ms", "endpoints.latency_sum_ms", level="sum"),
     Column("failure_latency_sum_ms", "endpoints.failure_latency_sum_ms", level="sum"),
+    Column("tokens", "endpoints.tokens", level="sum"),
     Column("generator_run_delay_ratio", "generator.run_delay_ratio", level="mean"),
     Column("open_sockets", "tcp.sockets_in_use", level="mean"),
     Column("disk_busy_ratio", "host.disk_busy_ratio", level="mean"),
@@ -241,6 +268,8 @@ TABLE = (
 NAMES = tuple(column.name for column in TABLE)
 WRITTEN = {column.name: column.written for column in TABLE if column.written is not None}
 """The columns that are exported and charted, and how they are written."""
+OF_STREAMS = ("tokens_per_s", *_STAGE_COLUMNS)
+"""Those that only a session with streams has."""
 FOLDED = {column.name: column.level for column in TABLE if column.level is not None}
 SUMS = tuple(name for name, how in FOLDED.items() if how == "sum")
 READINGS = tuple(name for name in LevelFigures.__struct_fields__ if FOLDED.get(name, "sum") != "sum")
@@ -263,7 +292,11 @@ class _Source:
 
     def values(self, samples: Sequence[Sample], sums: Sequence[EndpointSums]) -> dict[str, Values]:
         """The values of its columns, one per tick."""
-        if self._name == "offered" and all(sample.offered is None for sample in samples):
+        has_none = {
+            "offered": lambda: all(sample.offered is None for sample in samples),
+            "stages": lambda: not any(each.streams for each in sums),
+        }
+        if self._name in has_none and has_none[self._name]():
             return dict.fromkeys(self._columns, (None,) * len(samples))
         return dict(zip(self._columns, zip(*self._by_tick(samples, sums), strict=True), strict=True))
 
@@ -276,6 +309,8 @@ class _Source:
                 return map(values, sums)
             case "offered":
                 return [nothing if sample.offered is None else values(sample.offered) for sample in samples]
+            case "stages":
+                return [_of_stages(sample) if each.streams else nothing for sample, each in zip(samples, sums, strict=True)]
             case "targets":
                 return [self._total(sample.targets) or nothing for sample in samples]
         unread, of = _NOTHING_READ[self._name], attrgetter(self._name)
@@ -286,6 +321,12 @@ class _Source:
         if len(targets) == 1:
             return self._values(targets[0])
         return tuple([total(values) for values in zip(*map(self._values, targets), strict=True)])
+
+
+def _of_stages(sample: Sample) -> tuple[float | None, ...]:
+    """The percentiles of each stage over all endpoints, in the order of the columns."""
+    found = (percentiles_ms(texts(sample.endpoints, stage), tuple(PERCENTILES.values())) for stage in STAGES)
+    return tuple(chain.from_iterable(found))
 
 
 def _sources() -> list[_Source]:

@@ -9,7 +9,7 @@ import msgspec
 from .intervals import Latency
 from .load import OfferedFigures
 from .readings import Reading
-from .stages import LimitName, Stage, StageFigures
+from .stages import LatencyKind, LimitName, Stage, StageFigures
 
 
 class LevelEndpoint(Reading, frozen=True, kw_only=True):
@@ -107,3 +107,10 @@ class LevelBin(Reading, frozen=True, kw_only=True):
     """Mean number of running users."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
+
+
+def latency_of_kind(found: LevelEndpoint | LevelFigures, kind: LatencyKind) -> Latency:
+    """One of its latencies of successes; without a value if it has no such stage."""
+    if kind == "total":
+        return found.latency_ms
+    return found.stages[kind].ms if kind in found.stages else Latency()

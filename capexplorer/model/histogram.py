@@ -291,6 +291,20 @@ def counts_between(texts: Sequence[str], edges_us: NDArray[np.float64]) -> NDArr
     return np.bincount(places, weights=counts, minlength=edges_us.size + 1).astype(np.int64)
 
 
+def percentiles_ms(texts: Sequence[str], qs: Sequence[float]) -> tuple[float | None, ...]:
+    """As `merged(texts).percentiles_ms(qs)`, in a fifth of the time."""
+    try:
+        indices, counts = counters(texts, _wire_header())
+    except ValueError:
+        return merged(texts).percentiles_ms(qs)
+    if not indices.size:
+        return (None,) * len(qs)
+    order = np.argsort(indices, kind="stable")
+    upto = np.cumsum(counts[order])
+    places = np.searchsorted(upto, [_rank(q, int(upto[-1])) for q in qs])
+    return tuple(min(int(value_us), HIGHEST_US) / 1000 for value_us in _highest_us(indices[order][places]))
+
+
 @lru_cache
 def _wire_header() -> bytes:
     """The first 40 bytes inside the compression, which all histograms of this layout have in common."""

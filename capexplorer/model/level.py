@@ -16,6 +16,7 @@ from .histogram import LatencyHistogram, merged
 from .load import Load, OfferedTick, Users
 from .reading_means import ReadingSums
 from .slice import Merged, Slice
+from .stages import LatencyKind, texts
 
 
 class LevelFold:
@@ -145,11 +146,13 @@ Folded = tuple[LevelFold, RampFold | None]
 """The accumulated seconds of a level, or of a ramp."""
 
 
-def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint]) -> LatencyHistogram:
-    """The latency histogram that was recorded with the figures of a level or of a ramp's bin."""
-    if figures.offered is not None:
+def histogram_of(figures: LevelFigures, endpoints: Sequence[LevelEndpoint], kind: LatencyKind = "total") -> LatencyHistogram:
+    """The latency histogram that was recorded with the figures of a level or of a ramp's bin; in total at an offered rate that of
+    times from plan.
+    """
+    if figures.offered is not None and kind == "total":
         return merged([figures.offered.from_plan] if figures.offered.from_plan else [])
-    return merged([each.latency for each in endpoints if each.latency])
+    return merged(texts(endpoints, kind))
 
 
 def _nothing_folded(opened: LevelOpened, columns: Columns | None) -> Folded:
@@ -253,10 +256,16 @@ class Level:
     @property
     def histogram(self) -> LatencyHistogram:
         """Latencies of successes in its settled seconds; at an offered rate times from plan. Empty in logs without histograms."""
+        return self.histogram_of("total")
+
+    def histogram_of(self, kind: LatencyKind) -> LatencyHistogram:
+        """As `histogram`, of a stage of these successes."""
         fold = self.fold
-        if fold is not None:
-            return fold.merged.histogram() if isinstance(self.load, Users) else fold.merged.offered.histogram
-        return histogram_of(self.figures, self.endpoints)
+        if fold is None:
+            return histogram_of(self.figures, self.endpoints, kind)
+        return (
+            fold.merged.offered.histogram if kind == "total" and not isinstance(self.load, Users) else fold.merged.histogram(kind)
+        )
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:

@@ -21,6 +21,7 @@ from .histogram import HistogramSum, LatencyHistogram, merged
 from .intervals import Latency
 from .load import Drops, OfferedTick
 from .reading_means import ReadingSums
+from .stages import STAGES, LatencyKind, Stage, StageFigures, texts
 
 # isort: split
 from array import array
@@ -107,13 +108,15 @@ class EndpointFold:
     def __init__(self, name: str, method: str) -> None:
         self.name, self.method = name, method
         self.requests = self.failures = self.received_bytes = 0
-        self.latency_sum_ms = 0.0
-        self._latencies = HistogramSum()
+        self.sums_ms: dict[LatencyKind, float] = {"total": 0.0}
+        """Of each latency of successes that there was."""
+        self._latencies: dict[LatencyKind, HistogramSum] = {"total": HistogramSum()}
 
     def copy(self) -> EndpointFold:
         """An independent copy; it is small until its figures are computed."""
         twin = copy(self)
-        twin._latencies = self._latencies.copy()
+        twin.sums_ms = self.sums_ms.copy()
+        twin._latencies = {kind: each.copy() for kind, each in self._latencies.items()}
         return twin
 
     def add(self, tick: EndpointTick) -> None:
@@ -121,14 +124,19 @@ class EndpointFold:
         self.requests += tick.requests
         self.failures += tick.failures
         self.received_bytes += tick.received_bytes
-        self.latency_sum_ms += tick.latency_sum_ms
-        if tick.latency:
-            self._latencies.add(tick.latency)
+        self._add("total", tick.latency, tick.latency_sum_ms)
+        for stage, found in tick.stages.items():
+            self._add(stage, found.latency, found.sum_ms)
 
-    @property
-    def histogram(self) -> LatencyHistogram:
+    def _add(self, kind: LatencyKind, text: str | None, sum_ms: float) -> None:
+        self.sums_ms[kind] = self.sums_ms.get(kind, 0.0) + sum_ms
+        if text:
+            self._latencies.setdefault(kind, HistogramSum()).add(text)
+
+    def histogram(self, kind: LatencyKind = "total") -> LatencyHistogram:
         """Latencies of successes so far."""
-        return self._latencies.histogram
+        found = self._latencies.get(kind)
+        return LatencyHistogram() if found is None else found.histogram
 
     def without(self, ticks: Iterable[EndpointTick]) -> EndpointFold:
         """An independent copy without these ticks."""
@@ -136,22 +144,35 @@ class EndpointFold:
         twin.requests -= sum(tick.requests for tick in given)
         twin.failures -= sum(tick.failures for tick in given)
         twin.received_bytes -= sum(tick.received_bytes for tick in given)
-        twin.latency_sum_ms -= math.fsum(tick.latency_sum_ms for tick in given)
-        twin.histogram.subtract(merged([tick.latency for tick in given if tick.latency]))
+        twin.sums_ms["total"] -= math.fsum(tick.latency_sum_ms for tick in given)
+        for stage, found in ((stage, found) for tick in given for stage, found in tick.stages.items()):
+            twin.sums_ms[stage] -= found.sum_ms
+        for kind in twin._latencies:
+            twin.histogram(kind).subtract(merged(texts(given, kind)))
         return twin
 
     def figures(self, *, with_histogram: bool = False) -> LevelEndpoint:
         """This endpoint's figures so far."""
-        histogram = self.histogram
+        histogram = self.histogram()
         return LevelEndpoint(
             name=self.name,
             method=self.method,
             requests=self.requests,
             failures=self.failures,
             mean_bytes=self.received_bytes / self.requests if self.requests else None,
-            latency_ms=latency_of(histogram, self.latency_sum_ms),
+            latency_ms=latency_of(histogram, self.sums_ms["total"]),
             latency=histogram.encode() if with_histogram and histogram.count else None,
+            stages={stage: self._stage(stage, with_histogram) for stage in self.stages},
         )
+
+    @property
+    def stages(self) -> list[Stage]:
+        """Those that some success had."""
+        return [stage for stage in STAGES if stage in self._latencies and self.histogram(stage).count]
+
+    def _stage(self, stage: Stage, with_histogram: bool) -> StageFigures:
+        histogram = self.histogram(stage)
+        return StageFigures(ms=latency_of(histogram, self.sums_ms[stage]), latency=histogram.encode() if with_histogram else None)
 
 
 class Merged:
@@ -176,12 +197,21 @@ class Merged:
                 fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
             fold.add(tick)
 
-    def histogram(self) -> LatencyHistogram:
+    def histogram(self, kind: LatencyKind = "total") -> LatencyHistogram:
         """Latencies of all successes."""
         whole = LatencyHistogram()
         for fold in self.endpoints.values():
-            whole.add(fold.histogram)
+            whole.add(fold.histogram(kind))
         return whole
+
+    def stage_figures(self) -> dict[Stage, StageFigures]:
+        """Of all endpoints together, without histograms."""
+        own = {stage: [fold for fold in self.endpoints.values() if stage in fold.stages] for stage in STAGES}
+        return {
+            stage: StageFigures(ms=latency_of(self.histogram(stage), math.fsum(fold.sums_ms[stage] for fold in folds)))
+            for stage, folds in own.items()
+            if folds
+        }
 
     def endpoint_figures(self, *, with_histogram: bool = False) -> tuple[LevelEndpoint, ...]:
         """Figures of each endpoint, in the order of their first request."""
@@ -276,6 +306,8 @@ class Slice:
             goodput_se_rps=self.batch_error("work", "duration_s") if worked else None,
             **self._limits(sums, successes, seconds),
             latency_ms=mean if merged is None else latency_of(merged.histogram(), sums["latency_sum_ms"]),
+            stages={} if merged is None else merged.stage_figures(),
+            tokens_per_s=sums["tokens"] / seconds if sums["tokens"] else None,
             latency_se_ms=batch_error(list(zip(self.values("latency_sum_ms"), self._successes(), strict=True))),
             response_ms=(sums["latency_sum_ms"] + sums["failure_latency_sum_ms"]) / requests if requests else None,
             wait_s=sums["wait_sum_s"] / waits if waits else None,

@@ -6,7 +6,8 @@ many tokens it had, these are counted, else each event counts as one. The abbrev
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, Protocol, get_args
 
 import msgspec
 
@@ -19,6 +20,12 @@ Stage = Literal["ttfb", "ttft", "tpot", "itl"]
 consecutive events, as many values as there are gaps."""
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
+"""In the order in which they are shown."""
+
+LatencyKind = Literal["total"] | Stage
+"""`total`: of the whole request, which each one has. So a latency is chosen, on the screen and in exports."""
+
+LATENCY_KINDS: tuple[LatencyKind, ...] = ("total", *STAGES)
 """In the order in which they are shown."""
 
 
@@ -85,3 +92,30 @@ class StageFigures(Reading, frozen=True, kw_only=True):
     ms: Latency = Latency()
     latency: str | None = None
     """HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
+
+
+class Recorded(Protocol):
+    """Whatever has a histogram of latencies."""
+
+    @property
+    def latency(self) -> str | None:
+        """As text; None: it has no value."""
+
+
+class RecordedByStage(Recorded, Protocol):
+    """An endpoint in a second, or over a level."""
+
+    @property
+    def stages(self) -> Mapping[Stage, Recorded]:
+        """Of successes whose replies are streams."""
+
+
+def recorded(endpoint: RecordedByStage, kind: LatencyKind) -> str | None:
+    """The endpoint's histogram of this latency, as text; None: it has none."""
+    found = endpoint if kind == "total" else endpoint.stages.get(kind)
+    return None if found is None else found.latency
+
+
+def texts(endpoints: Iterable[RecordedByStage], kind: LatencyKind) -> list[str]:
+    """The histograms of this latency of all endpoints that have one."""
+    return [text for each in endpoints if (text := recorded(each, kind))]

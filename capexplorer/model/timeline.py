@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import ENDPOINTS_MOST, Columns, EndpointColumns, EndpointKey, append, empty, row, ticks_of
+from .columns import ENDPOINTS_MOST, Columns, EndpointColumns, EndpointKey, append, empty, percentile_column, row, ticks_of
 from .events import (
     Answered,
     Command,
@@ -46,10 +46,11 @@ from .events import (
     Telemetry,
     Verdict,
 )
-from .histogram import counts_between, merged
+from .histogram import counts_between, percentiles_ms
 from .level import Level
 from .load import NO_LOAD, Load
 from .requirements import Answer
+from .stages import STAGES, LatencyKind, Stage, recorded, texts
 
 # -- The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
 #
@@ -70,10 +71,10 @@ BUCKETS = EDGES_MS.size - 1
 class LatencySeconds(Protocol):
     """The latency distribution of each second of a session."""
 
-    def counts(self, tick: int) -> NDArray[np.int64]:
+    def counts(self, tick: int, kind: LatencyKind = "total") -> NDArray[np.int64]:
         """Counts by bucket, shape (BUCKETS,), of the tick with this column index; zeros if it is not known."""
 
-    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+    def p95_ms(self, tick: int, endpoint: EndpointKey, kind: LatencyKind = "total") -> float:
         """p95 of one endpoint in that tick; NaN if it had no success, or is not known."""
 
 
@@ -81,27 +82,36 @@ class KeptLatencies:
     """The distributions of a running session, kept in memory."""
 
     def __init__(self) -> None:
-        self._ticks: list[bytes] = []
-        self._p95_ms: dict[EndpointKey, array[float]] = {}
+        self._ticks = 0
+        self._counts: dict[LatencyKind, list[bytes]] = {"total": []}
+        self._p95_ms: dict[EndpointKey, dict[LatencyKind, array[float]]] = {}
 
     def add(self, sample: Sample) -> None:
         """Add the next tick."""
         for tick in sample.endpoints:
             kept = self._p95_ms.get((tick.method, tick.name))
             if kept is None and len(self._p95_ms) < ENDPOINTS_MOST:
-                kept = self._p95_ms[tick.method, tick.name] = array("f")
-            if kept is not None:
-                kept.extend([math.nan] * (len(self._ticks) - len(kept)))
-                kept.append(_p95_ms(tick))
-        self._ticks.append(_packed(sample))
+                kept = self._p95_ms[tick.method, tick.name] = {}
+            if kept is None:
+                continue
+            for kind in _kinds((tick,)):
+                own = kept.setdefault(kind, array("f"))
+                own.extend([math.nan] * (self._ticks - len(own)))
+                own.append(_p95_ms(tick, kind))
+        for kind in _kinds(sample.endpoints):
+            counts = self._counts.setdefault(kind, [])
+            counts.extend([b""] * (self._ticks - len(counts)))
+            counts.append(_packed(sample, kind))
+        self._ticks += 1
 
-    def counts(self, tick: int) -> NDArray[np.int64]:
+    def counts(self, tick: int, kind: LatencyKind = "total") -> NDArray[np.int64]:
         """As of `LatencySeconds`."""
-        return _unpacked(self._ticks[tick] if 0 <= tick < len(self._ticks) else b"")
+        kept = self._counts.get(kind, ())
+        return _unpacked(kept[tick] if 0 <= tick < len(kept) else b"")
 
-    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+    def p95_ms(self, tick: int, endpoint: EndpointKey, kind: LatencyKind = "total") -> float:
         """As of `LatencySeconds`."""
-        kept = self._p95_ms.get(endpoint, ())
+        kept = self._p95_ms.get(endpoint, {}).get(kind, ())
         return kept[tick] if 0 <= tick < len(kept) else math.nan
 
 
@@ -110,33 +120,39 @@ class ReadLatencies:
 
     def __init__(self, read: Callable[[int], Sample]) -> None:
         self._read = read
-        self._known: dict[int, bytes] = {}
-        self._p95_ms: dict[tuple[int, EndpointKey], float] = {}
+        self._known: dict[tuple[int, LatencyKind], bytes] = {}
+        self._p95_ms: dict[tuple[int, EndpointKey, LatencyKind], float] = {}
 
-    def counts(self, tick: int) -> NDArray[np.int64]:
+    def counts(self, tick: int, kind: LatencyKind = "total") -> NDArray[np.int64]:
         """As of `LatencySeconds`."""
-        found = self._known.get(tick)
+        found = self._known.get((tick, kind))
         if found is None:
-            found = self._known[tick] = _packed(self._read(tick))
+            found = self._known[tick, kind] = _packed(self._read(tick), kind)
         return _unpacked(found)
 
-    def p95_ms(self, tick: int, endpoint: EndpointKey) -> float:
+    def p95_ms(self, tick: int, endpoint: EndpointKey, kind: LatencyKind = "total") -> float:
         """As of `LatencySeconds`."""
-        found = self._p95_ms.get((tick, endpoint))
+        found = self._p95_ms.get((tick, endpoint, kind))
         if found is None:
             of_it = (each for each in self._read(tick).endpoints if (each.method, each.name) == endpoint)
-            found = self._p95_ms[tick, endpoint] = next(map(_p95_ms, of_it), math.nan)
+            found = self._p95_ms[tick, endpoint, kind] = next((_p95_ms(each, kind) for each in of_it), math.nan)
         return found
 
 
-def _p95_ms(tick: EndpointTick) -> float:
-    (found,) = merged([tick.latency] if tick.latency else []).percentiles_ms((0.95,))
+def _kinds(endpoints: Sequence[EndpointTick]) -> list[LatencyKind]:
+    """The latencies that these have."""
+    return ["total", *(stage for stage in STAGES if any(stage in each.stages for each in endpoints))]
+
+
+def _p95_ms(tick: EndpointTick, kind: LatencyKind) -> float:
+    text = recorded(tick, kind)
+    (found,) = percentiles_ms([text] if text else [], (0.95,))
     return math.nan if found is None else found
 
 
-def _packed(sample: Sample) -> bytes:
+def _packed(sample: Sample, kind: LatencyKind) -> bytes:
     """The buckets that are not empty: their numbers, one byte each, then their counts, four bytes each."""
-    found = counts_between([tick.latency for tick in sample.endpoints if tick.latency], EDGES_US)
+    found = counts_between(texts(sample.endpoints, kind), EDGES_US)
     counts = found[1:-1].copy()
     counts[0] += found[0]
     counts[-1] += found[-1]
@@ -278,6 +294,16 @@ class Timeline:
     def answers(self) -> tuple[Answer, ...]:
         """The latest answers to what is required of the service, in the order in which it was asked; empty: nothing is."""
         return self.answered.answers if self.answered is not None else ()
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Stages of requests that some second so far, or a closed level, has; empty without streams."""
+        closed = {stage for level in self.levels if level.closed is not None for stage in level.closed.figures.stages}
+        return tuple(stage for stage in STAGES if stage in closed or self._has(percentile_column(stage, "p50")))
+
+    def _has(self, name: str) -> bool:
+        """Whether some second has a value of this column."""
+        return not np.isnan(np.asarray(self.columns[name][: self.ticks])).all()
 
     @property
     def wanted(self) -> int:

@@ -29,6 +29,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.stages import Stage, StageTick
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import encode, sealed
 
@@ -64,12 +65,15 @@ def second(
     name: str = "/",
     users: int = 10,
     settled: bool = True,
+    tokens: int = 0,
+    stages: Mapping[Stage, float] | None = None,
     **fields: Any,
 ) -> Sample:
     """The second that ends at `t_s`, with so many requests to one endpoint, `failed` of them.
 
     `latency_ms` is their mean; with `p99_ms` they also have a histogram, evenly from half of it. `signature`: of the failures;
-    None: they are only counted. `fields` are other fields of the Sample, or replace those that follow from the rest.
+    None: they are only counted. `stages`: the greatest value of each stage in ms; replies are then streams, and have so many
+    `tokens` together. `fields` are other fields of the Sample, or replace those that follow from the rest.
     """
     succeeded = rps - failed
     usual: dict[str, Any] = {
@@ -78,16 +82,25 @@ def second(
     }  # fmt: skip
     endpoint: dict[str, Any] = {"latency_sum_ms": latency_ms * succeeded}
     if p99_ms is not None and succeeded:
-        histogram = LatencyHistogram()
-        latencies_ms = np.linspace(0.5, 1.0, succeeded) * p99_ms
-        histogram.record_us(latencies_ms * 1000)
-        endpoint = {"latency": histogram.encode(), "latency_sum_ms": float(latencies_ms.sum())}
+        histogram, sum_ms = evenly(succeeded, p99_ms)
+        endpoint = {"latency": histogram.encode(), "latency_sum_ms": sum_ms}
         names = ("p50_ms", "p95_ms", "p99_ms")
         usual |= dict(zip(names, histogram.percentiles_ms((0.5, 0.95, 0.99)), strict=True)) | {"max_ms": histogram.max_ms}
+    if stages and succeeded:
+        values = {stage: evenly(succeeded, greatest_ms) for stage, greatest_ms in stages.items()}
+        ticks = {stage: StageTick(latency=each.encode(), sum_ms=sum_ms) for stage, (each, sum_ms) in values.items()}
+        endpoint |= {"tokens": tokens, "stages": ticks}
     if failed and signature is not None:
         usual["failures"] = (FailureTick(name=name, method="GET", signature=signature, count=failed),)
     usual["endpoints"] = (EndpointTick(name=name, method="GET", requests=rps, failures=failed, **endpoint),)
     return Sample(t_s=t_s, **(usual | fields))
+
+
+def evenly(count: int, greatest_ms: float) -> tuple[LatencyHistogram, float]:
+    """So many values from half of the greatest to it, and their sum."""
+    histogram, values_ms = LatencyHistogram(), np.linspace(0.5, 1.0, count) * greatest_ms
+    histogram.record_us(values_ms * 1000)
+    return histogram, float(values_ms.sum())
 
 
 class Scenario:

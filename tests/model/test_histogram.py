@@ -23,6 +23,7 @@ from capexplorer.model.histogram import (
     _index,
     _lowest_us,
     merged,
+    percentiles_ms,
 )
 
 QUANTILES = (0.001, 0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0)
@@ -249,3 +250,15 @@ def test_a_copy_of_nothing_has_no_counters() -> None:
     empty = HistogramSum()
     assert empty.copy()._merged is None
     assert empty._merged is None
+
+
+@given(st.lists(latencies_us, max_size=4))
+def test_percentiles_of_texts_are_those_of_their_sum(parts: list[list[int]]) -> None:
+    encoded = [recorded(values).encode() for values in parts]
+    assert percentiles_ms(encoded, QUANTILES) == merged(encoded).percentiles_ms(QUANTILES)
+
+
+def test_percentiles_of_texts_leave_out_what_is_no_histogram() -> None:
+    assert percentiles_ms([recorded([5_000]).encode(), "no histogram"], (0.5,)) == merged(
+        [recorded([5_000]).encode()]
+    ).percentiles_ms((0.5,))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ... import wording
-from ...model.columns import WRITTEN
+from ...model.columns import OF_STREAMS, WRITTEN
 from ...model.events import Header, Mark
 from ...model.reading_means import READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
@@ -88,10 +88,11 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
 
 def seconds(timeline: Timeline) -> bytes:
     """The timeline's columns, unchanged. Rates count all requests that were sent, including warm-up."""
-    columns = [timeline.columns[name][: len(timeline)] for name in WRITTEN]
-    whole = [how == "whole" for how in WRITTEN.values()]
-    ticks = zip(*columns, strict=True)
-    return table(tuple(WRITTEN), ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
+    columns = {name: timeline.columns[name][: len(timeline)] for name in WRITTEN}
+    shown = [name for name, values in columns.items() if name not in OF_STREAMS or not all(map(math.isnan, values))]
+    whole = [WRITTEN[name] == "whole" for name in shown]
+    ticks = zip(*(columns[name] for name in shown), strict=True)
+    return table(shown, ([_tick(value, exact) for value, exact in zip(tick, whole, strict=True)] for tick in ticks))
 
 
 PART_READINGS = {

@@ -271,7 +271,7 @@ class LevelWriter:
         figures = fold.figures()
         if fold.failures or not fold.requests or not self._timed:
             return figures
-        return msgspec.structs.replace(figures, latency_ms=Latency(mean=fold.latency_sum_ms / fold.requests))
+        return msgspec.structs.replace(figures, latency_ms=Latency(mean=fold.sums_ms["total"] / fold.requests))
 
     def _t_s(self, observation: int) -> float:
         return self._history.observations[observation].at_s + self._offset_s

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...model.figures import LevelBin
 from ...model.histogram import LatencyHistogram
 from ...model.level import Level
+from ...model.stages import LatencyKind
 from ...model.timeline import Timeline
 from ...wording.quantities import size
 from ..dialogs import Ask, ExportForm
@@ -72,15 +73,15 @@ class _FrozenLevel(Level):
     def __init__(self, level: Level) -> None:
         super().__init__(level.opened, level.first_index, level.opened_index)
         self._figures, self._endpoints, self._settled_s = level.figures, level.endpoints, level.settled_s
-        self._bins, self._histogram = level.bins, level.histogram.copy()
+        kinds: tuple[LatencyKind, ...] = ("total", *level.figures.stages)
+        self._bins, self._histograms = level.bins, {kind: level.histogram_of(kind).copy() for kind in kinds}
 
     @property
     def settled_s(self) -> float | None:
         return self._settled_s
 
-    @property
-    def histogram(self) -> LatencyHistogram:
-        return self._histogram
+    def histogram_of(self, kind: LatencyKind) -> LatencyHistogram:
+        return self._histograms.get(kind) or LatencyHistogram()
 
     @property
     def bins(self) -> tuple[LevelBin, ...]:
