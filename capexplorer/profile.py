@@ -19,7 +19,7 @@ from .model import limits, watched
 from .model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST
 from .model.limits import Limits
 from .model.load import Arrivals
-from .model.stages import RequestLimits
+from .model.stages import RequestLimits, StreamKind
 from .model.watched import PartSpec
 
 # -- values --------------------------------------------------------------------------------------------------------------------
@@ -104,6 +104,9 @@ class Task(Table, frozen=True, kw_only=True):
     """Request body as a value, sent as JSON with its Content-Type."""
     expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
     """Statuses that count as success; default: 200 to 399."""
+    stream: StreamKind | None = None
+    """The reply is a stream, and the request lasts until its end: `sse`, server-sent events; `lines`; `openai`, the chunks of a
+    completion by OpenAI's API, which end with `[DONE]`. Times to the first event and between events are measured, too."""
 
     @property
     def endpoint(self) -> str:

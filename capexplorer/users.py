@@ -1,7 +1,8 @@
-"""User classes for locustfiles: `from capexplorer.users import LeanHttpUser`."""
+"""What locustfiles import: `from capexplorer.users import LeanHttpUser, stream`."""
 
 from __future__ import annotations
 
 from .load.lean.user import LeanHttpUser
+from .load.streams import StreamEvent, stream
 
-__all__ = ["LeanHttpUser"]
+__all__ = ["LeanHttpUser", "StreamEvent", "stream"]

@@ -44,6 +44,7 @@ POOL_RESPONSE = "geventhttpclient.response:HTTPSocketPoolResponse"
 CONNECTIONS, BODIES, TERMINAL = ("load/connections.py",), ("load/hooks/client_results.py",), ("tui/terminal_driver.py",)
 KEEP_ALIVE, LEAN = ("load/hooks/client_connections.py",), ("load/lean/connection.py", "load/lean/session.py")
 RESULTS = ("load/hooks/client_results.py",)
+STREAMS = "load/streams.py"
 MASTER = ("load/workers/worker_registry.py",)
 DISPATCHER_FILES = ("load/local_engine.py", "load/offering.py")
 QUEUE_FILES = ("commands/run/exploring.py", "load/load_thread.py", "run/pump.py")
@@ -74,7 +75,7 @@ USED_NAMES = (
     Private(POOL, "_socket_queue", KEEP_ALIVE, "has the idle sockets that a closed pool closes"),
     Private("geventhttpclient.client:HTTPClient.request", "request", KEEP_ALIVE, "is a request, until its reply has it"),
     Private("geventhttpclient.response:HTTPResponse", "_sent_request", KEEP_ALIVE, "is the request of a reply"),
-    Private(POOL_RESPONSE, "_sock", KEEP_ALIVE, "is the socket of a stream that user code did not read to its end"),
+    Private(POOL_RESPONSE, "_sock", (*KEEP_ALIVE, STREAMS), "is the socket of a stream that user code did not read to its end"),
     Private(POOL_RESPONSE, "_pool", KEEP_ALIVE, "is the pool that this socket belongs to"),
     Private("geventhttpclient", "_parser", LEAN, "is llhttp's parser"),
     Private("gevent.socket:socket", "_sock", ("load/lean/connection.py",), "is the socket whose calls do not wait"),
@@ -82,11 +83,11 @@ USED_NAMES = (
     Private("geventhttpclient.client:HTTPClient.request", "sock", CONNECTIONS, "is the socket of a failed request"),
     Private(URLLIB3_POOL, "_make_request", CONNECTIONS, "is the frame that has the connection"),
     Private(f"{URLLIB3_POOL}._make_request", "conn", CONNECTIONS, "is that connection"),
-    Private("requests.models:Response", "_content", (*BODIES, "load/signature.py"), "is where the body is kept"),
-    Private(FAST_HTTP_RESPONSE, "_cached_content", ("load/signature.py",), "is the body that was read"),
+    Private("requests.models:Response", "_content", (*BODIES, "load/signature.py", STREAMS), "is where the body is kept"),
+    Private(FAST_HTTP_RESPONSE, "_cached_content", ("load/signature.py", STREAMS), "is the body that was read"),
     Private(FAST_HTTP_RESPONSE, "_sent_request", ("load/kept_requests.py",), "is the head of the request that was sent"),
     Private("requests.models:Response", "_content_consumed", BODIES, "is whether user code has read it in parts"),
-    Private("geventhttpclient.response:HTTPResponse", "_body_buffer", BODIES, "is what arrived and was not read yet"),
+    Private("geventhttpclient.response:HTTPResponse", "_body_buffer", (*BODIES, STREAMS), "is what arrived and was not read yet"),
     Private(FAST_HTTP_RESPONSE, "_response", BODIES, "is the response as it arrived"),
     Private(USER_AGENT, "_make_request", RESULTS, "makes the request of a reply that did not arrive"),
     Private("gevent._socketcommon", "getaddrinfo", ("load/hooks/hook_table.py",), "looks names up for gevent itself"),

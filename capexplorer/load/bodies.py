@@ -8,6 +8,7 @@ exception keeps the variables of its frames until the collector finds it, which 
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import brotli
 import msgspec
@@ -29,6 +30,7 @@ class UnusableReply(RequestException):
 
 
 CHUNK_BYTES = 65_536
+_TRUNCATED = "Error -5 while decompressing data: incomplete or truncated stream"
 HEAD_MOST_BYTES = 65_536
 """Most bytes of a head; http.client limits a single line to as much."""
 
@@ -76,6 +78,66 @@ def _unpacked(body: bytes, encoding: str, most_bytes: int) -> bytes:
     return body
 
 
+class Unpacking:
+    """A body that is decompressed as it arrives. With an unknown encoding it stays as it is."""
+
+    def __init__(self, encodings: str) -> None:
+        """`encodings`: as of `unpacked`."""
+        self._decoders = [_decoder(encoding.strip()) for encoding in reversed(encodings.split(","))]
+
+    def take(self, piece: bytes) -> bytes:
+        """What these bytes become. Raises BodyTooLarge if it is more than the limit of a whole body, zlib.error."""
+        for decoder in self._decoders:
+            piece = decoder.take(piece) if decoder is not None and piece else piece
+            if len(piece) > body_limit.most_bytes:
+                raise BodyTooLarge(body_limit.most_bytes)
+        return piece
+
+    def end(self) -> None:
+        """Raises zlib.error if the end is missing."""
+        if not all(decoder is None or decoder.is_whole() for decoder in self._decoders):
+            raise zlib.error(_TRUNCATED)
+
+
+def _decoder(encoding: str) -> _Inflating | _Unbrotling | None:
+    if encoding == "br":
+        return _Unbrotling()
+    return _Inflating(encoding) if encoding in ("gzip", "x-gzip", "deflate") else None
+
+
+class _Inflating:
+    def __init__(self, encoding: str) -> None:
+        self._is_gzip = encoding != "deflate"
+        self._unzip: Any = None
+
+    def take(self, piece: bytes) -> bytes:
+        if self._unzip is None:  # servers send deflate with or without a zlib header, whose first byte ends with an 8
+            bits = 16 + zlib.MAX_WBITS if self._is_gzip else zlib.MAX_WBITS if piece[0] & 15 == 8 else -zlib.MAX_WBITS
+            self._unzip = zlib.decompressobj(bits)
+        found: bytes = self._unzip.decompress(piece, body_limit.most_bytes + 1)
+        return found
+
+    def is_whole(self) -> bool:
+        return self._unzip is None or bool(self._unzip.eof)
+
+
+class _Unbrotling:
+    def __init__(self) -> None:
+        self._decoder = brotli.Decompressor()
+        self._has_begun = False
+
+    def take(self, piece: bytes) -> bytes:
+        self._has_begun = True
+        try:
+            found: bytes = self._decoder.process(piece, output_buffer_limit=body_limit.most_bytes + 1)
+        except brotli.error as error:
+            raise zlib.error(str(error)) from error
+        return found
+
+    def is_whole(self) -> bool:
+        return not self._has_begun or bool(self._decoder.is_finished())
+
+
 def _inflated(body: bytes, bits: int, most_bytes: int) -> bytes:
     unzip = zlib.decompressobj(bits)
     found = unzip.decompress(body, most_bytes + 1)
@@ -83,7 +145,7 @@ def _inflated(body: bytes, bits: int, most_bytes: int) -> bytes:
         del found
         raise BodyTooLarge(most_bytes)
     if not unzip.eof:
-        raise zlib.error("Error -5 while decompressing data: incomplete or truncated stream")
+        raise zlib.error(_TRUNCATED)
     return found
 
 

@@ -35,6 +35,7 @@ from ..model.kept_request import (
     Why,
 )
 from ..model.sources import Clock
+from ..model.stages import RequestStages
 from .connections import connected_in_s
 from .signature import body_if_read, full_text
 
@@ -56,6 +57,8 @@ class EndedRequest(msgspec.Struct, frozen=True, gc=False):
     """The failure's full text, only for the first one of a signature."""
     retried: tuple[FailureSignature, ...]
     warm: bool
+    stages: RequestStages | None = None
+    """None: its reply was no stream."""
 
 
 # -- the copy: references and short slices, without parsing or decoding, in the load thread. It has no reference to the reply,

@@ -16,7 +16,7 @@ from ..model.events import ClientTick, EndpointTick, FailureSignature, Tick
 from ..model.histogram import LatencyHistogram
 from ..model.kept_request import PlacedRequest
 from ..model.reading_means import number_fields
-from ..model.stages import LIMIT_NAMES, RequestLimits
+from ..model.stages import LIMIT_NAMES, STAGES, RequestLimits, RequestStages, Stage, StageTick
 from . import user_activity
 from .arrivals import Ledger, current_iteration
 from .bounded_keys import EndpointNames, FailureStream
@@ -61,6 +61,13 @@ class _Endpoint:
         self.all_latency_sum_ms = 0.0
         self.within_limits = self.within_limits_tokens = self.warmup_beyond_limits = 0
         self.beyond = dict.fromkeys(LIMIT_NAMES, 0)
+        self.tokens = 0
+        self.stages_ms: dict[Stage, list[float]] = {}
+
+    def add_stages(self, stages: RequestStages) -> None:
+        self.tokens += stages.tokens
+        for stage, values_ms in zip(STAGES, stages.values_ms, strict=True):
+            self.stages_ms.setdefault(stage, []).extend(values_ms)
 
 
 class _Counted(NamedTuple):
@@ -128,6 +135,7 @@ class Recorder:
         response: Any = None,
         start_time: float | None = None,
         url: str | None = None,
+        stages: object = None,
         **_: Any,
     ) -> None:
         """Listener of Locust's request event. User code may fire it with any value; an invalid one counts as a user error."""
@@ -143,18 +151,19 @@ class Recorder:
             took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
             self._errors.add(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
+        staged = stages if isinstance(stages, RequestStages) else None
         exception = as_failure(method, exception) if exception else None
         signature = signature_of(exception, response) if exception else None
         if signature is not None and (iteration := current_iteration()) is not None:
             iteration.failed = True
-        elif self.limits is not None and self.limits.broken_by(response_ms, None) and (iteration := current_iteration()):
+        elif self.limits is not None and self.limits.broken_by(response_ms, staged) and (iteration := current_iteration()):
             iteration.is_beyond_limits = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)
         for custom in user_activity.fired(method, named, response_ms, start_time):
             self._errors.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
-        ended = EndedRequest(method, named, response_ms, length, signature, full, retried, warm)
+        ended = EndedRequest(method, named, response_ms, length, signature, full, retried, warm, staged)
         self._requests.append(ended)
         sampling = self._sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
@@ -241,7 +250,7 @@ class Recorder:
 def _count(endpoint: _Endpoint, request: EndedRequest, limits: RequestLimits | None) -> None:
     failed = request.signature is not None
     endpoint.all_latency_sum_ms += request.response_ms
-    broken = () if failed or limits is None else limits.broken_by(request.response_ms, None)
+    broken = () if failed or limits is None else limits.broken_by(request.response_ms, request.stages)
     if not request.warm:
         endpoint.warmup_requests += 1
         endpoint.warmup_failures += failed
@@ -257,6 +266,9 @@ def _count(endpoint: _Endpoint, request: EndedRequest, limits: RequestLimits | N
         endpoint.within_limits += not broken
         for limit in broken:
             endpoint.beyond[limit] += 1
+        if request.stages is not None:
+            endpoint.add_stages(request.stages)
+            endpoint.within_limits_tokens += 0 if broken else request.stages.tokens
 
 
 def _endpoint_tick(
@@ -278,9 +290,17 @@ def _endpoint_tick(
         warmup_requests=endpoint.warmup_requests,
         warmup_failures=endpoint.warmup_failures,
         within_limits=endpoint.within_limits if limits is not None else None,
-        within_limits_tokens=endpoint.within_limits_tokens,
+        within_limits_tokens=endpoint.within_limits_tokens if limits is not None else 0,
         beyond_ttft=endpoint.beyond["ttft"],
         beyond_tpot=endpoint.beyond["tpot"],
         beyond_total=endpoint.beyond["total"],
         warmup_beyond_limits=endpoint.warmup_beyond_limits,
+        tokens=endpoint.tokens,
+        stages={stage: _stage_tick(values) for stage in STAGES if (values := endpoint.stages_ms.get(stage))},
     )
+
+
+def _stage_tick(values_ms: list[float]) -> StageTick:
+    histogram = LatencyHistogram()
+    histogram.record_us([value * 1000 for value in values_ms])
+    return StageTick(latency=histogram.encode(), sum_ms=math.fsum(values_ms))

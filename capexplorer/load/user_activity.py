@@ -100,9 +100,9 @@ def reading_parts(parts: Callable[P, Iterator[T]]) -> Callable[P, Iterator[T]]:
 
     def noting(*args: P.args, **options: P.kwargs) -> Iterator[T]:
         for part in parts(*args, **options):
-            _reads()
+            reads()
             yield part
-        _reads()
+        reads()
 
     return noting
 
@@ -114,12 +114,13 @@ def reading(read: Callable[P, T]) -> Callable[P, T]:
         try:
             return read(*args, **options)
         finally:
-            _reads()
+            reads()
 
     return noting
 
 
-def _reads() -> None:
+def reads() -> None:
+    """The user of this greenlet has read a part of a reply."""
     of_this_user().reads(time.time(), turn())
 
 

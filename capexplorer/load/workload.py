@@ -7,6 +7,7 @@ import math
 import random
 import re
 import sys
+import time
 import traceback
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from .connections import uncounted
 from .lean.prepared import prepare
 from .lean.session import LeanSession
 from .lean.user import LeanHttpUser, check
+from .streams import read_stream
 from .user_code import UserCodeFault
 from .variables import DrawnTogether, drawn
 
@@ -172,15 +174,18 @@ def _task(task: Task, users: Users, url: str, values: Sequence[DrawnTogether]) -
             _disconnect(user.client)
 
     def checked_request(user: Any) -> None:
+        started_s = time.perf_counter()
         with send(user.client, True) as response:
             if response.status_code in (expected or ()):
                 response.success()
-            elif response.status_code:
+            elif response.status_code and expected:
                 response.failure("unexpected_status")  # the status itself is the response's, which `signature` reads
+            if task.stream is not None:
+                read_stream(response, task.stream, started_s, users.timeout_s)
         if not users.keep_alive:
             _disconnect(user.client)
 
-    found: Any = request if expected is None else checked_request
+    found: Any = request if expected is None and task.stream is None else checked_request
     found.endpoint = task.endpoint
     return found  # type: ignore[no-any-return]
 
@@ -205,6 +210,7 @@ def _drawn(task: Task, users: Users, url: str, values: Sequence[DrawnTogether]) 
 def _described(task: Task, users: Users) -> Send:
     method, path = task.method.upper(), task.name if task.path is None else task.path
     options: dict[str, Any] = {"name": task.name, "headers": dict(task.headers), "data": task.body, "json": task.json}
+    options["stream"] = task.stream is not None
     if users.client == "requests":
         options["timeout"] = users.timeout_s
 
@@ -219,10 +225,10 @@ def _prepared(task: Task, url: str) -> Send:
     path = task.name if task.path is None else task.path
     whole = path if is_http_url(path) else url + path
     request = prepare(task.method.upper(), whole, headers=task.headers, data=task.body, json=task.json)
-    name = task.name
+    name, is_streamed = task.name, task.stream is not None
 
     def send(client: Any, catch_response: bool) -> Any:
-        return client.send(request, name, catch_response)
+        return client.send(request, name, catch_response, terms=client.streamed if is_streamed else None)
 
     return send
 

@@ -14,10 +14,13 @@ import msgspec
 from .intervals import Latency
 from .readings import Reading
 
+StreamKind = Literal["sse", "lines", "openai"]
+"""How a stream is divided into events: server-sent events, lines, or the chunks of a completion by OpenAI's API."""
+
 Stage = Literal["ttfb", "ttft", "tpot", "itl"]
 """`ttfb`: from the request's start to the first byte of its reply. `ttft`: to its first event or token that is not empty.
-`tpot`: time per further token, (end - first) / (tokens - 1), one value per request with at least two. `itl`: the time between two
-consecutive events, as many values as there are gaps."""
+`tpot`: time per further token, from the first event to the last one / (tokens - 1), one value per request with at least two.
+`itl`: the time between two consecutive events, as many values as there are gaps."""
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 """In the order in which they are shown."""
@@ -39,6 +42,12 @@ class RequestStages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its values of `itl`."""
     tokens: int = 0
     """Tokens of its reply, or its events."""
+
+    @property
+    def values_ms(self) -> tuple[tuple[float, ...], ...]:
+        """The values of each stage, in the order of STAGES."""
+        single = (self.ttfb_ms, self.ttft_ms, self.tpot_ms)
+        return *(() if value is None else (value,) for value in single), self.gaps_ms
 
 
 LimitName = Literal["ttft", "tpot", "total"]

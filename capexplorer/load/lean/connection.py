@@ -398,6 +398,15 @@ class Stream:
         del body[: len(found)]
         return found
 
+    def read1(self) -> bytes:
+        """What has arrived, at least one byte; none at the end. Raises as `read`."""
+        body = self._reply.body
+        while not body and self._connection is not None:
+            self._receive(self._connection)
+        found = bytes(body)
+        body.clear()
+        return found
+
     @reading
     def readline(self, sep: bytes = b"\r\n") -> bytes:
         """Up to the next separator, which is included; without one the rest. Raises as `read`."""

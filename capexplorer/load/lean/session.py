@@ -155,6 +155,8 @@ class LeanSession:
         self._make_tls = ssl_context_factory
         self._own_tls: Any = None
         self._terms = _Terms(connection_timeout, network_timeout, max_redirects, verify=not insecure)
+        self.streamed = _with_options(self._terms, None, None, follows=True, streams=True)
+        """How requests are sent whose replies are read in parts."""
         self._pools: dict[Any, KeptConnections] = {}
         self._most = concurrency
         if client_pool is not None:

@@ -19,6 +19,7 @@ from ...model.histogram import LatencyHistogram, merged
 from ...model.load import OfferedTick
 from ...model.reading_means import number_fields
 from ...model.readings import WORKER_ROWS, GeneratorReading, WorkerReading, WorkersReading
+from ...model.stages import STAGES, StageTick
 from ..bounded_keys import EndpointNames, FailureStream
 from ..recorder import SUMMED, RecordedTick
 from .messages import PlainStats, WorkerHello, WorkerSecond
@@ -292,7 +293,16 @@ def _endpoint(key: tuple[str, str], ticks: Sequence[EndpointTick], everything: L
     histogram = merged(texts)
     everything.add(histogram)
     latency = None if not histogram.count else texts[0] if len(texts) == 1 else histogram.encode()
-    return msgspec.structs.replace(_added(EndpointTick(name=name), ticks), method=method, latency=latency)
+    stages = {
+        stage: _stage(found) for stage in STAGES if (found := [tick.stages[stage] for tick in ticks if stage in tick.stages])
+    }
+    return msgspec.structs.replace(_added(EndpointTick(name=name), ticks), method=method, latency=latency, stages=stages)
+
+
+def _stage(ticks: Sequence[StageTick]) -> StageTick:
+    texts = [tick.latency for tick in ticks if tick.latency]
+    latency = texts[0] if len(texts) == 1 else merged(texts).encode() if texts else None
+    return msgspec.structs.replace(_added(StageTick(), ticks), latency=latency)
 
 
 def _clients(ticks: Sequence[RecordedTick]) -> ClientTick | None:

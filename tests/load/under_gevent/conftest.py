@@ -19,6 +19,7 @@ import pytest
 from ..lean.echo import echo
 from ..lean.wire import wire
 from ..patched import ROOT, TIMEOUT_S
+from ..playing import playing
 from ..servers import self_signed, server
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class PatchedFile(pytest.File):
 
 class PatchedProcess(pytest.Item):
     def runtest(self) -> None:
-        with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as wire_url:
-            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": wire_url})
+        with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as wire_url, playing() as played:
+            urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": wire_url, "played": played})
             command = [sys.executable, "-m", "tests.load.patched", str(self.path), *os.environ.get("PATCHED", "").split()]
             environment = {**os.environ, _URLS: urls}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -77,6 +78,11 @@ def _echo(urls: dict[str, str]) -> str:
 @pytest.fixture(scope="session", name="wire")
 def _wire(urls: dict[str, str]) -> str:
     return urls["wire"]
+
+
+@pytest.fixture(scope="session", name="played")
+def _played(urls: dict[str, str]) -> str:
+    return urls["played"]
 
 
 @pytest.fixture
