@@ -92,7 +92,7 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     statsd: StatsdUrl | None = None
     """Listens there for what the service sends by the statsd protocol (gunicorn: `--statsd-host 127.0.0.1:8125`)."""
     prometheus: Url | None = None
-    """Any page in Prometheus' text format: the service's own, or an exporter's."""
+    """Any page in Prometheus' text format: an exporter's, or the service's own (`http://127.0.0.1:{port}/metrics`)."""
     metrics: Annotated[tuple[str, ...], Meta(max_length=32)] = ()
     """Names of its metrics to keep, each as the sum over its labels; of a counter its growth per second. None: all, up to 256
     series."""
@@ -114,6 +114,15 @@ class PartSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def servers(self) -> dict[ServerKind, str]:
         """URLs of servers' own figures, by kind."""
         return {kind: url for kind in SERVERS if (url := getattr(self, kind)) is not None}
+
+    @property
+    def needs_port(self) -> bool:
+        """Whether a URL of its servers has `{port}` for the target's port, which is known once the target is ready."""
+        return any("{port}" in url for url in self.servers.values())
+
+    def with_port(self, port: int) -> PartSpec:
+        """With this port for `{port}` in the URLs of its servers."""
+        return msgspec.structs.replace(self, **{kind: url.replace("{port}", str(port)) for kind, url in self.servers.items()})
 
     @property
     def has_reader(self) -> bool:

@@ -387,7 +387,7 @@ class LiveControls:
     def _part(self, text: str) -> PartSpec:
         """The part to watch, which no other part is yet."""
         try:
-            watch = parsed_part(text)
+            watch = parsed_part(text).with_port(self._service.port)
         except ValueError as error:
             raise InputError(str(error)) from None
         watched = self._parts.watched

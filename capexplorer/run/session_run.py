@@ -196,7 +196,7 @@ class SessionRun:
             Probes(self._load_thread.native_id, os.getpid(), context.pump.thread_id),  # the main thread's id is the process's
         )
         if not self.service.has_containers:  # otherwise in `_on_ready`, when the containers are known
-            self._watch(context.options.profile.watch)
+            self._watch(part for part in context.options.profile.watch if not part.needs_port)
         self.target.begin()
         self.workers.begin()
         context.pump.start_ticks()
@@ -276,8 +276,11 @@ class SessionRun:
     def _on_ready(self) -> None:
         assert self._sampler is not None
         self._sampler.watch(self.service)
+        parts = [part.with_port(self.service.port) for part in self.context.options.profile.watch]
         if self.service.has_containers:
-            self._watch(composed_parts(self.service.containers, self.context.options.profile.watch))
+            self._watch(composed_parts(self.service.containers, parts))
+        else:
+            self._watch(parts[at] for at, part in enumerate(self.context.options.profile.watch) if part.needs_port)
         if self.load_control.levels.index < 0:
             gc.freeze()  # objects from start-up are permanent: garbage collections under load skip them
             gc.set_threshold(700, 10, 10)  # Python's default again, so that unreferenced connections are closed soon

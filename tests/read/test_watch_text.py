@@ -81,6 +81,15 @@ def test_ssh_never_prompts_on_the_terminal() -> None:
     assert command[-4:] == ["-p", "22", "web1", "sh"]
 
 
+def test_the_port_of_the_target_is_that_of_its_own_page() -> None:
+    own = PartSpec(name="engine", prometheus="http://127.0.0.1:{port}/metrics")
+    assert own.needs_port
+    assert own.with_port(8080) == PartSpec(name="engine", prometheus="http://127.0.0.1:8080/metrics")
+    other = PartSpec(name="db", port=5432, nginx="http://proxy/status")
+    assert not other.needs_port
+    assert other.with_port(8080) == other
+
+
 @pytest.mark.parametrize("at", ["here", " here ", ""])
 def test_here_is_this_machine_and_no_program_of_that_name(at: str) -> None:
     part = PartSpec(name="db", at=at, port=5432)
