@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capexplorer.model.experiments import Experiment
+from capexplorer.model.readings import PartReading
+from capexplorer.model.stages import RequestStages
 
 Spread = Literal["constant", "uniform", "exponential", "lognormal", "bimodal"]
 
@@ -180,6 +182,7 @@ class Request(NamedTuple):
     task_s: float = 0.0
     """Of a task of several requests, its duration at its last one."""
     received_bytes: int = 0
+    stages: RequestStages | None = None
 
 
 class Run:
@@ -213,6 +216,10 @@ class Run:
     def busy_s(self, second: int) -> float:
         """Time for which servers were busy in that second of the run, summed over servers, including requests that timed out."""
         return float(self._busy_s.get(second, 0.0))  # a plain number, which can be written to a log
+
+    def part(self) -> PartReading | None:
+        """The reading of a watched part, once a second; None: none is watched."""
+        return None
 
     def _count_busy(self, from_s: float, until_s: float) -> None:
         """Count the time for which one server is busy, by second."""

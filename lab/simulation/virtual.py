@@ -30,6 +30,7 @@ from capexplorer.model.events import (
     Header,
     HostFacts,
     Mark,
+    PartState,
     Sample,
     Target,
     TargetFacts,
@@ -38,8 +39,9 @@ from capexplorer.model.events import (
 from capexplorer.model.experiments import Experiment
 from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
-from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, TargetReading
+from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PartReading, TargetReading
 from capexplorer.model.requirements import Answer, Requirement
+from capexplorer.model.stages import RequestStages, Stage, StageTick
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.run.autopilot import AutopilotDriver, Growth
 from capexplorer.run.context import EventSink, RunContext, RunLog
@@ -124,6 +126,7 @@ class Ended(NamedTuple):
     name: str = "/work"
     received_bytes: int = 0
     """0: a reply that says how long it took."""
+    stages: RequestStages | None = None
 
     @property
     def reply_bytes(self) -> int:
@@ -145,7 +148,26 @@ def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
         latency=latency.encode() if len(good_us) else None,
         latency_sum_ms=float(good_us.sum()) / 1000,
         failure_latency_sum_ms=float(bad_us.sum()) / 1000,
+        stages=stage_ticks([each.stages for each in ended if each.ok and each.stages is not None]),
+        tokens=sum(each.stages.tokens for each in ended if each.ok and each.stages is not None),
     )
+
+
+def stage_ticks(ended: Sequence[RequestStages]) -> dict[Stage, StageTick]:
+    """The stages of the requests of a second."""
+    values: dict[Stage, list[float]] = {
+        "ttfb": [each.ttfb_ms for each in ended if each.ttfb_ms is not None],
+        "ttft": [each.ttft_ms for each in ended if each.ttft_ms is not None],
+        "tpot": [each.tpot_ms for each in ended if each.tpot_ms is not None],
+        "itl": [gap for each in ended for gap in each.gaps_ms],
+    }
+    found = {}
+    for stage, known in values.items():
+        if known:
+            latency = LatencyHistogram()
+            latency.record_us(1000 * np.array(known))
+            found[stage] = StageTick(latency=latency.encode(), sum_ms=math.fsum(known))
+    return found
 
 
 class VirtualSession(ABC, Generic[Amount]):
@@ -203,6 +225,10 @@ class VirtualSession(ABC, Generic[Amount]):
     def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         """Simulate the second that ends at `now_s`: its tick, and the seconds for which servers were busy."""
 
+    def _parts(self) -> tuple[PartReading, ...]:
+        """Readings of watched parts."""
+        return ()
+
     def climb(self, loads: Sequence[Amount], level_s: int, by: By = "plan") -> None:
         """Levels of these loads, each for `level_s` seconds."""
         for load in loads:
@@ -241,7 +267,8 @@ class VirtualSession(ABC, Generic[Amount]):
         phase, settled = self.levels.tick(began_s, self.now_s, tick)
         counted: dict[str, Any] = {name: getattr(tick, name) for name in Tick.__struct_fields__}
         counted |= {"level": max(0, self.levels.index), "wanted": tick.users, "phase": phase, "settled": settled}
-        self.sink.emit(Sample(**counted, **readings(self.system, began_s, busy_s, tick.all_requests, self._machine_rng)))
+        read = readings(self.system, began_s, busy_s, tick.all_requests, self._machine_rng)
+        self.sink.emit(Sample(**counted, **read, parts=self._parts()))
         self.levels.split_at_shifts()
         current = CurrentEpoch(self.timeline)
         self.levels.marks.ticked(current)
@@ -336,6 +363,14 @@ class VirtualRun(VirtualSession[int]):
         self.running, self.most_users = running, 0
         super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints, params=params)
 
+    def _parts(self) -> tuple[PartReading, ...]:
+        part = self.running.part()
+        if part is None:
+            return ()
+        if part.name not in self.timeline.parts:
+            self.sink.emit(PartState(t_s=self.now_s, name=part.name, state="read", machine="generator"))
+        return (part,)
+
     @property
     def marks(self) -> list[Mark]:
         """All marks that were ever made, in order."""
@@ -359,7 +394,8 @@ class VirtualRun(VirtualSession[int]):
         self.running.until(self.now_s)
         ended = self.running.take_ended()
         found = [
-            Ended(each.ended_s - each.response_s, each.response_s, each.ok, each.name, each.received_bytes) for each in ended
+            Ended(each.ended_s - each.response_s, each.response_s, each.ok, each.name, each.received_bytes, each.stages)
+            for each in ended
         ]
         users, last = self._requested_load.load.users, [each for each in ended if each.ends_task]
         pauses = {
