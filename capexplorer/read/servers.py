@@ -2,7 +2,8 @@
 
 Names that rules and screens know: `connections`, `connections_limit`, `rejected_connections_per_s`, `active` (sessions that work
 or wait), `idle`, `idle_in_transaction`, `lock_waits` (active sessions that wait for a lock), `refused_readings` (1 where the
-server had no connection left for this reading itself, else 0). All others are shown and recorded by the server's names.
+server had no connection left for this reading itself, else 0); of an inference engine `requests_running` (its batch),
+`requests_waiting`, `kv_cache_ratio`, `preemptions_per_s`. All others are shown and recorded by the server's names.
 
 Each client is imported where its server is first read: it takes time, and few parts have one.
 """
@@ -173,7 +174,26 @@ class Prometheus:
         """Those of a page that was read now."""
         values, counters = sums(found, self._names) if self._names else self._all.of(found)
         figures = values | self._growth.per_s(counters)
-        return figures if self._names else self._all.bounded(with_means(figures))
+        kept = figures if self._names else self._all.bounded(with_means(figures))
+        return kept | of_engine(figures)
+
+
+ENGINE: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
+    "vllm:num_requests_running": ("requests_running", math.fsum),
+    "vllm:num_requests_waiting": ("requests_waiting", math.fsum),
+    "vllm:kv_cache_usage_perc": ("kv_cache_ratio", max),
+    "vllm:gpu_cache_usage_perc": ("kv_cache_ratio", max),  # vLLM before 0.10
+    "vllm:num_preemptions_total_per_s": ("preemptions_per_s", math.fsum),
+}
+"""Figures of an inference engine by vLLM's names, with what they are of several engines behind one page."""
+
+
+def of_engine(figures: Mapping[str, float]) -> dict[str, float]:
+    """What an inference engine counts, by the names that rules know; empty for other pages."""
+    found: dict[str, list[float]] = {}
+    for name, value in figures.items():
+        found.setdefault(name.partition("{")[0], []).append(value)
+    return {known: of(found[name]) for name, (known, of) in ENGINE.items() if name in found}
 
 
 class _Growth:

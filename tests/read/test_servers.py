@@ -111,6 +111,32 @@ def test_a_page_with_too_many_series_says_how_many_are_left_out() -> None:
     assert found["series_left_out"] == 3.0
 
 
+VLLM = """\
+# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="m"} 6.0
+vllm:num_requests_running{engine="1",model_name="m"} 7.0
+# TYPE vllm:num_requests_waiting gauge
+vllm:num_requests_waiting{engine="0",model_name="m"} 3.0
+vllm:num_requests_waiting{engine="1",model_name="m"} 0.0
+# TYPE vllm:kv_cache_usage_perc gauge
+vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.97
+vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.5
+# TYPE vllm:num_preemptions_total counter
+vllm:num_preemptions_total{engine="0",model_name="m"} %d
+"""
+
+
+@pytest.mark.parametrize("names", [(), ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:num_preemptions_total")])
+def test_an_engines_counts_have_names_that_rules_know_too(names: tuple[str, ...]) -> None:
+    times = iter((10.0, 12.0))
+    server = Prometheus("http://h/metrics", names, lambda: next(times))
+    server.figures(list(samples(VLLM % 4)))
+    found = server.figures(list(samples(VLLM % 9)))
+    known = {"requests_running": 13.0, "requests_waiting": 3.0, "preemptions_per_s": 2.5}
+    assert {name: found[name] for name in known} == known
+    assert found.get("kv_cache_ratio") == (None if names else 0.97)
+
+
 def test_counters_of_parts_of_seconds_keep_their_fractions() -> None:
     """They were cut to whole numbers before, so that a sum of seconds grew by nothing or by one."""
     now = iter((1.0, 2.0))

@@ -91,6 +91,7 @@ IDS = (
     "cpu_throttled", "cpu_steal", "worker_pool_exhausted", "lock_or_pool_limit", "rate_limit", "queue_growth",
     "memory_saturated", "swapping", "disk_saturated", "disk_full", "network_bandwidth_saturated", "not_saturated",
     "generator_shares_host", NEIGHBOURS, "open_files_limit", "connection_limit", "lock_waits", "unwatched_party",
+    "kv_cache_full", "engine_queue", "tokens_slow_down",
 )  # fmt: skip
 """All ids that may be found, in the order of their marks."""
 

@@ -19,7 +19,7 @@ from ...model.load import Users
 from ...model.verdicts import KneeVerdict
 from ..ladder import LadderLevel
 from ..statistics import COUNT_LEAST, FULL, MOSTLY, NOTABLE, RELEVANT
-from . import queue_rules, rate_limit, resource_rules, watched_parts
+from . import engine_rules, queue_rules, rate_limit, resource_rules, watched_parts
 from .gate import NO_GATE, Gate, gate_of
 from .measured_level import REQUESTS_LEAST, FindingKey, Found, MeasuredLevel
 from .queue_rules import Backlog, counts_work, queue_growth
@@ -43,6 +43,7 @@ def not_saturated(level: MeasuredLevel, gate: Gate, parts: Sequence[MeasuredLeve
         or level.failure_ratio > NOTABLE
         or not (level.target_is_here or parts)
         or level.rates.goodput_rps <= 0
+        or any(map(engine_rules.requests_wait, parts))
     ):
         return None
     found = max((ratio for each in (level, *parts) for ratio in _ratios(each)), key=lambda each: each[1], default=None)
@@ -358,7 +359,7 @@ def _of_parts(parts: WatchedParts, gate: Gate, of_target: Sequence[Found]) -> li
     """Findings about watched parts, by the rules and the gate of the target."""
     rules = resource_rules.UNGATED
     rules += queue_rules.STALLED if gate.stalls else ()
-    rules += queue_rules.PART_GATED if gate.is_open else ()
+    rules += (*queue_rules.PART_GATED, engine_rules.kv_cache, engine_rules.engine_queue) if gate.is_open else ()
     return list(parts.found(rules, of_target))
 
 
@@ -377,6 +378,9 @@ def _queues(
     full = watched_parts.worker_pools(parts, gate)
     if full:
         return full
+    slower = engine_rules.tokens_slow_down(level, levels, parts) if gate.is_open else None
+    if slower is not None:
+        return [slower]
     found = queue_rules.worker_pool(level, gate)
     if knee is None or knee.evidence.return_agrees is not False:  # else the service may have become slower without more load
         found = found or rate_limit.delays_or_waits(level, gate, reply_rate) or unwatched_party(level, gate, parts)

@@ -47,6 +47,7 @@ EVIDENCE = {
     "connections_full_ratio": CONNECTIONS_FULL_RATIO,
     "rejected_connections_per_s": "server.rejected_connections_per_s",
     "refused_readings_ratio": "server.refused_readings",
+    **{name: f"server.{name}" for name in ("requests_running", "requests_waiting", "kv_cache_ratio", "preemptions_per_s")},
 }  # fmt: skip
 """Readings of a level by the names that findings show; all other names are properties of `MeasuredLevel`."""
 
