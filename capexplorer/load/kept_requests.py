@@ -93,6 +93,7 @@ class RawRequest(NamedTuple):
     body: bytes
     """The beginning of the reply's body, one byte longer than is kept if the body is."""
     body_bytes: int
+    stages: RequestStages | None = None
 
 
 def taken(
@@ -113,7 +114,8 @@ def taken(
         kind="" if ended.signature is None else ended.signature.kind[:ERROR_MOST],
     )
     asked = str(url or getattr(getattr(response, "request", None), "url", None) or "")
-    return RawRequest(brief, asked, seen._replace(sent_body=None), _slice(seen.sent_body), body[: BODY_MOST_BYTES + 1], len(body))
+    size, seen_head = max(len(body), ended.length if body else 0), seen._replace(sent_body=None)
+    return RawRequest(brief, asked, seen_head, _slice(seen.sent_body), body[: BODY_MOST_BYTES + 1], size, ended.stages)
 
 
 def _of_lean(response: LeanResponse) -> _Seen:
@@ -176,20 +178,25 @@ def whole(raw: RawRequest, why: Why) -> KeptRequest:
         url=raw.url[:URL_MOST],
         sent_headers=_headers(raw.seen.sent_head),
         sent=_sent(*raw.sent_body),
-        phases=_phases(raw.brief, raw.seen),
+        phases=_phases(raw.brief, raw.seen, raw.stages),
         headers=_headers(raw.seen.head),
         received=_body(raw.body, raw.body_bytes),
     )
 
 
-def _phases(brief: RequestBrief, seen: _Seen) -> Phases:
+def _phases(brief: RequestBrief, seen: _Seen, stages: RequestStages | None) -> Phases:
     connect_ms = None if seen.connect_s is None else seen.connect_s * 1000
     known = Phases(connect_ms=connect_ms, kept_connection=seen.kept_connection, to_head=seen.to_head)
     if seen.first_s is None:
         return known
     first_ms = min(seen.first_s * 1000, brief.response_ms)
-    body_ms = None if brief.status is None else brief.response_ms - first_ms
-    return msgspec.structs.replace(known, first_byte_ms=max(0.0, first_ms - (connect_ms or 0.0)), body_ms=body_ms)
+    known = msgspec.structs.replace(known, first_byte_ms=max(0.0, first_ms - (connect_ms or 0.0)))
+    if stages is not None:
+        known = msgspec.structs.replace(known, tokens=stages.tokens, per_token_ms=stages.tpot_ms)
+    if stages is not None and stages.ttft_ms is not None:
+        event_ms = min(max(stages.ttft_ms, first_ms), brief.response_ms)
+        return msgspec.structs.replace(known, first_event_ms=event_ms - first_ms, body_ms=brief.response_ms - event_ms)
+    return msgspec.structs.replace(known, body_ms=None if brief.status is None else brief.response_ms - first_ms)
 
 
 def _headers(head: object) -> Headers:

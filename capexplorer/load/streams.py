@@ -260,7 +260,8 @@ class EventStream:
         response.request_meta["response_time"] = (ended_s - self._started_s) * 1000
         response.request_meta["response_length"] = self._length
         response.request_meta["stages"] = self._stages()
-        response._content = response._cached_content = self._beginning  # where kept requests find it
+        reported = response.request_meta.get("response", response)  # of FastHttpUser another object
+        reported._content = reported._cached_content = self._beginning  # where kept requests find it
         if self.error is not None:
             response.failure(self.error)
 

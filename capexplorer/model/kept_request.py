@@ -58,8 +58,14 @@ class Phases(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Name look-up, connection and TLS."""
     first_byte_ms: float | None = None
     """From the connection to the reply's first byte, or with `to_head` to the end of its headers."""
+    first_event_ms: float | None = None
+    """Of a stream: from there to its first event; None: it had none, or the reply was no stream."""
     body_ms: float | None = None
     """From there to the end of the reply."""
+    tokens: int = 0
+    """Of a stream: its tokens, or its events."""
+    per_token_ms: float | None = None
+    """Time per further token."""
     kept_connection: bool | None = None
     """Whether it was sent over a connection that was open already."""
     to_head: bool = False

@@ -85,6 +85,13 @@ def test_a_phase_that_the_client_does_not_measure_is_shown_as_not_known() -> Non
     assert sum("not known" in line for line in lines) == 2
 
 
+def test_the_phases_of_a_stream_have_its_first_event_and_its_tokens() -> None:
+    phases = Phases(connect_ms=1.0, first_byte_ms=20.0, first_event_ms=200.0, body_ms=400.0, tokens=21, per_token_ms=19.5)
+    _, _, first, rest, _ = phase_lines(phases, 621.0)
+    assert first.split()[-2:] == ["200", "ms"]
+    assert rest.split() == ["rest", "of", "the", "reply", "400", "ms,", "21", "tokens", "or", "events,", "19.5", "ms", "each"]
+
+
 def test_only_json_is_formatted() -> None:
     assert formatted('{"a":[1]}') == '{\n  "a": [\n    1\n  ]\n}'
     assert formatted("{ no json") == "{ no json"

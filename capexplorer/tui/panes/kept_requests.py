@@ -89,7 +89,10 @@ def phase_lines(phases: Phases, response_ms: float) -> Iterator[str]:
     first = "to the whole head" if phases.to_head else "to the first byte"
     yield f"{'connect':<19}{connect}"
     yield f"{first:<19}{_ms(phases.first_byte_ms)}"
-    yield f"{'rest of the reply':<19}{_ms(phases.body_ms)}"
+    if phases.first_event_ms is not None:
+        yield f"{'to the first event':<19}{_ms(phases.first_event_ms)}"
+    each = "" if phases.per_token_ms is None else f", {phases.tokens} tokens or events, {_ms(phases.per_token_ms)} each"
+    yield f"{'rest of the reply':<19}{_ms(phases.body_ms)}{each}"
     yield f"{'in total':<19}{_ms(response_ms)}"
 
 

@@ -11,12 +11,14 @@ import locust
 import pytest
 from locust.env import Environment
 
+from capexplorer.load.kept_requests import RequestSampling
 from capexplorer.load.recorder import Recorder
 from capexplorer.load.request_counts import request_counts
 from capexplorer.load.streams import StreamEvent, stream
 from capexplorer.load.workload import HTTP_USERS, from_profile
 from capexplorer.model.stages import RequestStages
 from capexplorer.profile import Task, Users
+from capexplorer.session.redact_request import without_secrets
 
 from ..playing import NOW
 
@@ -29,7 +31,8 @@ class Reader:
     def __init__(self, kind: type[locust.User], url: str) -> None:
         self.kind, self.url = kind, url
         self.reported: list[dict[str, Any]] = []
-        self.environment, self.recorder = Environment(user_classes=[]), Recorder()
+        self.environment = Environment(user_classes=[])
+        self.recorder = Recorder(sampling=RequestSampling(without_secrets))
         self.environment.events.request.add_listener(self.recorder.on_request)  # type: ignore[no-untyped-call]
         self.environment.events.request.add_listener(lambda **fired: self.reported.append(fired))  # type: ignore[no-untyped-call]
         self.user: Any = type("Reading", (kind,), {"host": url, "abstract": False})(self.environment)
@@ -210,6 +213,7 @@ def test_a_user_that_is_stopped_in_mid_stream_abandons_its_request(reader: Reade
         gevent.sleep(0.1)
         reading.kill()
     assert (request_counts.abandoned - counted, reader.reported) == (2, [])
+    assert reader.recorder.drain(0.0, 0).kept == ()
 
 
 def test_an_exception_of_user_code_in_the_block_fails_the_request_and_its_task(reader: Reader) -> None:
@@ -229,3 +233,17 @@ def test_the_seconds_have_the_stages_of_successes(reader: Reader) -> None:
     assert list(endpoint.stages) == ["ttfb", "ttft", "tpot", "itl"]
     assert endpoint.stages["itl"].sum_ms == pytest.approx(2 * endpoint.stages["tpot"].sum_ms)
     assert endpoint.stages["ttfb"].sum_ms <= endpoint.stages["ttft"].sum_ms < endpoint.latency_sum_ms
+
+
+def test_a_kept_request_has_the_phases_of_its_stream_and_its_beginning(reader: Reader) -> None:
+    event = "data: " + "word " * 600 + "\n\n"
+    reader.read([20, event], [20, event], [20, event])
+    assert reader.last["exception"] is None
+    (kept, *_) = (each.request for each in reader.recorder.drain(0.0, 0).kept)
+    phases = kept.phases
+    assert (kept.received.size_bytes, kept.received.is_cut) == (3 * len(event), True)
+    assert kept.received.text.startswith((event * 2)[:4_000])
+    assert (phases.tokens, phases.per_token_ms) == (3, reader.stages.tpot_ms)
+    whole_ms = sum(each or 0.0 for each in (phases.connect_ms, phases.first_byte_ms, phases.first_event_ms, phases.body_ms))
+    assert whole_ms == pytest.approx(kept.brief.response_ms, rel=0.02)
+    assert min(phases.first_event_ms or 0.0, phases.body_ms or 0.0) > 10
