@@ -22,6 +22,9 @@ SETTLES_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 30.0
 """Seconds after the sampling in which its result must have arrived: tools that are killed leave 10 s of a slow machine."""
 
+TIMES_MOST = 3
+"""Most attempts: where others use the whole machine the process is held up, which begins a new level, each few seconds."""
+
 
 class StackSampling:
     """At most one sampling at a time: `ask`, then `ticked` each second and `beat` several times a second."""
@@ -37,6 +40,8 @@ class StackSampling:
         """None: it has not begun, since the load has not settled."""
         self._level = -1
         """Index of the level in which it takes place."""
+        self._times = 0
+        """How often it has begun."""
 
     def proposal(self, now_s: float) -> Hold | None:
         """To wait for the end of the sampling; None without one."""
@@ -48,7 +53,7 @@ class StackSampling:
     def ask(self, seconds: float, by: By) -> None:
         """Sample for so many seconds, once the open level has settled."""
         self.end()
-        self._seconds, self._asked_s, self._by = seconds, self._context.now_s(), by
+        self._seconds, self._asked_s, self._by, self._times = seconds, self._context.now_s(), by, 0
 
     def ticked(self) -> None:
         """After each sample: begin if the load has settled. The level of a sampling that has ended does not outlast it."""
@@ -64,18 +69,24 @@ class StackSampling:
             return
         header = self._timeline.header
         self._levels.go_on(self._by, stacks=True)
-        self._level, self._began_s = self._levels.index, now_s
+        self._level, self._began_s, self._times = self._levels.index, now_s, self._times + 1
         self._process = PipedProcess("capexplorer.stacks.process")
         ask = Ask(pids=(pid,), seconds=self._seconds, url=header.target.url if header is not None else "")
         self._process.send(msgspec.json.encode(ask) + b"\n")
 
     def beat(self) -> None:
-        """Take in the result, with which the sampling ends; another level ends it without one."""
+        """Take in the result, with which the sampling ends. It begins again if its level ends before (a worker was lost, the
+        process was suspended): the seconds of stacks and of requests would not be the same.
+        """
         process, opened = self._process, self._levels.opened
         if process is None or self._seconds is None:
             return
         if opened is None or opened.index != self._level:
-            return self._give_up("the level ended before they were")
+            if self._times >= TIMES_MOST:
+                return self._give_up("each of their levels ended before they were")
+            process.end()
+            self._process, self._asked_s = None, self._context.now_s()
+            return
         lines = process.take()
         if lines:
             self._take(lines[0])
