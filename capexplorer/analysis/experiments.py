@@ -93,16 +93,15 @@ def causes_of(timeline: Timeline, epoch: int) -> tuple[LimitCause, ...]:
     return () if is_named else ALL
 
 
-def epoch_of_experiment(level: Level) -> int | None:
-    """The epoch whose knee the experiment of a level explains; None: it is no experiment."""
-    experiment = level.opened.experiment
-    return None if experiment is None else level.opened.epoch if experiment.epoch is None else experiment.epoch
+def experiments(timeline: Timeline, epoch: int) -> list[Level]:
+    """The levels of an epoch that are experiments."""
+    return [each for each in timeline.levels if each.opened.epoch == epoch and each.opened.experiment is not None]
 
 
 def explain(timeline: Timeline, epoch: int) -> Explanation | None:
     """What the experiments of an epoch have shown; None: there were none, or no level as before to compare them with."""
-    levels = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
-    shown = [found for each in levels if (found := Shown.of(each)) is not None and found.experiment.name != "few_users"]
+    tried = (Shown.of(each) for each in experiments(timeline, epoch))
+    shown = [each for each in tried if each is not None and each.experiment.name != "few_users"]
     before = next((each for each in shown if each.experiment.name == "as_before"), None)
     causes = causes_of(timeline, epoch)
     verdict = timeline.verdicts.get(epoch)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ..model.catalogue import where
-from ..model.events import Target, Verdict
+from ..model.events import Verdict
 from ..model.findings import Bottleneck
 from ..model.histogram import LatencyHistogram
 from ..model.intervals import Z90
@@ -23,7 +23,7 @@ from ..model.load import Load, Rate, Users
 from ..model.recommended import Estimate, OperatingLoad, Recommended
 from ..model.requirements import CapacityRequired
 from ..model.slice import batch_error
-from ..model.timeline import Timeline
+from ..model.timeline import Timeline, params_of
 from ..model.verdicts import RateObjective, SloVerdict
 from .epoch_view import EpochView
 from .requirements import QUEUE_EFFECT, effect_of
@@ -352,9 +352,7 @@ def _parameter(view: EpochView, at_once: Estimate) -> str | None:
     """The only parameter of the target that is as many as the requests that are worked on at once, to a whole number. One fits a
     lock as well.
     """
-    starts = [each for each in view.timeline.journal if isinstance(each, Target) and each.epoch == view.epoch and each.params]
-    header = view.timeline.header
-    params = starts[-1].params if starts else header.target.params if header is not None else {}
+    params = params_of(view.timeline, view.epoch) if view.epoch is not None else {}
     least, most = (round(at_once.value if end is None else end) for end in (at_once.low, at_once.high))
     found = [name for name, value in params.items() if type(value) is int and value > 1 and least <= value <= most]
     return found[0] if len(found) == 1 else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .readings import Reading
+from .sweep import Params
 
 ExperimentName = Literal["as_before", "half_pauses", "alone", "without", "path", "few_users", "reconnect", "slots"]
 """What is changed, at one number of users beyond the knee but for `few_users`:
@@ -18,7 +19,7 @@ ExperimentName = Literal["as_before", "half_pauses", "alone", "without", "path",
 - `path`: users request only the path that says that the service is ready.
 - `few_users`: so few run that hardly any request waits: it shows responses at low load of a service that is warm.
 - `reconnect`: users close their connections after each task.
-- `slots`: the target is restarted with another number of workers, threads, connections or other slots.
+- `slots`: the target is restarted with another number of workers, threads, connections or other slots, for this level.
 """
 
 
@@ -32,13 +33,16 @@ class Experiment(Reading, frozen=True, kw_only=True):
     before: int | None = None
     after: int | None = None
     """Of `slots`: the target's parameter, and its value before and in the experiment."""
-    epoch: int | None = None
-    """Of `slots`: the epoch of the knee, since the level has one of its own."""
 
     @property
     def pause_ratio(self) -> float:
         """What the users' waits are multiplied with."""
         return 0.5 if self.name == "half_pauses" else 1.0
+
+    @property
+    def params(self) -> Params:
+        """What is changed of the target's parameters, for which it is restarted before and after; empty: nothing."""
+        return {self.param: self.after} if self.param is not None and self.after is not None else {}
 
 
 AS_BEFORE = Experiment(name="as_before")

@@ -51,6 +51,7 @@ from .level import Level
 from .load import NO_LOAD, Load
 from .requirements import Answer
 from .stages import STAGES, LatencyKind, Stage, recorded, texts
+from .sweep import Params
 
 # -- The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
 #
@@ -471,6 +472,13 @@ def pid_of(timeline: Timeline, epoch: int) -> int | None:
     """Process id of the epoch's latest target process; None if it is not known."""
     known = (entry.pid for entry in reversed(timeline.journal) if isinstance(entry, Target) and entry.epoch == epoch)
     return next((pid for pid in known if pid is not None), None)
+
+
+def params_of(timeline: Timeline, epoch: int) -> Params:
+    """The parameters of the target in an epoch: those of its first start. Later ones have the same, or those of an experiment."""
+    starts = (entry for entry in timeline.journal if isinstance(entry, Target) and entry.epoch == epoch)
+    known = next((each.params for each in starts if each.params), None)
+    return known or (timeline.header.target.params if timeline.header is not None and epoch == 0 else {})
 
 
 def version_of(timeline: Timeline, epoch: int = 0) -> str | None:

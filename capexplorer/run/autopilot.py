@@ -17,7 +17,6 @@ import msgspec
 from .. import wording
 from ..analysis.causes.generator_saturation import is_saturated
 from ..analysis.epoch.epoch import Epoch
-from ..analysis.experiments import epoch_of_experiment
 from ..model.controls import Param
 from ..model.events import By, Proposed, Sample
 from ..model.experiments import Experiment
@@ -112,11 +111,11 @@ class AutopilotDriver:
         requested_load: RequestedLoad,
         levels: LiveLevels,
         workers: Workers,
-        try_with: Callable[[Users, float, Experiment], None] | None = None,
+        open_level: Callable[[Load, float, Experiment | None], None] | None = None,
     ) -> None:
-        """`try_with`: opens the level of an experiment once the load has been requested; None: no target can be restarted."""
+        """`open_level`: opens a level, maybe of an experiment, of a load that was requested; None: no target can be restarted."""
         self._context, self._requested_load, self._levels, self._workers = context, requested_load, levels, workers
-        self._try_with = try_with or self._open
+        self._open_level = open_level or self._open
         self._able = able_of(context.options)
         self._adviser = Adviser(context, workers)
         self._adviser.begin(context.options.start_users)
@@ -124,12 +123,11 @@ class AutopilotDriver:
         self._proposals = PublishedProposals(context, levels.marks)
         self._requirements = RequirementSearch()
         self._task: Task | None = None
-        self._seeks: Task | Visit | Literal["why"] | None = None
-        """What it does at this time: its task, or what the requirements need: a search, or a load that is held; `why`:
-        experiments at the knee that was found."""
-        self._found = Done("knee")
-        """How the search ended before the experiments."""
-        self._first_users, self._began_s, self._explains = 1, 0.0, False
+        self._seeks: Task | Visit | None = None
+        """What it does at this time: its task, or what the requirements need: a search, or a load that is held."""
+        self._found: Done | None = None
+        """How the latest search ended; None: without a knee."""
+        self._first_users, self._began_s = 1, 0.0
         self._generation = 0
 
     @property
@@ -137,19 +135,20 @@ class AutopilotDriver:
         """Whether its steps are accepted."""
         return self._task is not None and self._requested_load.is_current(self._generation)
 
-    def begin(self, generation: int, task: Task, first_users: int, *, explains: bool) -> None:
+    def begin(self, generation: int, task: Task, first_users: int) -> None:
         """Start with the levels measured so far. `generation`: that of the driver it steps as. `first_users`: where a search by
-        users begins if none run yet; one by rate begins at the rate that is offered now. `explains`: try experiments, too.
+        users begins if none run yet; one by rate begins at the rate that is offered now.
         """
         self._generation, self._task, self._first_users, self._began_s = generation, task, first_users, self._context.now_s()
-        self._explains = explains
-        if task == "require":
+        if task == "explain":
+            self._seeks = task
+        elif task == "require":
             self._requirements, self._seeks = RequirementSearch(self._context.options.within_s or WITHIN_S), None
         else:
             self._seek(task, self._requested_load.load.per_s or FIRST_PER_S)
 
     def _seek(self, task: Task, first_per_s: float) -> None:
-        self._seeks = task
+        self._seeks, self._found = task, None
         if task == "rate":
             self._rate_search = RateSearch(first_per_s)
         else:
@@ -178,8 +177,8 @@ class AutopilotDriver:
         by_users = self._seeks in ("knee", "verify")
         if self._seeks == "rate" and is_open:
             ended = self._search_rate(current)
-        if self._seeks == "why" and is_open:
-            return self._experiment()
+        if self._seeks == "explain":
+            return self._experiment() if is_open else None
         steps_users = by_users and self.is_on
         if not steps_users and planned is not None:
             self._proposals.show(planned)
@@ -240,11 +239,11 @@ class AutopilotDriver:
                 self._workers.add("autopilot")  # a level begins when the worker is there
             case Done() | GiveUp() if self._task == "require":
                 self._end_search()
-            case Done() if self._explains and self._next_experiment() is not None:
-                self._seeks, self._found = "why", proposal
-            case Done() | GiveUp():
-                if isinstance(proposal, Done) or self._take(GoTo(proposal.users, "rest")):
-                    return self._end(proposal)
+            case Done():
+                self._found = proposal
+                return self._end(proposal)
+            case GiveUp() if self._take(GoTo(proposal.users, "rest")):
+                return self._end(proposal)
         return None
 
     def _end(self, proposal: Done | GiveUp) -> str:
@@ -254,12 +253,15 @@ class AutopilotDriver:
 
     # -- experiments at the knee
 
+    @property
+    def can_explain(self) -> bool:
+        """Whether the latest search has found a knee of which experiments may tell the cause."""
+        is_by_users = isinstance(self._requested_load.load, Users)
+        return self._found is not None and is_by_users and self._next_experiment() is not None
+
     def _next_experiment(self) -> Try | None:
         level = self._context.timeline.level
-        if level is None:
-            return None
-        epoch = epoch_of_experiment(level)
-        return next_experiment(self._context.timeline, level.opened.epoch if epoch is None else epoch, self._able)
+        return next_experiment(self._context.timeline, level.opened.epoch, self._able) if level is not None else None
 
     def _trying(self) -> Proposal | None:
         """While the level of an experiment is open: to wait for its end, then the next one, then the end; None: there is none."""
@@ -269,21 +271,21 @@ class AutopilotDriver:
         if not is_over(level, now_s):
             passed_s = now_s - level.opened.t_s
             return Hold("experiment", max(0.0, LEAST_S + SETTLING_S - passed_s), max(0.0, LASTS_MOST_S - passed_s))
-        return self._next_experiment() or self._found
+        return self._next_experiment() or self._found or Done("knee")
 
-    def _open(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
+    def _open(self, load: Load, spawn_rate: float, experiment: Experiment | None) -> None:
         self._levels.step(load, "autopilot", spawn_rate, experiment=experiment)
 
     def _experiment(self) -> str | None:
         """Carry out the next experiment. Returns the sentence of the end."""
-        proposal = self._trying() or self._next_experiment() or self._found
+        proposal = self._trying() or self._next_experiment() or self._found or Done("knee")
         self._proposals.show(proposal)
         match proposal:
             case Try(users, experiment):
                 rate = self._requested_load.move(Users(users), self._generation)
                 if rate is not None:
                     self._context.command("experiment", "autopilot", experiment_args(users, experiment))
-                    self._try_with(Users(users), rate, experiment)
+                    self._open_level(Users(users), rate, experiment)
             case Done():
                 self._rest()
                 return self._end(proposal)
@@ -331,7 +333,7 @@ class AutopilotDriver:
             self._context.command("users", "autopilot", {"users": load.users, "before": before.users, "why": why, **figures})
         else:
             self._context.command("rate", "autopilot", {"per_s": load.per_s, "before": before.per_s, "why": why, **figures})
-        self._levels.step(load, "autopilot", rate)
+        self._open_level(load, rate, None)
         return True
 
     def _finish(self, how: str, why: str, figures: Figures) -> str:

@@ -18,7 +18,7 @@ from ..analysis.epoch.epoch import Epoch, epoch_of, indices
 from ..analysis.epoch.level_clock import LevelClock, TickCounts
 from ..analysis.epoch.measured_rates import backlog_above
 from ..analysis.epoch.shifts import latest_shift, missed_shifts
-from ..analysis.experiments import epoch_of_experiment, explain
+from ..analysis.experiments import explain
 from ..load.recorder import RecordedTick
 from ..model.events import By, Explained, LevelOpened, Mark, Phase
 from ..model.experiments import Experiment
@@ -254,13 +254,10 @@ class LiveMarks:
             if changed is not None:
                 self._context.emit(changed)
         self._publish(marks, index, complete, all_changes=all_changes)
-        latest = self._timeline.levels[-1]
-        self._explain(index if latest.opened.experiment is None else epoch_of_experiment(latest))
+        self._explain(index)
 
-    def _explain(self, epoch: int | None) -> None:
+    def _explain(self, epoch: int) -> None:
         """Emit what experiments have shown, if it is news."""
-        if epoch is None:
-            return
         known, found = self._timeline.explained.get(epoch), explain(self._timeline, epoch)
         if found is not None and (known is None or known.explanation != found):
             self._context.emit(Explained(t_s=self._context.now_s(), epoch=epoch, explanation=found))

@@ -25,9 +25,9 @@ from ..model.load import NO_LOAD, Load, Rate, Users
 from ..model.proposals import Hold
 from ..model.timeline import Timeline
 from ..profile import StopRules
-from ..steer.experiment_search import params_of
+from ..steer.experiment_search import is_over
 from ..steer.plan import Share, Step
-from ..steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SampleHere
+from ..steer.plan_moves import CannotGoOn, LetAutopilot, Move, PlanDriver, SampleHere
 from ..steer.requested_load import POOL_SPAWN_RATE, Autopilot, Driving, Manual, Plan, RequestedLoad, Shape
 from ..steer.stack_steps import steps_at_knee, steps_here
 from ..wording import units
@@ -41,6 +41,9 @@ from .stack_sampling import StackSampling
 EndedBy = Literal["finished", "taken_over", "stop_rule", "no_knee", "restart", "decided", "within"]
 """Why a plan or a shape ended."""
 
+Planned = Literal["plan", "sampling", "experiments"]
+"""What a plan is: a person's, or the autopilot's own: stacks, then maybe experiments; experiments alone."""
+
 
 class LoadControl:
     """`begin` when the service is ready, `ramp` before each tick, `ticked` after its sample was emitted; `stop`, then `end`."""
@@ -50,10 +53,10 @@ class LoadControl:
         context: RunContext,
         requested_load: RequestedLoad,
         workers: Workers,
-        restart: Callable[[Mapping[str, Param]], None] | None = None,
+        restart_with: Callable[[Mapping[str, Param]], None] = lambda _: None,
     ) -> None:
-        """`restart`: restarts the target with other parameters; None: it cannot be."""
-        self._restart = restart
+        """`restart_with`: restarts the target with some parameters changed, or with its own ones again."""
+        self._restart_with = restart_with
         self._context, self._requested_load = context, requested_load
         self._options, self._outcome, self._timeline = context.options, context.outcome, context.timeline
         self._max_users = context.options.profile.guards.max_users
@@ -66,15 +69,13 @@ class LoadControl:
         change, moves and reports of this one are refused.
         """
         self._plan = PlanDriver(context.options.steps, context.timeline, self._max_users)
-        self._plan_by: Literal["plan", "autopilot"] = "plan"
-        """`autopilot`: the latest plan is not a person's, but that of stacks at the knee."""
+        self._plan_is: Planned = "plan"
+        """What the latest plan is."""
         self._finished: str | None = "plan finished"
         """Why the run ends when the plan has finished; None: it does not."""
-        self._samples_next = self._explains_next = False
-        """Whether stacks are sampled once the autopilot has found a knee, and whether experiments follow the plan that does."""
-        self._pending: Experiment | None = None
-        """The experiment for which the target restarts."""
-        self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers, self._try_for_autopilot)
+        self._restarted_for: Experiment | None = None
+        """The experiment for which the target runs, or will, with other parameters than its own."""
+        self._autopilot = AutopilotDriver(context, requested_load, self.levels, workers, self._open_for_autopilot)
         self._began_s: float | None = None
         """When load first ran."""
         self._ramp_moved_s = 0.0
@@ -86,7 +87,7 @@ class LoadControl:
         """End the driver and emit a command that says so. The users stay."""
         self._stacks.end()
         if self._driver.is_planned:
-            what = "shape" if isinstance(self._driver.kind, Shape) else "plan" if self._plan_by == "plan" else "sampling"
+            what = "shape" if isinstance(self._driver.kind, Shape) else self._plan_is
             load = self._requested_load.load
             args: dict[str, Param | None] = {"on": False, "what": what, "why": why, "users": load.users}
             if isinstance(load, Rate):
@@ -109,7 +110,6 @@ class LoadControl:
         """Users may run, at the start or after a pause: the driver continues; without a driver, the requested users start."""
         target, opened = self._requested_load, self.levels.opened
         is_free = self.levels.index < 0 and isinstance(target.driver.kind, Manual)
-        experiment, self._pending = self._pending, None
         target.open()  # must come first: from now on a step by hand reaches the load directly
         self.answers.begin()
         self._began_s = self._context.now_s() if self._began_s is None else self._began_s
@@ -120,44 +120,42 @@ class LoadControl:
                 self._driver = Driving(Shape(), target.start_shape())
             case Manual() if is_free and self._options.autopilot is not None:
                 self._driver = Driving(Autopilot(), target.hand_to(Autopilot()))
-                self._search(self._options.autopilot, self._options.start_users)
+                self._autopilot.begin(self._driver.generation, self._options.autopilot, self._options.start_users)
                 self._let_autopilot_act(CurrentEpoch(self._timeline))
             case _ if (opened is None or opened.load != target.load) and self._autopilot.is_on:
-                self.levels.step(target.load, "autopilot", target.start(), experiment=experiment)
-            case _ if opened is None or opened.load != target.load:
-                self.open_level(target.load, "user", target.start(), experiment=experiment)
+                self.levels.step(target.load, "autopilot", target.start(), experiment=self._restarted_for)
+            case kind if opened is None or opened.load != target.load:
+                by = kind.by if isinstance(kind, Manual) else "plan"
+                self.open_level(target.load, by, target.start(), experiment=self._restarted_for)
 
-    # -- experiments
+    # -- experiments that change the target's parameters
 
-    def try_experiment(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
-        """Open the level of an experiment that a person asked for."""
-        if experiment.name == "slots":
-            self._end_driver("taken_over", "user")
-            self._restart_for(experiment)
-        else:
-            self.open_level(load, "user", spawn_rate, experiment=experiment)
-
-    def _try_for_autopilot(self, load: Users, spawn_rate: float, experiment: Experiment) -> None:
-        if experiment.name == "slots":
-            self._restart_for(experiment)
-        else:
-            self.levels.step(load, "autopilot", spawn_rate, experiment=experiment)
-
-    def _restart_for(self, experiment: Experiment) -> None:
-        """Restart the target with other slots; the level of the experiment opens once it is ready."""
-        assert self._restart is not None
-        assert experiment.param is not None
+    def _restart_for(self, experiment: Experiment | None) -> None:
+        """Restart the target if an experiment changes its parameters, or for None if it has not its own ones: no level is open
+        until it is ready. Called before each level opens, so that no other level has changed parameters.
+        """
+        changed = experiment.params if experiment is not None else {}
+        if changed == (self._restarted_for.params if self._restarted_for is not None else {}):
+            return
         self.levels.close()
         self._requested_load.shut()
-        self._pending = experiment
-        params = params_of(self._timeline, experiment.epoch or 0)
-        self._restart({**params, experiment.param: experiment.after or 0})
+        self._restarted_for = experiment if changed else None
+        self._restart_with(changed)
+
+    def _end_experiment(self) -> None:
+        """Give the target its own parameters back if it did not start or died with others, or once a person has seen enough."""
+        target, level = self._timeline.target, self._timeline.level
+        has_failed = target is not None and target.state in ("died", "failed")
+        is_left = level is not None and not self._autopilot.is_on and is_over(level, self._context.now_s())
+        if self._restarted_for is not None and (has_failed or (is_left and self._requested_load.is_open)):
+            self._restart_for(None)
 
     def pause(self) -> None:
         """The target restarts: no users and no level until `begin`. A plan that has not begun waits for that."""
         if not isinstance(self._driver.kind, Plan) or self._plan.has_begun:
             self._end_driver("restart", "user")
             self._requested_load.release(self._driver.generation, "user")
+        self._restarted_for = None
         self.levels.close()
         self._requested_load.shut()
 
@@ -165,28 +163,30 @@ class LoadControl:
         """Start a plan, which replaces the current driver."""
         self._begin_plan(steps, generation, "plan", "plan finished")
 
-    def _begin_plan(
-        self, steps: tuple[Step, ...], generation: int, by: Literal["plan", "autopilot"], finished: str | None
-    ) -> None:
+    def _begin_plan(self, steps: tuple[Step, ...], generation: int, planned: Planned, finished: str | None) -> None:
         self._end_driver("taken_over", "plan")
-        self._explains_next = False
+        self._restart_for(None)
         self._driver = Driving(Plan(), generation)
-        self._plan, self._plan_by, self._finished = PlanDriver(steps, self._timeline, self._max_users), by, finished
+        self._plan, self._plan_is, self._finished = PlanDriver(steps, self._timeline, self._max_users), planned, finished
         self._end_if_stopped_by_guard()
         if self._requested_load.is_open:
             self.advance_plan()
 
     @property
+    def _plan_by(self) -> By:
+        return "plan" if self._plan_is == "plan" else "autopilot"
+
+    @property
     def is_sampling(self) -> bool:
         """Whether stacks are sampled at the knee, or will be, without a plan of a person."""
-        return self._plan_by == "autopilot" and isinstance(self._driver.kind, Plan) and self._is_current
+        return self._plan_is == "sampling" and isinstance(self._driver.kind, Plan) and self._is_current
 
     def sample_stacks(self, generation: int) -> None:
         """Sample stacks at low load and beyond the knee, then go back; while no knee is known, here. It replaces the driver."""
         load = self._requested_load.load
         steps = self._steps_at_knee()
         self._record_stacks(steps, "user")
-        self._begin_plan((*steps, Step(load, 0.0)) if steps else steps_here(load), generation, "autopilot", None)
+        self._begin_plan((*steps, Step(load, 0.0)) if steps else steps_here(load), generation, "sampling", None)
 
     def _steps_at_knee(self) -> tuple[Step, ...]:
         by_rate = isinstance(self._requested_load.load, Rate)
@@ -205,23 +205,17 @@ class LoadControl:
         """Start the autopilot with the levels measured so far, replacing the current driver; None: end it."""
         self._autopilot.end()  # without a command of its own: the person's command records it
         self._end_driver("taken_over", "user" if task is None else "autopilot")
+        self._restart_for(None)
         self._driver = Driving(Manual() if task is None else Autopilot(), generation)
         if task is not None:
             self._begin_autopilot(task, self._options.start_users)
             self._end_if_stopped_by_guard()
 
-    def _search(self, task: Task, first_users: int, *, has_sampled: bool = False) -> None:
-        """Let the autopilot search as the present driver. `has_sampled`: stacks were sampled at its knee just before."""
-        is_alone = isinstance(self._driver.kind, Autopilot)
-        self._samples_next = self._options.profile_at_knee and is_alone and not has_sampled
-        explains = self._options.explains and not self._samples_next  # they may restart the target, with another setting
-        self._autopilot.begin(self._driver.generation, task, first_users, explains=explains)
-
-    def _begin_autopilot(self, task: Task, first_users: int, *, has_sampled: bool = False) -> None:
+    def _begin_autopilot(self, task: Task, first_users: int) -> None:
         """Start a search, on its own or for a plan. If the open level is a ramp, which has no figures of its own, or offers a
-        rate, a search by users begins with a level of users. `has_sampled` as of `_search`.
+        rate, a search by users begins with a level of users.
         """
-        self._search(task, first_users, has_sampled=has_sampled)
+        self._autopilot.begin(self._driver.generation, task, first_users)
         opened = self.levels.opened
         is_rate = opened is not None and isinstance(opened.load, Rate)
         has_no_figures = is_rate or (opened.ramp if opened is not None else self.levels.index >= 0)
@@ -236,41 +230,33 @@ class LoadControl:
         ended = self._autopilot.ticked(current, planned)
         if ended is None:
             return
-        if self._samples_next and self._samples_stacks_after(ended):
-            return
-        self._requested_load.end_autopilot(self._driver.generation)
         if isinstance(self._driver.kind, Plan):
+            self._requested_load.end_autopilot(self._driver.generation)
             self._plan.ended(self._context.now_s())
-        else:
+        elif not self._follows(ended):
+            self._requested_load.end_autopilot(self._driver.generation)
             self._driver = replace(self._driver, kind=Manual("autopilot"))
-        if self._options.autopilot:
-            self._outcome.finish(ended)
+            if self._options.autopilot:
+                self._outcome.finish(ended)
 
-    def _samples_stacks_after(self, ended: str) -> bool:
-        """Begin to sample stacks at the knee that the autopilot has found; False without one. `ended`: how it ended.
+    def _follows(self, ended: str) -> bool:
+        """Begin what was asked for after a search: a plan that samples stacks at the knee, then makes experiments, which may
+        restart the target. False: there is nothing to do. `ended`: how the search ended.
 
         The plan follows the autopilot at once: a run without a driver ends.
         """
-        if not isinstance(self._driver.kind, Autopilot):
-            return False
-        steps = self._steps_at_knee()
-        if not steps:
+        stacks = self._steps_at_knee() if self._options.profile_at_knee else ()
+        explains = self._options.explains and self._autopilot.can_explain
+        if self._options.profile_at_knee and not stacks:
             self._context.log.add("capexplorer", "error", "stacks were not sampled: no knee was found")
+        steps = (*stacks, *((Step(NO_LOAD, 0.0, "explain"),) if explains else ()))
         generation = self._requested_load.hand_on(Plan(), self._driver.generation) if steps else None
         if generation is None:
             return False
-        self._record_stacks(steps, "autopilot")
-        self._begin_plan(steps, generation, "autopilot", ended if self._options.autopilot else None)
-        self._explains_next = self._options.explains and not isinstance(self._requested_load.load, Rate)
-        return True
-
-    def _explains_knee(self) -> bool:
-        """Let the autopilot make its experiments; False if another driver has begun."""
-        generation = self._requested_load.hand_on(Autopilot(), self._driver.generation)
-        if generation is None:
-            return False
-        self._driver = Driving(Autopilot(), generation)
-        self._begin_autopilot("knee", self._options.start_users, has_sampled=True)
+        if stacks:
+            self._record_stacks(stacks, "autopilot")
+        finished = ended if self._options.autopilot else None
+        self._begin_plan(steps, generation, "sampling" if stacks else "experiments", finished)
         return True
 
     # -- steps and levels
@@ -278,7 +264,10 @@ class LoadControl:
     def open_level(
         self, load: Load, by: By, spawn_rate: float, *, ramp: bool = False, experiment: Experiment | None = None
     ) -> None:
-        """Open a level after a person, a guard, a plan or a shape has moved the load there. The first two end the driver."""
+        """Open a level after a person, a guard, a plan or a shape has moved the load there. The first two end the driver.
+
+        If the target restarts for it, it opens once that is ready.
+        """
         if by == "user":
             self._outcome.recover("stop_rule")
         if by in ("user", "guard"):
@@ -286,7 +275,12 @@ class LoadControl:
         opened = self.levels.opened
         if experiment is None:
             self._autopilot.set_by_hand(load.users, opened.users if opened is not None else 0)
+        self._restart_for(experiment)
         self.levels.step(load, by, spawn_rate, ramp=ramp, experiment=experiment)
+
+    def _open_for_autopilot(self, load: Load, spawn_rate: float, experiment: Experiment | None) -> None:
+        self._restart_for(experiment)
+        self.levels.step(load, "autopilot", spawn_rate, experiment=experiment)
 
     def to_zero(self, by: By) -> None:
         """Stop all users; this opens a level of zero users."""
@@ -337,9 +331,9 @@ class LoadControl:
         match self._plan.due(now_s, self._requested_load.load):
             case Move() as move:
                 self._carry_out(move)
-            case FindKnee(only_verifies):
-                self._requested_load.find_knee(self._driver.generation)
-                self._begin_autopilot("verify" if only_verifies else "knee", max(1, self._requested_load.load.users))
+            case LetAutopilot(task):
+                self._requested_load.let_autopilot(self._driver.generation)
+                self._begin_autopilot(task, max(1, self._requested_load.load.users))
                 self._let_autopilot_act(CurrentEpoch(self._timeline))
             case SampleHere(seconds):
                 if self.levels.opened is not None and self.levels.opened.ramp:
@@ -367,8 +361,6 @@ class LoadControl:
 
     def _finish_plan(self) -> None:
         self._end_driver("finished", "plan")
-        if self._explains_next and self._explains_knee():
-            return
         self._release_plan()
         if self._finished is not None:
             self._outcome.finish(self._finished)
@@ -406,13 +398,14 @@ class LoadControl:
         self._on_triggered(self._stop_watch.look(current))
         self._end_plan_when_answered()
         self._stacks.ticked()
+        self._end_experiment()
         planned = self._planned(self._context.now_s()) if self._driver.is_planned and self._is_current else None
         self._let_autopilot_act(current, planned)
 
     def _planned(self, now_s: float) -> Hold:
         """The proposal of the plan or shape that has the load."""
         sampling, hold = self._stacks.proposal(now_s), self._plan.proposal(now_s)
-        return sampling or (replace(hold, why="unsampled") if self._plan_by == "autopilot" else hold)
+        return sampling or (replace(hold, why="unsampled") if self._plan_is == "sampling" else hold)
 
     def _end_plan_when_answered(self) -> None:
         """A plan or a shape ends, like a search, once all that is required is decided, or the time for it is spent."""
@@ -422,7 +415,7 @@ class LoadControl:
         why: EndedBy | None = (
             "decided" if not self.answers.has_open else "within" if within_s is not None and passed_s >= within_s else None
         )
-        if why is None or (self._plan_by == "autopilot" and isinstance(self._driver.kind, Plan)):
+        if why is None or (self._plan_is != "plan" and isinstance(self._driver.kind, Plan)):
             return
         is_shape = isinstance(self._driver.kind, Shape)
         self._end_driver(why, "plan")

@@ -19,9 +19,9 @@ TOKEN, SECRET = "CAPEXPLORER_WORKER_TOKEN", "CAPEXPLORER_SECRET"
 """Variables of a worker's environment: by the first a run recognises the workers that it started itself, the second has the
 shared secret. Command lines are visible to all users of a machine."""
 
-Task = Literal["knee", "verify", "rate", "require"]
-"""What the autopilot looks for: the knee; only the levels that verify the known one; the capacity as an offered rate; the loads
-that decide the requirements."""
+Task = Literal["knee", "verify", "explain", "rate", "require"]
+"""What the autopilot looks for: the knee; only the levels that verify the known one; its cause, by experiments; the capacity as
+an offered rate; the loads that decide the requirements."""
 
 NO_RATES = "plain Locust workers cannot be offered a rate: leave out --plain-workers"
 

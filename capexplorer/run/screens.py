@@ -286,7 +286,7 @@ class LiveControls:
                     self._resolved({experiment.param or "": str(experiment.after)})
                 self._record("experiment", **experiment_args(to.users, experiment))
                 self._go_on()
-                self._context.pump.post(self._load_control.try_experiment, to, load.step(to), experiment)
+                self._context.pump.post(self._load_control.open_level, to, "user", load.step(to), experiment=experiment)
             case VerifyKnee():
                 self._switch_autopilot("verify")
             case StartPlan(plan):

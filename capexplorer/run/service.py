@@ -45,6 +45,7 @@ class Service:
     def __init__(self, options: RunOptions, supervisor: Supervisor) -> None:
         self.spec = options.spec
         self.params: dict[str, Param] = dict(options.params)
+        """Those that a person has chosen. In the level of an experiment it may run with others."""
         self.limits = options.profile.limits.target
         self.supervisor = supervisor
         self.port = (options.port or free_port()) if options.spec else port_of(options.url or "") or 0
@@ -108,7 +109,6 @@ class Service:
     def build(self, params: Mapping[str, Param]) -> None:
         """Run the target's build, without the profile's limits; blocks. Raises TargetError with the last output lines."""
         assert self.spec is not None and self.spec.build_step is not None
-        self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec.build_step, params, self.port)
         wait_until_built(self.supervisor, run, self.spec, sleep=native.sleep)
@@ -118,7 +118,6 @@ class Service:
         `wait_until_ready`.
         """
         assert self.spec is not None, "capexplorer cannot start a service that is already running"
-        self.params = dict(params)
         self._make_scratch()
         run = self.supervisor.start(self.spec, params, self.port, self.limits)
         self.version = wait_until_ready(self.supervisor, run, self.spec, self.port, sleep=native.sleep, on_waiting=on_waiting)
@@ -222,6 +221,8 @@ class TargetLifecycle:
         self._context, self._service, self._reach, self._on_ready = context, service, reach, on_ready
         self.state: TargetState | None = None
         self._epoch = 0
+        self._changed: Mapping[str, Param] = {}
+        """Parameters that an experiment has changed."""
         self._ended = False
         self._attempt = 0
         """Counts starts; results of a start that a restart superseded are dropped."""
@@ -229,18 +230,29 @@ class TargetLifecycle:
     def begin(self) -> None:
         """Start the target, or connect to an already running service; users of a locustfile may have their own hosts."""
         if self._service.spec is not None:
-            self._bring_up(self._service.params)
+            self._bring_up()
         elif self._service.url:
             native.start_thread(self._connect)
         else:
             self._ready()
 
     def restart(self, params: Mapping[str, Param]) -> None:
-        """Stop and start with these parameters; changed parameters open an epoch."""
+        """Stop and start with these parameters; other ones than before open an epoch."""
         self._epoch += dict(params) != self._service.params
+        self._service.params = dict(params)
+        self.restart_with({})
+
+    def restart_with(self, changed: Mapping[str, Param]) -> None:
+        """Stop and start with some parameters changed, for a level in no curve: the epoch stays. A failure then ends no run."""
+        self._changed = changed
         if self.is_up:
             self._emit_state("stopping", pid=self._service.pid)
-        self._bring_up(params)
+        self._bring_up()
+
+    @property
+    def _params(self) -> dict[str, Param]:
+        """Those that it runs with, or will."""
+        return {**self._service.params, **self._changed}
 
     def end(self) -> None:
         """Stop the target; `is_up` until its processes have ended."""
@@ -261,9 +273,13 @@ class TargetLifecycle:
         if self.state == "stopping":
             self._emit_state("stopped", exit_code=report.code, signal=report.signal)
         elif self.state == "ready":
-            self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output)
+            self._emit_state("died", exit_code=report.code, signal=report.signal, output=report.output, params=self._params)
             how = report.last_line if self._service.has_containers and report.last_line else report.how_it_ended()
-            self._context.outcome.fail("target", f"{self._service.facts.name}: the target died: {how}", 4, report.output)
+            self._fail(f"{self._service.facts.name}: the target died: {how}", report.output)
+
+    def _fail(self, why: str, output: tuple[str, ...] = ()) -> None:
+        if not self._changed:
+            self._context.outcome.fail("target", why, 4, output)
 
     def _connect(self) -> None:
         """In a thread of its own: try until the service can be reached or the run ends. The first failure is posted."""
@@ -285,21 +301,22 @@ class TargetLifecycle:
         if not self._ended:
             reason = f"cannot reach {self._service.address}: {why}"
             self._emit_state("failed", reason=reason)
-            self._context.outcome.fail("target", reason, 4)
+            self._fail(reason)
 
-    def _bring_up(self, params: Mapping[str, Param]) -> None:
+    def _bring_up(self) -> None:
         self._attempt += 1
+        params = self._params
         if not self._service.has_build:
             return self._start(params)
-        self._emit_state("building", params=dict(params))
+        self._emit_state("building", params=params)
         self._in_thread(partial(self._service.build, params), then=partial(self._built, params))
 
-    def _built(self, params: Mapping[str, Param]) -> None:
+    def _built(self, params: dict[str, Param]) -> None:
         if self.state == "building":  # `end` was not called meanwhile
             self._start(params)
 
-    def _start(self, params: Mapping[str, Param]) -> None:
-        self._emit_state("starting", params=dict(params))
+    def _start(self, params: dict[str, Param]) -> None:
+        self._emit_state("starting", params=params)
         attempt = self._attempt
 
         def on_waiting(why: str) -> None:
@@ -331,14 +348,14 @@ class TargetLifecycle:
 
     def _failed(self, error: TargetError) -> None:
         if self.state in ("building", "starting"):
-            self._emit_state("failed", reason=str(error), output=error.output)
-            self._context.outcome.fail("target", str(error), 4, error.output)
+            self._emit_state("failed", reason=str(error), output=error.output, params=self._params)
+            self._fail(str(error), error.output)
 
     def _ready(self) -> None:
         if self._service.spec is not None and self.state != "starting":
             return  # `end` was called meanwhile
         self._service.find_pid()
-        self._emit_state("ready", pid=self._service.pid, params=self._service.params)
+        self._emit_state("ready", pid=self._service.pid, params=self._params)
         self._context.outcome.recover("target")
         self._on_ready()
 

@@ -155,7 +155,7 @@ class SessionRun:
         self.path: Path | None = None
         """Of the log, once it has its header."""
         self.target = TargetLifecycle(context, service, self._reach, self._on_ready)
-        self.load_control = LoadControl(context, self.requested_load, workers, self.target.restart)
+        self.load_control = LoadControl(context, self.requested_load, workers, self.target.restart_with)
         self.controls = LiveControls(context, service, self.target, self.requested_load, self.load_control, workers, self.parts)
         self._failures = RunFailures(context, load_thread, self.requested_load, self.load_control, self._let_users_run)
         self._observed = ObservedMarks()

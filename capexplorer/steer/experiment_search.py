@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ..analysis.experiments import causes_of, epoch_of_experiment, explain
+from ..analysis.experiments import causes_of, experiments, explain
 from ..model.events import Target
 from ..model.experiments import AS_BEFORE, Experiment, Explanation, LimitCause
 from ..model.level import Level
 from ..model.proposals import Try
-from ..model.sweep import Params
-from ..model.timeline import Timeline
+from ..model.timeline import Timeline, params_of
 from .open_level import SETTLING_S
 
 BEYOND = 1.5
@@ -73,8 +72,7 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
     causes, users = causes_of(timeline, epoch), users_of(timeline, epoch, able)
     if len(causes) < 2 or users is None:
         return None
-    tried = [each for each in timeline.levels if epoch_of_experiment(each) == epoch]
-    made = ((each.opened.experiment, each.users) for each in tried)
+    made = ((each.opened.experiment, each.users) for each in experiments(timeline, epoch))
     done = [each for each, at in made if each is not None and (at == users or each == FEW_USERS)]
     if AS_BEFORE not in done:
         return _try(AS_BEFORE, users)
@@ -82,8 +80,8 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
     if known is None or known.unsteady:
         return None
     is_open = known.confirmed is None and len(known.left) > 1
-    slots = [each for each in _slots(timeline, epoch, able) if each not in done] if is_open and "pool" in known.left else []
-    if done.count(AS_BEFORE) > 1:  # slots come last: the target then stays with them
+    slots = [each for each in other_slots(timeline, epoch, able) if each not in done] if is_open and "pool" in known.left else []
+    if done.count(AS_BEFORE) > 1:  # slots come last: the target that restarts is another process, with cold caches
         return _try(slots[0], users) if slots else None
     wanted = _useful(known, timeline, able) if is_open else ()
     following = next((each for each in wanted if each not in done), AS_BEFORE)
@@ -92,19 +90,15 @@ def next_experiment(timeline: Timeline, epoch: int, able: Able) -> Try | None:
     return _try(following, users) if len(done) > 1 or following != AS_BEFORE or slots else None
 
 
-def _slots(timeline: Timeline, epoch: int, able: Able) -> Iterator[Experiment]:
+def other_slots(timeline: Timeline, epoch: int, able: Able) -> Iterator[Experiment]:
+    """An experiment for each parameter that is a number of slots, with a number with which the target has not failed."""
     params = params_of(timeline, epoch)
+    ended = [each.params for each in timeline.journal if isinstance(each, Target) and each.state in ("died", "failed")]
     for slots in able.slots:
         before = params.get(slots.param)
         after = slots.other(before) if isinstance(before, int) and not isinstance(before, bool) else None
-        if after is not None and isinstance(before, int):
-            yield Experiment(name="slots", param=slots.param, before=before, after=after, epoch=epoch)
-
-
-def params_of(timeline: Timeline, epoch: int) -> Params:
-    """The target's parameters in an epoch, as of its latest start."""
-    starts = (each for each in reversed(timeline.journal) if isinstance(each, Target) and each.epoch == epoch)
-    return next((each.params for each in starts if each.params), {})
+        if after is not None and isinstance(before, int) and {**params, slots.param: after} not in ended:
+            yield Experiment(name="slots", param=slots.param, before=before, after=after)
 
 
 def users_of(timeline: Timeline, epoch: int, able: Able) -> int | None:

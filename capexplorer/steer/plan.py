@@ -94,14 +94,15 @@ class Step(msgspec.Struct, frozen=True):
     load: Load | Share
     """No load in a step that says nothing of it."""
     hold_s: float
-    kind: Literal["hold", "ramp", "spike", "back", "find", "verify", "profile"] = "hold"
-    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the load before the spike. `find`, `verify`: the
-    autopilot. `profile`: stacks are sampled for `hold_s` at the load of the step before."""
+    kind: Literal["hold", "ramp", "spike", "back", "find", "verify", "profile", "explain"] = "hold"
+    """`ramp`: evenly over `hold_s`. `spike`: at once. `back`: at once to the load before the spike. `find`, `verify`, `explain`:
+    by the autopilot; the last, experiments at the knee, is in no text. `profile`: stacks are sampled for `hold_s` at the load of
+    the step before."""
 
     @property
     def is_autopilots(self) -> bool:
         """Whether the autopilot carries out this step, without a fixed duration."""
-        return self.kind in ("find", "verify")
+        return self.kind in ("find", "verify", "explain")
 
     @property
     def is_timed(self) -> bool:

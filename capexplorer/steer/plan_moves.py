@@ -4,7 +4,7 @@ Time is passed in.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -93,11 +93,11 @@ class Move(msgspec.Struct, frozen=True):
     at_once: bool = False
 
 
-class FindKnee(msgspec.Struct, frozen=True):
-    """Let the autopilot look for the knee and verify it."""
+class LetAutopilot(msgspec.Struct, frozen=True):
+    """Let the autopilot act until it has ended."""
 
-    only_verifies: bool = False
-    """Only verify the known knee."""
+    task: Literal["knee", "verify", "explain"]
+    """Look for the knee and verify it; only verify the known one; make experiments there."""
 
 
 class SampleHere(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ class PlanDriver:
         """The search of the autopilot, or the sampling of stacks, has ended at `at_s`."""
         self._cursor.ended(at_s)
 
-    def due(self, now_s: float, before: Load) -> Move | FindKnee | SampleHere | CannotGoOn | None:
+    def due(self, now_s: float, before: Load) -> Move | LetAutopilot | SampleHere | CannotGoOn | None:
         """The step that is due at `now_s`; None if it is not due yet. `before`: the load requested until then."""
         if self._awaits_verdict(now_s):
             self._cursor.extend(now_s + 1.0)
@@ -181,10 +181,10 @@ class PlanDriver:
             return None
         self._ramp = None
         match step.kind:
-            case "find":
-                return FindKnee()
-            case "verify":
-                return FindKnee(only_verifies=True) if self._knee_users else CannotGoOn(NO_KNEE.format("to verify the knee"))
+            case "verify" if not self._knee_users:
+                return CannotGoOn(NO_KNEE.format("to verify the knee"))
+            case "find" | "verify" | "explain":
+                return LetAutopilot("knee" if step.kind == "find" else step.kind)
             case "profile":
                 return SampleHere(step.hold_s)
             case "back":

@@ -36,8 +36,8 @@ class Manual(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """A plan sets the users."""
 
-    finds_knee: bool = False
-    """Whether the autopilot acts for the plan, until it has found the knee."""
+    by_autopilot: bool = False
+    """Whether the autopilot acts for the plan, until it has ended."""
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Driving(msgspec.Struct, frozen=True):
     @property
     def autopilot_steps(self) -> bool:
         """Whether the autopilot sets the users, for a plan or by itself."""
-        return self.kind in (Autopilot(), Plan(finds_knee=True))
+        return self.kind in (Autopilot(), Plan(by_autopilot=True))
 
 
 class UsersThread(Protocol):
@@ -148,11 +148,11 @@ class RequestedLoad:
             if self.is_current(generation):
                 self._change(Manual(by))
 
-    def find_knee(self, generation: int) -> None:
+    def let_autopilot(self, generation: int) -> None:
         """Let the autopilot act for the plan of this generation. Has no effect if another driver has begun."""
         with self._lock:
             if self.is_current(generation):
-                self.driver = replace(self.driver, kind=Plan(finds_knee=True))
+                self.driver = replace(self.driver, kind=Plan(by_autopilot=True))
 
     def end_autopilot(self, generation: int) -> None:
         """The autopilot has finished; a plan for which it acted continues. Has no effect if another driver has begun."""

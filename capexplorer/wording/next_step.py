@@ -82,7 +82,7 @@ REASONS = {
 """By the reason for a number of users: why the autopilot stepped, and why the line NEXT proposes it."""
 
 _NEXT_LEVEL = ("next level", "next level")
-_TASKS = {"verify": "verification", "rate": "autopilot at rates", "require": "requirements"}
+_TASKS = {"verify": "verification", "explain": "experiments", "rate": "autopilot at rates", "require": "requirements"}
 
 REQUIREMENT_ENDS = {
     "decided": "requirements decided",

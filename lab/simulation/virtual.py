@@ -237,8 +237,13 @@ class VirtualSession(ABC, Generic[Amount]):
                 self.second()
 
     def explore(self, limit_s: float, each_second: Callable[[], None] = lambda: None) -> None:
-        """Let the autopilot search to its end, for `limit_s` at most."""
-        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), self._task, 1, explains=self._explains)
+        """Let the autopilot search to its end, then make experiments if any are possible, for `limit_s` at most."""
+        self._let(self._task, limit_s, each_second)
+        if self._explains and self._autopilot.can_explain:
+            self._let("explain", limit_s, each_second)
+
+    def _let(self, task: Task, limit_s: float, each_second: Callable[[], None]) -> None:
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), task, 1)
         self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None and self.now_s < limit_s:
             self.ending = self._autopilot.ticked(self.second())
@@ -247,7 +252,7 @@ class VirtualSession(ABC, Generic[Amount]):
     def decide(self, required: Requirement) -> Answer:
         """Let the autopilot go to the loads that decide it, for five minutes at most."""
         self._answers.ask(required)
-        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), "require", 1, explains=False)
+        self._autopilot.begin(self._requested_load.hand_to(Autopilot()), "require", 1)
         self.ending = self._autopilot.ticked(CurrentEpoch(self.timeline))
         while self.ending is None:
             current = self.second()

@@ -46,7 +46,6 @@ def tried(
     error: float = 0.01,
     share: float = 0.5,
     pause_s: float = PAUSE_S,
-    epoch: int = 0,
     **figures: Any,
 ) -> Scenario:
     """A level of an experiment. `share`: of the requests that go to /a, where both are requested."""
@@ -61,7 +60,7 @@ def tried(
         settled=True, settled_seconds=12, goodput_rps=rps, goodput_se_rps=error * rps, throughput_rps=rps, response_ms=waits_ms,
         think_s=pause_s, generator_cpu_ratio=0.1, readings=IDLE,
     )  # fmt: skip
-    return scenario.measured(USERS, _with(known, figures), lasts_s=15.0, endpoints=endpoints, experiment=experiment, epoch=epoch)
+    return scenario.measured(USERS, _with(known, figures), lasts_s=15.0, endpoints=endpoints, experiment=experiment)
 
 
 def _with(figures: LevelFigures, changes: dict[str, Any]) -> LevelFigures:
@@ -172,26 +171,26 @@ def test_a_level_of_few_users_shows_how_long_requests_take_once_the_service_is_w
 
 
 def slots(after: int, param: str = "pool") -> Experiment:
-    return Experiment(name="slots", param=param, before=4, after=after, epoch=0)
+    return Experiment(name="slots", param=param, before=4, after=after)
 
 
 @pytest.mark.parametrize(("after", "rps"), [(6, 88.0), (2, 32.0)])
 def test_goodput_that_follows_the_slots_confirms_their_pool(after: int, rps: float) -> None:
     scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
-    found = explained(tried(scenario, slots(after), rps, epoch=1))
+    found = explained(tried(scenario, slots(after), rps))
     assert (found.confirmed, found.left) == ("pool", ("pool",))
 
 
 def test_the_same_goodput_with_more_slots_rules_out_no_other_pool() -> None:
     scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
-    found = explained(tried(scenario, slots(6), 60.0, epoch=1))
+    found = explained(tried(scenario, slots(6), 60.0))
     assert found.left == ("lock", "pool", "rate_limit")
     assert "slots_do_not_matter" in reasons(found)
 
 
 def test_more_processes_may_be_as_many_locks() -> None:
     scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0, readings=IDLE | {"target.processes": 4.0})
-    tried(scenario, slots(6, "workers"), 88.0, epoch=1, readings=IDLE | {"target.processes": 6.0})
+    tried(scenario, slots(6, "workers"), 88.0, readings=IDLE | {"target.processes": 6.0})
     assert explained(scenario).left == ("lock", "pool")
     assert explained(scenario).confirmed is None
 
@@ -199,7 +198,7 @@ def test_more_processes_may_be_as_many_locks() -> None:
 def test_workers_of_one_process_are_slots() -> None:
     one = IDLE | {"target.processes": 1.0}
     scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0, readings=one)
-    assert explained(tried(scenario, slots(6, "workers"), 88.0, epoch=1, readings=one)).confirmed == "pool"
+    assert explained(tried(scenario, slots(6, "workers"), 88.0, readings=one)).confirmed == "pool"
 
 
 def test_nothing_is_said_if_half_the_pauses_bring_more_or_the_service_has_changed() -> None:
@@ -213,7 +212,7 @@ def test_nothing_is_said_if_half_the_pauses_bring_more_or_the_service_has_change
 def test_goodput_that_does_not_follow_the_slots_shows_nothing_of_them() -> None:
     """A fifth more, by chance or as the service becomes warm, is not half more."""
     scenario = tried(made({"/a": 80.0, "/b": 40.0}), AS_BEFORE, 60.0)
-    found = explained(tried(scenario, slots(6), 72.0, epoch=1))
+    found = explained(tried(scenario, slots(6), 72.0))
     assert found.confirmed is None
     assert "slots_matter" not in reasons(found)
 

@@ -73,7 +73,7 @@ class KneeSearch:
 
     def begin(self, task: Task = "knee") -> None:
         """Switch the autopilot on."""
-        self.driver.begin(self.requested_load.hand_to(Autopilot()), task, 1, explains=False)
+        self.driver.begin(self.requested_load.hand_to(Autopilot()), task, 1)
 
     def tick(self) -> None:
         """Let the autopilot act."""

@@ -167,7 +167,7 @@ class RunAtRate:
         self.context.sink.take()
 
     def begin(self, task: Task) -> None:
-        self.autopilot.begin(self.load.hand_to(Autopilot()), task, 3, explains=False)
+        self.autopilot.begin(self.load.hand_to(Autopilot()), task, 3)
 
     def tick(self, planned: Hold | None = None) -> list[str | Load]:
         """Let a second pass: the reasons of the proposals that are published, and the loads of levels. `planned`: a plan's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from capexplorer.load.engine import Spawned
+from capexplorer.model.controls import Param
 from capexplorer.model.events import Command, LevelOpened, Proposed, StacksSampled, Target
+from capexplorer.model.experiments import Experiment
 from capexplorer.model.load import NO_LOAD, Users
 from capexplorer.model.stacks import Frame, SampledStacks, Stack
 from capexplorer.run import stack_sampling
@@ -20,6 +22,7 @@ from capexplorer.run.options import Task
 from capexplorer.stacks.messages import Answer, Ask
 from capexplorer.steer.plan import parse
 from capexplorer.steer.requested_load import Autopilot, Manual, Plan
+from capexplorer.target.spec import ParamSpec, TargetSpec
 
 from .bare_context import NoWorkers, requested_load
 from .knee_search import queueing
@@ -66,19 +69,31 @@ class Sampling(RunWithoutLoad):
         at_knee: bool = False,
         explains: bool = False,
         pid: int | None = PID,
+        pool: int | None = None,
     ) -> None:
+        """`pool`: parameter of a target that can be restarted."""
         super().__init__(path)
         self.samplers: list[Sampler] = []
+        self.restarts: list[Mapping[str, Param]] = []
+        """What each restart of the target changed."""
+        self.is_starting = False
         steps = parse(plan, "--plan", 1_000) if plan else ()
+        params = {"pool": ParamSpec(default=pool, min=1)} if pool is not None else {}
+        spec = TargetSpec(title="queueing", folder=path.parent, command=("queueing",), params=params)
         options = dataclasses.replace(
-            self.context.options, steps=steps, autopilot=task, profile_at_knee=at_knee, explains=explains
+            self.context.options, steps=steps, autopilot=task, profile_at_knee=at_knee, explains=explains, spec=spec
         )
         driver = Plan() if plan else Manual()
         self.requested_load = requested_load(NO_LOAD, driver=driver, spawn_rate=100.0)
-        self.control = LoadControl(replace(self.context, options=options), self.requested_load, NoWorkers())
+        context = replace(self.context, options=options)
+        self.control = LoadControl(context, self.requested_load, NoWorkers(), self.restart_with)
         self.levels = self.control.levels
-        self.sink.emit(Target(t_s=0.0, state="ready", pid=pid))
+        self.sink.emit(Target(t_s=0.0, state="ready", pid=pid, params={} if pool is None else {"pool": pool}))
         self.control.begin(has_shape=False)
+
+    def restart_with(self, changed: Mapping[str, Param]) -> None:
+        self.restarts.append(changed)
+        self.is_starting = True
 
     def sampler(self, module: str) -> Sampler:
         assert module == "capexplorer.stacks.process"
@@ -90,6 +105,9 @@ class Sampling(RunWithoutLoad):
         for _ in range(seconds):
             if self.context.outcome.reason is not None:
                 return
+            if self.is_starting:
+                self.is_starting = False
+                self.control.begin(has_shape=False)
             load, pump = self.requested_load.load, self.pump
             self.control.load_report(Spawned(load, pump.now_s() - pump.at_s(0.0)))
             self.control.ramp(self.now_s)
@@ -233,14 +251,28 @@ def test_a_step_by_hand_ends_the_sampling_and_its_process(tmp_path: Path) -> Non
     assert run.timeline.stacks == []
 
 
-def test_a_level_that_ends_for_another_reason_ends_the_sampling_and_the_plan_goes_on(tmp_path: Path) -> None:
-    run = Sampling(tmp_path / "suspended.jsonl", "20:14s, profile 10s, 60:14s")
+@pytest.mark.parametrize("plan", ["20:14s, profile 10s, 60:14s", "20:14s, profile 10s"])
+def test_a_sampling_whose_level_ends_early_is_made_again_and_the_plan_waits_for_it(plan: str, tmp_path: Path) -> None:
+    """On a full machine a plan went on, or ended, without its stacks: the app was held up, which begins a new level."""
+    run = Sampling(tmp_path / "suspended.jsonl", plan)
     run.pass_seconds(20)
     run.control.after_suspension(3.0, load_continues=True)
-    run.pass_seconds(20)
+    run.pass_seconds(40)
     assert run.samplers[0].has_ended
-    assert run.opened() == [(20, False), (20, True), (20, False), (60, False)]
+    assert run.opened()[:4] == [(20, False), (20, True), (20, False), (20, True)]
+    assert [event.level for event in run.timeline.stacks] == [3]
+    assert run.timeline.levels[3].figures.settled_seconds == 10.0
+    assert run.context.outcome.reason == "plan finished"
+
+
+def test_a_sampling_whose_levels_all_end_early_is_given_up(tmp_path: Path) -> None:
+    run = Sampling(tmp_path / "suspended.jsonl", "20:14s, profile 10s, 60:14s")
+    for _ in range(12):
+        run.pass_seconds(10)
+        run.control.after_suspension(3.0, load_continues=True)
     assert run.timeline.stacks == []
+    assert len(run.samplers) == stack_sampling.TIMES_MOST
+    assert run.opened()[-1] == (60, False)
 
 
 @pytest.mark.parametrize("how", ["ended", "hangs", "no process", "not readable"])
@@ -311,6 +343,18 @@ def test_experiments_follow_the_sampling_since_they_may_restart_the_target(tmp_p
     assert max(sampled) < min(tried)
     assert run.context.outcome.reason is not None
     assert run.context.outcome.reason.startswith("autopilot finished")
+
+
+def test_after_the_last_experiment_the_target_has_its_own_parameters_and_the_knee_stays_the_present_one(tmp_path: Path) -> None:
+    run = Sampling(tmp_path / "slots.jsonl", explains=True, pool=4)
+    run.control.switch_autopilot(run.requested_load.hand_to(Autopilot()), "knee")
+    run.pass_seconds(900)
+    assert run.restarts == [{"pool": 6}, {}]
+    last, before = run.timeline.levels[-1], run.timeline.levels[-2]
+    assert before.opened.experiment == Experiment(name="slots", param="pool", before=4, after=6)
+    assert (last.users, last.opened.experiment, last.closed) == (1, None, None)
+    assert run.timeline.current_verdict is not None
+    assert run.timeline.current_verdict.capacity.knee is not None
 
 
 def test_stacks_by_key_after_the_experiments_begin_no_others_and_another_search_samples_again(tmp_path: Path) -> None:

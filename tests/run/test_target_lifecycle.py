@@ -26,8 +26,10 @@ class FakeService:
     pid = 1
     facts = TargetFacts(name="shop", url="")
     url = "http://127.0.0.1:1"
-    params: dict[str, Param] = {}
     version: str | None = None
+
+    def __init__(self) -> None:
+        self.params: dict[str, Param] = {}
 
     def bring_up(self, params: Mapping[str, Param], on_waiting: Callable[[str], None]) -> None:
         """Return at once: the test decides when the thread that calls this runs."""
@@ -98,6 +100,27 @@ def test_a_superseded_start_that_becomes_ready_does_not_make_the_restart_ready(h
     harness.threads[1]()
     harness.run_posted()
     assert (harness.states()[-1], harness.ready_count) == ("ready", 1)
+
+
+def test_for_an_experiment_the_target_has_other_parameters_in_the_same_epoch_and_then_its_own(harness: LifecycleHarness) -> None:
+    harness.target.restart({"threads": 4, "pool": 2})
+    harness.target.restart_with({"pool": 3})
+    harness.target.restart_with({})
+    started = [each for each in harness.events if isinstance(each, Target) and each.state == "starting"]
+    assert [each.params for each in started] == [{"threads": 4, "pool": 2}, {"threads": 4, "pool": 3}, {"threads": 4, "pool": 2}]
+    assert {each.epoch for each in started} == {1}
+    assert harness.service.params == {"threads": 4, "pool": 2}, "what a person changes of them is added to these"
+
+
+def test_a_start_that_fails_with_the_parameters_of_an_experiment_is_no_failure_of_the_run(harness: LifecycleHarness) -> None:
+    harness.target.restart_with({"superseded": True})
+    harness.threads[0]()
+    harness.run_posted()
+    assert (harness.states()[-1], harness.outcome.failure) == ("failed", None)
+    harness.target.restart({"superseded": True})
+    harness.threads[1]()
+    harness.run_posted()
+    assert harness.outcome.failure is not None
 
 
 def test_what_a_slow_start_waits_for_is_reported_until_it_is_ready_or_superseded(harness: LifecycleHarness) -> None:

@@ -60,8 +60,8 @@ def test_their_levels_are_in_no_curve(lock: Timeline) -> None:
 
 
 def test_the_autopilot_ends_after_them_at_the_lowest_level(lock: Timeline) -> None:
-    ends = [each.args.get("end") for each in lock.journal if isinstance(each, Command) and each.name == "autopilot"]
-    assert ends == ["done"]
+    ends = [each.args for each in lock.journal if isinstance(each, Command) and each.name == "autopilot"]
+    assert [(each.get("task"), each.get("end")) for each in ends] == [(None, "done"), ("explain", "done")]
     assert lock.levels[-1].users == 1
     assert lock.levels[-1].opened.experiment is None
 

@@ -10,7 +10,7 @@ from capexplorer.model.load import NO_LOAD, Load, Rate, Users
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity, RateVerdict
 from capexplorer.steer.plan import parse
-from capexplorer.steer.plan_moves import CannotGoOn, FindKnee, Move, PlanDriver, SampleHere
+from capexplorer.steer.plan_moves import CannotGoOn, LetAutopilot, Move, PlanDriver, SampleHere
 
 
 def plan_of(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
@@ -21,7 +21,7 @@ def plan_of(text: str, knee: KneeVerdict | None = None) -> PlanDriver:
     return PlanDriver(parse(text, "--plan", 500), timeline, 500)
 
 
-def take_step(plan: PlanDriver, now_s: float, before: Load) -> Move | FindKnee | SampleHere | CannotGoOn | None:
+def take_step(plan: PlanDriver, now_s: float, before: Load) -> Move | LetAutopilot | SampleHere | CannotGoOn | None:
     """The step that is due now; its users run at once, so that its duration begins."""
     move = plan.due(now_s, before)
     plan.spawned(now_s)
@@ -47,10 +47,8 @@ def test_a_share_of_a_knee_that_was_not_found_ends_the_plan() -> None:
         assert "60% of the knee" in move.why
 
 
-@pytest.mark.parametrize(
-    ("text", "move"), [("60:10s, verify", FindKnee(only_verifies=True)), ("60:10s, 50% knee:5s", Move(Users(24)))]
-)
-def test_a_step_that_needs_the_knee_waits_until_the_open_level_has_enough_seconds(text: str, move: Move | FindKnee) -> None:
+@pytest.mark.parametrize(("text", "move"), [("60:10s, verify", LetAutopilot("verify")), ("60:10s, 50% knee:5s", Move(Users(24)))])
+def test_a_step_that_needs_the_knee_waits_until_the_open_level_has_enough_seconds(text: str, move: Move | LetAutopilot) -> None:
     timeline = held_session((60, [Second()] * 5))
     plan = PlanDriver(parse(text, "--plan", 500), timeline, 500)
     assert take_step(plan, 0.0, NO_LOAD) == Move(Users(60))
@@ -79,7 +77,7 @@ def test_a_ramp_is_linear_in_time_and_ends_at_its_users() -> None:
 
 def test_a_plan_waits_while_the_autopilot_searches_for_the_knee() -> None:
     plan = plan_of("find knee, 5:10s")
-    assert take_step(plan, 0.0, NO_LOAD) == FindKnee()
+    assert take_step(plan, 0.0, NO_LOAD) == LetAutopilot("knee")
     assert plan.next_s is None
     assert take_step(plan, 500.0, Users(30)) is None
     plan.ended(510.0)
@@ -99,7 +97,7 @@ def test_a_plan_waits_while_stacks_are_sampled() -> None:
 
 def test_verify_starts_the_autopilot_if_a_knee_is_known_and_ends_the_plan_otherwise() -> None:
     plan = plan_of("verify, 5:10s", KNEE)
-    assert take_step(plan, 0.0, NO_LOAD) == FindKnee(only_verifies=True)
+    assert take_step(plan, 0.0, NO_LOAD) == LetAutopilot("verify")
     plan.ended(60.0)
     assert take_step(plan, 60.0, Users(3)) == Move(Users(5))
     assert take_step(plan_of("verify"), 0.0, NO_LOAD) == CannotGoOn(

@@ -104,10 +104,10 @@ def test_reports_of_a_shape_are_dropped_after_another_driver_has_begun() -> None
 def test_steps_and_the_end_of_a_former_plan_are_dropped() -> None:
     load = requested(Users(2), driver=Plan())
     former, present = load.driver.generation, load.hand_to(Plan())
-    load.find_knee(former)
+    load.let_autopilot(former)
     assert load.move(Users(9), former) is None
     assert not load.driver.autopilot_steps
     load.release(former, "plan")
-    load.find_knee(present)
+    load.let_autopilot(present)
     assert load.driver.autopilot_steps
     assert load.move(Users(4), present) == 2.0

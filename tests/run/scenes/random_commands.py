@@ -203,7 +203,7 @@ class _RandomSession:
 
     def _try_experiment(self) -> None:
         users = max(1, self.live.controls.state.load.users)
-        slots = Experiment(name="slots", param="threads", before=1, after=2, epoch=0)
+        slots = Experiment(name="slots", param="threads", before=1, after=2)
         self._do(TryExperiment(users, self.random.choice((AS_BEFORE, Experiment(name="half_pauses"), slots))))
 
     def _restart_target(self) -> None:
