@@ -18,7 +18,7 @@ from .events import EndpointTick, Sample
 from .figures import LevelFigures
 from .histogram import percentiles_ms
 from .readings import GeneratorReading, HostReading, NeighboursReading, PortsReading, TargetReading, TcpReading
-from .stages import STAGES, LatencyKind, texts
+from .stages import STAGES, LatencyKind, qualified, texts
 
 # isort: split
 from itertools import chain
@@ -178,8 +178,8 @@ PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
 def percentile_column(kind: LatencyKind, percentile: str) -> str:
-    """The name of the column: `p95_ms` of whole requests, of a stage with its name before it."""
-    return f"{percentile}_ms" if kind == "total" else f"{kind}_{percentile}_ms"
+    """The name of the column."""
+    return qualified(kind, f"{percentile}_ms")
 
 
 _STAGE_COLUMNS = tuple(percentile_column(stage, name) for stage in STAGES for name in PERCENTILES)

@@ -25,6 +25,8 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     """Latencies of successes: HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
     stages: dict[Stage, StageFigures] = {}
     """Of successes whose replies are streams."""
+    tokens: int = 0
+    """Tokens, or events, in these streams."""
 
 
 class LevelFigures(Reading, frozen=True, kw_only=True):

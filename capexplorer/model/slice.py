@@ -107,7 +107,7 @@ class EndpointFold:
 
     def __init__(self, name: str, method: str) -> None:
         self.name, self.method = name, method
-        self.requests = self.failures = self.received_bytes = 0
+        self.requests = self.failures = self.received_bytes = self.tokens = 0
         self.sums_ms: dict[LatencyKind, float] = {"total": 0.0}
         """Of each latency of successes that there was."""
         self._latencies: dict[LatencyKind, HistogramSum] = {"total": HistogramSum()}
@@ -124,6 +124,7 @@ class EndpointFold:
         self.requests += tick.requests
         self.failures += tick.failures
         self.received_bytes += tick.received_bytes
+        self.tokens += tick.tokens
         self._add("total", tick.latency, tick.latency_sum_ms)
         for stage, found in tick.stages.items():
             self._add(stage, found.latency, found.sum_ms)
@@ -144,6 +145,7 @@ class EndpointFold:
         twin.requests -= sum(tick.requests for tick in given)
         twin.failures -= sum(tick.failures for tick in given)
         twin.received_bytes -= sum(tick.received_bytes for tick in given)
+        twin.tokens -= sum(tick.tokens for tick in given)
         twin.sums_ms["total"] -= math.fsum(tick.latency_sum_ms for tick in given)
         for stage, found in ((stage, found) for tick in given for stage, found in tick.stages.items()):
             twin.sums_ms[stage] -= found.sum_ms
@@ -163,6 +165,7 @@ class EndpointFold:
             latency_ms=latency_of(histogram, self.sums_ms["total"]),
             latency=histogram.encode() if with_histogram and histogram.count else None,
             stages={stage: self._stage(stage, with_histogram) for stage in self.stages},
+            tokens=self.tokens,
         )
 
     @property
@@ -236,9 +239,10 @@ class Merged:
         return twin
 
 
-def tick_latency(tick: EndpointTick) -> Latency:
+def tick_latency(tick: EndpointTick, kind: LatencyKind = "total") -> Latency:
     """Percentiles and mean of one endpoint in one tick."""
-    return latency_of(merged([tick.latency] if tick.latency else []), tick.latency_sum_ms)
+    sum_ms = tick.latency_sum_ms if kind == "total" else tick.stages[kind].sum_ms if kind in tick.stages else 0.0
+    return latency_of(merged(texts((tick,), kind)), sum_ms)
 
 
 def latency_of(histogram: LatencyHistogram, sum_ms: float) -> Latency:

@@ -32,6 +32,11 @@ LATENCY_KINDS: tuple[LatencyKind, ...] = ("total", *STAGES)
 """In the order in which they are shown."""
 
 
+def qualified(kind: LatencyKind, name: str) -> str:
+    """The name of a figure of this latency: `p95` of whole requests, of a stage with its name before it."""
+    return name if kind == "total" else f"{kind}_{name}"
+
+
 class RequestStages(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The stages of one request, in ms. None: it had no such stage, since the reply ended or failed before."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from ..configuration import Markers
+from ..model.stages import LatencyKind, Stage
 
 if TYPE_CHECKING:
     from ..report.compare.comparison import Curve
@@ -50,7 +52,15 @@ class DisplayOptions(msgspec.Struct, frozen=True):
     """Column index of the second under the inspection cursor, whose values legends and resources show; None: the newest."""
     log_latency: bool = False
     latency_form: LatencyForm = "lines"
+    latency_kind: LatencyKind = "total"
+    """The latency that charts and tables show, of a session with streams."""
     baseline: Curve | None = None
     """The curve of another session, drawn behind this one's."""
     large: bool = False
     """Whether the pane is maximised or alone in a tab, so that more detail fits."""
+
+
+def next_kind(kind: LatencyKind, stages: Sequence[Stage]) -> LatencyKind:
+    """The latency after this one, of a session that has these stages."""
+    kinds: tuple[LatencyKind, ...] = ("total", *stages)
+    return kinds[(kinds.index(kind) + 1) % len(kinds)] if kind in kinds else "total"

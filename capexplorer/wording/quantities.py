@@ -6,15 +6,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from ..model.load import Load, Users
+from ..model.stages import LatencyKind
 from . import units
 from .numbers import MISSING, count, counted, number, significant, three_digits, users_of_level, with_error
 
 Digits = Callable[[float], str]
 
 # -- latencies
+
+LATENCY_NAMES: Mapping[LatencyKind, str] = {
+    "total": "whole request",
+    "ttfb": "time to first byte",
+    "ttft": "time to first token",
+    "tpot": "time per further token",
+    "itl": "time between events",
+}
+"""What the abbreviations of stages mean; where a stream has no tokens, an event is one."""
 
 
 def latency(value_ms: float | None, digits: Digits = number) -> str:

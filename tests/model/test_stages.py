@@ -60,6 +60,7 @@ def test_a_level_has_stages_of_its_settled_seconds_in_total_and_by_endpoint() ->
     assert shown.mean == pytest.approx((40 * 150.0 + 10 * 675.0) / 50)
     assert latency_of_kind(level.figures, "itl") == Latency()
     assert [latency_of_kind(each, "ttft").max for each in level.endpoints] == pytest.approx([200.0, 900.0], rel=1e-3)
+    assert [each.tokens for each in level.endpoints] == [250, 250]
     assert level.histogram_of("ttft").count == level.histogram.count == 50
 
 

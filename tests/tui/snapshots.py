@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import kit.stacks
+import kit.streams
 from analysis.recorded import analysed_again
 from kit.stacks import POOL_AND_QUERY
 from marked import marked
@@ -228,6 +229,11 @@ def _over_time() -> Iterator[tuple[str, Case]]:
         yield f"{name}-inspected", pane(kind, session(), SMALL, inspected=20)
     for name, marks in marks_over_time().items():
         yield f"throughput-{name}", pane(ThroughputPane, [*gallery.session(((20, 60),)), *marks], MAXIMISED)
+    streamed = kit.streams.streams().timeline
+    for at, size in SIZES.items():
+        yield f"throughput-of-streams-{at}", pane(ThroughputPane, streamed, size)
+        yield f"latency-of-streams-{at}", pane(LatencyPane, streamed, size, latency_kind="ttft")
+    yield "latency-levels-of-streams", pane(LatencyPane, streamed, LARGE, latency_form="levels", latency_kind="tpot")
     yield "latency-heatmap-not-kept", pane(LatencyPane, session([(10, 8)]), SMALL, latency_form="heatmap")
 
 
@@ -271,6 +277,10 @@ def _lists() -> Iterator[tuple[str, Case]]:
         first = EndpointDegradation(method="GET", name="/health", users=30, column="latency", before=12, after=480)
         degraded = [*session([(50, 20)]), Verdict(t_s=21.0, first_endpoint=first)]
         yield f"endpoints-degraded-{at}", pane(EndpointsPane, degraded, size)
+    for width in (38, 58, 78, 118):
+        streamed = kit.streams.streams().timeline
+        yield f"endpoints-of-streams-{width}", pane(EndpointsPane, streamed, Size(width, 10))
+        yield f"endpoints-of-streams-by-tpot-{width}", pane(EndpointsPane, streamed, Size(width, 10), latency_kind="tpot")
     yield "endpoints-settling", pane(EndpointsPane, session([(50, 3)]), LARGE)
     long = (EndpointTick(name="/api/v1/customers/{id}/orders/{id}/lines", method="GET", requests=1),)
     settling = with_last(Timeline(session([(10, 3)])), phase="settling", endpoints=long)
@@ -393,6 +403,11 @@ def _levels() -> Iterator[tuple[str, Case]]:
     three = Timeline(session([(10, 12), (80, 12), (30, 12)]))
     for width in (40, 78, 118):
         yield f"level-{width}", pane(LevelPage, three, Size(width, 60), inspected=20)
+    streamed = kit.streams.streams().timeline
+    for width in (58, 78):
+        yield f"level-of-streams-{width}", pane(LevelPage, streamed, Size(width, 60), inspected=30, latency_kind="ttft")
+        by_itl = DisplayOptions(inspected=30, latency_kind="itl")
+        yield f"inspected-streams-{width}", partial(inspected, streamed, len(streamed) - 1, by_itl, width)
     yield "level-of-few-values", pane(LevelPage, session([(1, 12)]), Size(78, 60), inspected=10)
     yield "level-of-a-ramp", pane(LevelPage, gallery.ramped(), Size(78, 60), inspected=200)
     maker = SessionMaker()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...model.intervals import Z95
 from ...model.load import Rate
+from ...model.stages import qualified
 from ...model.timeline import Timeline
 from ...wording.quantities import offered_rate
 from ..display_options import DisplayOptions, Palette
@@ -41,11 +42,12 @@ def goodput(options: DisplayOptions, *, by_offered_rate: bool) -> tuple[tuple[Se
     return (line,), tuple(_point(load, one, color) for load, one in found)
 
 
-def latencies(baseline: Curve | None, *, by_offered_rate: bool) -> list[FiguresAtLoad]:
-    """The baseline's p50, p95 and p99 at each load; percentiles that were not measured are left out."""
+def latencies(options: DisplayOptions, *, by_offered_rate: bool) -> list[FiguresAtLoad]:
+    """The baseline's p50, p95 and p99 of the chosen latency at each load; those that were not measured are left out."""
     found: list[FiguresAtLoad] = []
-    for load, each in _figures(baseline, by_offered_rate=by_offered_rate):
-        known = {name: each[name].value for name in ("p50", "p95", "p99")}
+    for load, each in _figures(options.baseline, by_offered_rate=by_offered_rate):
+        named = {name: each.get(qualified(options.latency_kind, name)) for name in ("p50", "p95", "p99")}
+        known = {name: one.value for name, one in named.items() if one is not None}
         found.append((load, {name: value for name, value in known.items() if value is not None}))
     return found
 

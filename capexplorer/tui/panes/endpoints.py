@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 from rich.style import Style
 from textual.geometry import Size
 from textual.strip import Strip
 
 from ... import wording
 from ...model.columns import EndpointKey
-from ...model.events import EndpointTick
-from ...model.figures import LevelEndpoint
+from ...model.events import EndpointTick, Sample
+from ...model.figures import LevelEndpoint, LevelFigures, latency_of_kind
+from ...model.histogram import percentiles_ms
 from ...model.intervals import Latency
 from ...model.level import Level
 from ...model.load import Rate
 from ...model.slice import tick_latency
+from ...model.stages import STAGES, LatencyKind, Stage, texts
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities
@@ -26,6 +29,7 @@ from ...wording.quantities import latency_title
 from ..display_options import DisplayOptions, Palette
 from ..render import text
 from ..render.text import styled
+from .latency import kind_titles
 from .pane import Lines, ListPane, ScrollingPane
 
 # -- endpoint rows -------------------------------------------------------------------------------------------------------------
@@ -42,6 +46,10 @@ class Row(msgspec.Struct, frozen=True):
     failures: int
     rate_rps: float | None
     latency: Latency
+    """The chosen one."""
+    stages: Mapping[Stage, Latency] = {}
+    """Of streams."""
+    tokens_per_s: float | None = None
     mean_bytes: float | None = None
     endpoint: EndpointKey | None = None
     """None: the row of all endpoints."""
@@ -57,23 +65,23 @@ class Row(msgspec.Struct, frozen=True):
         return self.failures / self.requests if self.requests else None
 
 
-def rows_shown(timeline: Timeline) -> tuple[str, list[Row]]:
+def rows_shown(timeline: Timeline, kind: LatencyKind = "total") -> tuple[str, list[Row]]:
     """(label on what the figures cover, rows with the total first). Without rows there is nothing to show."""
     level, last = timeline.level, timeline.last
     if level is None:
         return "", []
     if level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
-        return _settled(level)
+        return _settled(level, kind)
     if timeline.ended is not None:
         settled = next((each for each in reversed(timeline.levels) if each.figures.settled), None)
         if settled is not None:
-            return _settled(settled)
+            return _settled(settled, kind)
     words = f"{_named(level)}: the last second, {timeline.phase}"
-    return words, last_rows(timeline) if last is not None and last.endpoints else []
+    return words, last_rows(timeline, kind) if last is not None and last.endpoints else []
 
 
-def _settled(level: Level) -> tuple[str, list[Row]]:
-    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level)
+def _settled(level: Level, kind: LatencyKind) -> tuple[str, list[Row]]:
+    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level, kind)
 
 
 def _named(level: Level) -> str:
@@ -88,14 +96,27 @@ def first_to_degrade(timeline: Timeline) -> EndpointDegradation | None:
     return None if level is None or verdict is None else verdict.first_to_degrade(at_rates=isinstance(level.load, Rate))
 
 
-def settled_rows(level: Level) -> list[Row]:
+def settled_rows(level: Level, kind: LatencyKind) -> list[Row]:
     """The rows over the settled seconds of the level."""
     figures = level.figures
-    rows = rows_of(level.endpoints, figures.settled_seconds)
-    return [Row("all", figures.requests, figures.failures, figures.throughput_rps, figures.latency_ms, _mean_bytes(rows)), *rows]
+    rows = rows_of(level.endpoints, figures.settled_seconds, kind)
+    whole = Row(
+        "all",
+        figures.requests,
+        figures.failures,
+        figures.throughput_rps,
+        **_latencies(figures, kind),
+        tokens_per_s=figures.tokens_per_s,
+        mean_bytes=_mean_bytes(rows),
+    )
+    return [whole, *rows]
 
 
-def rows_of(endpoints: Iterable[LevelEndpoint], seconds: float) -> list[Row]:
+def _latencies(found: LevelFigures | LevelEndpoint, kind: LatencyKind) -> dict[str, Any]:
+    return {"latency": latency_of_kind(found, kind), "stages": {stage: each.ms for stage, each in found.stages.items()}}
+
+
+def rows_of(endpoints: Iterable[LevelEndpoint], seconds: float, kind: LatencyKind) -> list[Row]:
     """The rows of a level or of a ramp's bin with this many settled seconds."""
     return [
         Row(
@@ -103,9 +124,10 @@ def rows_of(endpoints: Iterable[LevelEndpoint], seconds: float) -> list[Row]:
             each.requests,
             each.failures,
             _rate(each.requests, seconds),
-            each.latency_ms,
-            each.mean_bytes,
-            (each.method, each.name),
+            **_latencies(each, kind),
+            tokens_per_s=_rate(each.tokens, seconds),
+            mean_bytes=each.mean_bytes,
+            endpoint=(each.method, each.name),
         )
         for each in endpoints
     ]
@@ -120,7 +142,7 @@ def name_of(each: LevelEndpoint | EndpointTick | EndpointDegradation) -> str:
     return f"{each.method} {each.name}"
 
 
-def last_rows(timeline: Timeline) -> list[Row]:
+def last_rows(timeline: Timeline, kind: LatencyKind) -> list[Row]:
     """The rows over the last tick, without warm-up requests."""
     last = timeline.last
     if last is None:
@@ -131,7 +153,9 @@ def last_rows(timeline: Timeline) -> list[Row]:
             tick.requests,
             tick.failures,
             _rate(tick.requests, last.duration_s),
-            tick_latency(tick),
+            tick_latency(tick, kind),
+            {stage: tick_latency(tick, stage) for stage in tick.stages},
+            _rate(tick.tokens, last.duration_s),
             tick.received_bytes / tick.requests if tick.requests else None,
             (tick.method, tick.name),
         )
@@ -139,7 +163,23 @@ def last_rows(timeline: Timeline) -> list[Row]:
     ]
     requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
     latency = Latency(p50=last.p50_ms, p95=last.p95_ms, p99=last.p99_ms, max=last.max_ms)
-    return [Row("all", requests, failures, _rate(requests, last.duration_s), latency, _mean_bytes(rows)), *rows]
+    stages = {stage: _latency_of_all(last, stage) for stage in STAGES if any(stage in row.stages for row in rows)}
+    whole = Row(
+        "all",
+        requests,
+        failures,
+        _rate(requests, last.duration_s),
+        latency if kind == "total" else stages.get(kind, Latency()),
+        stages,
+        _rate(sum(tick.tokens for tick in last.endpoints), last.duration_s),
+        _mean_bytes(rows),
+    )
+    return [whole, *rows]
+
+
+def _latency_of_all(last: Sample, stage: Stage) -> Latency:
+    found = percentiles_ms(texts(last.endpoints, stage), (0.50, 0.95, 0.99, 1.0))
+    return Latency(**dict(zip(("p50", "p95", "p99", "max"), found, strict=True)))
 
 
 def _mean_bytes(rows: Sequence[Row]) -> float | None:
@@ -201,6 +241,32 @@ COLUMNS = (
 )
 """All columns from left to right."""
 
+_FIRST: tuple[Stage, ...] = ("ttft", "tpot")
+"""The stages whose p95 has a column beside the percentiles of the chosen latency."""
+
+
+def _p95_of(stage: Stage) -> Column:
+    return Column(stage, lambda row: quantities.latency_cell(row.stages.get(stage, Latency()).p95), None, least=ENOUGH_FOR_P95)
+
+
+def columns_of(rows: Iterable[Row], kind: LatencyKind) -> list[Column]:
+    """The columns of these rows: with streams also tokens a second and the p95 of stages, for which others make room."""
+    if not any(row.stages for row in rows):
+        return list(COLUMNS)
+    ranks = {"requests": 3, "failed": 4, "p50": 1, "p99": 1, "max": 5, "bytes": 6}
+    found = [replace(each, rank=ranks.get(each.title, 0)) for each in COLUMNS]
+    place = [each.title for each in found].index("req/s") + 1
+    found.insert(place, Column("tok/s", lambda row: quantities.rate_cell(row.tokens_per_s), rank=2))
+    place = [each.title for each in found].index("p99") + 1
+    found[place:place] = [_p95_of(stage) for stage in _FIRST if stage != kind]
+    return found
+
+
+def stages_label(columns: Sequence[Column]) -> str:
+    """What the columns of stages have; empty without them."""
+    names = ", ".join(each.title for each in columns if each.title in _FIRST)
+    return f"; {names}: p95" if names else ""
+
 
 class EndpointsPane(ScrollingPane):
     """Requests, failures and latency per endpoint."""
@@ -212,16 +278,24 @@ class EndpointsPane(ScrollingPane):
         """With the unit of its latencies."""
         return quantities.latency_title(self.TITLE, "  ")
 
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
+        """Draw this moment; with streams the title names the latency."""
+        self.retitle(*kind_titles(self.TITLE, ("",), timeline, options))
+        super().show(timeline, cursor, options)
+
     def draw(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> list[Strip]:
         """Label and titles at the top, the total at the end, and between them as many rows as fit."""
         palette, width = options.palette, size.width
-        label, rows = rows_shown(timeline)
+        label, rows = rows_shown(timeline, options.latency_kind)
         first, muted = first_to_degrade(timeline), styled(color=palette.muted)
         if not rows:
             words = "  no level yet" if timeline.level is None else f"  {label}: no requests yet"
             return [text.line([(words, muted)], width)]
-        shown = fitting(width)
-        head = [text.line([(f" {label}", muted)], width), _titles(shown, palette, width, one_degrades=first is not None)]
+        shown = fitting(columns_of(rows, options.latency_kind), width)
+        head = [
+            text.line([(f" {label}{stages_label(shown)}", muted)], width),
+            _titles(shown, palette, width, one_degrades=first is not None),
+        ]
         first_name = None if first is None else name_of(first)
         body = [row_line(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
         body.append(row_line(rows[0], shown, palette, width, total=True))
@@ -229,9 +303,9 @@ class EndpointsPane(ScrollingPane):
         return [*head, *body[begin:end]][: size.height]
 
 
-def fitting(width: int) -> list[Column]:
+def fitting(columns: Sequence[Column], width: int) -> list[Column]:
     """The columns that fit next to the name."""
-    found = list(COLUMNS)
+    found = list(columns)
     while _name_cells(found, width) < NAME_CELLS and (worst := max(found, key=lambda column: column.rank)).rank:
         found.remove(worst)
     return found
@@ -295,6 +369,11 @@ class EndpointTable(ListPane):
         """With the unit of its latencies."""
         return latency_title(self.TITLE, "  ")
 
+    def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
+        """Draw this moment; with streams the title names the latency."""
+        self.retitle(*kind_titles(self.TITLE, ("",), timeline, options))
+        super().show(timeline, cursor, options)
+
     def __init__(self) -> None:
         super().__init__()
         self.sort, self.reverse, self.filter_text = "req/s", False, ""
@@ -307,15 +386,16 @@ class EndpointTable(ListPane):
 
     def lines(self, timeline: Timeline, options: DisplayOptions, width: int) -> Lines:
         """The rows that pass the filter, sorted."""
-        label, found = rows_shown(timeline)
+        kind = options.latency_kind
+        label, found = rows_shown(timeline, kind)
         first, before = first_to_degrade(timeline), self.row
         self.rows = in_order(found[1:], self.sort, self.filter_text, reverse=self.reverse)
         if before is not None:  # the chosen endpoint stays chosen wherever it is now
             names = [row.name for row in self.rows]
             self.chosen = names.index(before.name) if before.name in names else self.chosen
-        palette, shown = options.palette, fitting(width)
+        palette, shown = options.palette, fitting(columns_of(found, kind), width)
         titles = [
-            text.line([(f" {label}", styled(color=palette.muted))], width),
+            text.line([(f" {label}{stages_label(shown)}", styled(color=palette.muted))], width),
             self._sort_keys(palette, width),
             _titles(shown, palette, width, one_degrades=first is not None),
         ]

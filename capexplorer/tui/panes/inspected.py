@@ -68,7 +68,7 @@ def inspected(timeline: Timeline, cursor: int, options: DisplayOptions, width: i
     cells = width if len(events) == 1 else (width - len(BETWEEN) - len("  +9")) // 2
     found = [*_values(timeline, tick, palette), *((text.shorten_end(words, cells), style) for words, style in events)]
     by_offered_rate = any(isinstance(level.load, Rate) for level in timeline.levels)
-    most = 3 + (width < NARROW) + (by_offered_rate and width < MIDDLE)
+    most = 3 + (width < NARROW) + (by_offered_rate and width < MIDDLE) + (bool(timeline.stages) and width < MIDDLE)
     lines = _flowed(found, width, most)
     return [text.line(head, width), *(text.line(line, width) for line in lines), *[Strip.blank(width)] * (most - len(lines))]
 
@@ -109,6 +109,10 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
         latency = figures.latency_ms
         called = "" if isinstance(level.load, Users) else "service time "
         yield called + quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
+        if figures.stages:
+            first = [(f"{stage} p95", each.ms.p95) for stage, each in figures.stages.items() if stage in ("ttft", "tpot")]
+            yield quantities.latency_list(first)
+            yield f"{quantities.rate_cell(figures.tokens_per_s)} tokens/s"
         yield f"{text.percent(figures.failure_ratio)} failed"
         yield f"settled {text.span(figures.settled_seconds)}"
 
@@ -145,6 +149,10 @@ def _values(timeline: Timeline, tick: int, palette: Palette) -> Iterator[Piece]:
     yield f"ports {numbers.count(columns['ports_used'][tick])}", plain
     called = "service time " if has("offered_per_s") else ""  # beside the time from plan
     yield called + latencies("", "p50", "p95", "p99", "max"), plain
+    for stage in timeline.stages:
+        yield f"{stage} {latencies(f'{stage}_', 'p50', 'p95', 'p99')}", plain
+    if has("tokens_per_s"):
+        yield f"tokens {rate('tokens_per_s')}", plain
     yield f"loop lag {quantities.latency_figure(columns['loop_lag_p99_ms'][tick])}", plain
     yield f"cpu target {shown('target_cpu_ratio')}, {quantities.size(columns['target_rss_bytes'][tick])}", plain
     whole = timeline.header.host.memory_bytes if timeline.header else None

@@ -10,12 +10,15 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 from textual.geometry import Size
 
+from ...model.columns import percentile_column
+from ...model.figures import latency_of_kind
 from ...model.intervals import Latency
 from ...model.level_use import level_uses
 from ...model.load import Rate
+from ...model.stages import LatencyKind
 from ...model.timeline import BUCKETS, EDGES_MS, Timeline
-from ...wording.quantities import latency_title, offered_rate
-from ..display_options import DisplayOptions, LatencyForm, Palette
+from ...wording.quantities import LATENCY_NAMES, latency_title, offered_rate
+from ..display_options import DisplayOptions, LatencyForm, Palette, next_kind
 from ..render import text
 from ..render.axis import Axis, count_axis, latency_tick, linear_axis, log_axis
 from ..render.chart import DASHED, DOTTED, SOLID, Chart, Heat, Legend, Point, Series, latency_legend, plot_rows, y_ticks
@@ -45,13 +48,14 @@ def heatmap(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size
     first = min(shown.first + 1, shown.stop - 1) if shown.first else 0
     step = max(1, math.ceil((shown.stop - first) / (SECONDS_PER_CELL * max(size.width, 1))))
     ticks = range(first, shown.stop, step)
-    counts = np.array([seconds.counts(tick) for tick in ticks])
+    kind = options.latency_kind
+    counts = np.array([seconds.counts(tick, kind) for tick in ticks])
     filled = np.flatnonzero(counts.sum(axis=0))
     if not filled.size:
         return "no request has succeeded in this time"
     axis = log_axis(EDGES_MS[filled[0]], EDGES_MS[filled[-1] + 1], y_ticks(size.height), latency_tick)
     times = np.array([timeline.columns["t_s"][tick] for tick in ticks])
-    right = None if shown.inspected_s is None else _shares(seconds.counts(shown.read), axis, size)
+    right = None if shown.inspected_s is None else _shares(seconds.counts(shown.read, kind), axis, size)
     heat = Heat(lambda columns, rows: _cells(counts, times, shown, axis, columns, rows))
     return over_time(shown, options, size.width, axis, _heatmap_legend(shown, options, step), right=right, heat=heat)
 
@@ -95,9 +99,13 @@ def _heatmap_legend(shown: TimePage, options: DisplayOptions, step: int) -> tupl
     percentiles = (("p50", palette.primary), ("p95", palette.secondary), ("p99", palette.accent))
     shades = "".join(Heat.shades(palette.markers))
     bounds = " ".join(f"{100 * share:g}" for share in Heat.SHARES)
+    values = "gaps" if options.latency_kind == "itl" else "requests"
     return (
-        *(latency_legend("", name, shown.latest(f"{name}_ms"), color) for name, color in percentiles),
-        Legend(shades, f"{bounds}% of requests or more", "", palette.primary, short=f"{bounds}%"),
+        *(
+            latency_legend("", name, shown.latest(percentile_column(options.latency_kind, name)), color)
+            for name, color in percentiles
+        ),
+        Legend(shades, f"{bounds}% of {values} or more", "", palette.primary, short=f"{bounds}%"),
         *((Legend("", f"one second of {step}", "", palette.muted),) if step > 1 else ()),
     )
 
@@ -114,6 +122,7 @@ LINES = (("p50", SOLID, Pattern.SOLID), ("p95", DASHED, Pattern.DASHED), ("p99",
 class LevelLatency(LevelPart, frozen=True):
     """The point of a settled level, or of the bin of a ramp."""
 
+    kind: LatencyKind = "total"
     off_curve: bool = False
     """Whether it is off the curve (`model.level_use`), or of an earlier epoch."""
     of_other_state: bool = False
@@ -121,8 +130,9 @@ class LevelLatency(LevelPart, frozen=True):
 
     @property
     def latency(self) -> Latency:
-        """That of requests or, at an offered rate, the time from plan."""
-        return self.figures.latency_ms if self.figures.offered is None else self.figures.offered.from_plan_ms
+        """That of requests; at an offered rate in total the time from plan."""
+        offered = self.figures.offered
+        return latency_of_kind(self.figures, self.kind) if offered is None or self.kind != "total" else offered.from_plan_ms
 
     def ms(self, name: str) -> float:
         """A percentile; NaN if it was not measured."""
@@ -132,13 +142,13 @@ class LevelLatency(LevelPart, frozen=True):
 
 def latency_by_level(timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:
     """The chart of levels of users or, while a rate is offered, of rates, with the time from plan."""
-    points = list(level_latencies(timeline))
+    points = list(level_latencies(timeline, options.latency_kind))
     values = [value for point in points for name, _, _ in LINES if (value := point.ms(name)) > 0]
     if not values:
         return "no settled level yet"
     palette, by_offered_rate = options.palette, isinstance(timeline.load, Rate)
     inspected = at_tick(timeline, options.inspected, points)
-    baseline = baseline_curve.latencies(options.baseline, by_offered_rate=by_offered_rate)
+    baseline = baseline_curve.latencies(options, by_offered_rate=by_offered_rate)
     values += [value for _, latency in baseline for value in latency.values()]
     loads = [*(point.load for point in points), *(load for load, _ in baseline)]
     most, high = y_ticks(size.height), 1.05 * max(loads)
@@ -162,14 +172,14 @@ def _axis(lowest_ms: float | None, highest_ms: float, most_ticks: int, *, log: b
     return linear_axis(highest_ms, most_ticks, latency_tick)
 
 
-def level_latencies(timeline: Timeline) -> Iterator[LevelLatency]:
+def level_latencies(timeline: Timeline, chosen: LatencyKind = "total") -> Iterator[LevelLatency]:
     """The points in the order of the session."""
     uses, epoch = level_uses(timeline), timeline.levels[-1].opened.epoch if timeline.levels else 0
     for level in levels_of_load(timeline):
         kind = uses[level.opened.index].why
         is_off_curve, of_other_state = kind is not None or level.opened.epoch != epoch, kind in ("other_service", "changed")
         for part in parts_of(level):
-            point = LevelLatency(**asdict(part), off_curve=is_off_curve, of_other_state=of_other_state)
+            point = LevelLatency(**asdict(part), kind=chosen, off_curve=is_off_curve, of_other_state=of_other_state)
             if part.figures.settled and point.latency.p50 is not None:
                 yield point
 
@@ -224,8 +234,8 @@ class LatencyPane(ChartPane):
         """Draw this moment; the title names the form and the scale."""
         by_offered_rate = isinstance(timeline.load, Rate)
         before, behind = (RATE_TITLES if by_offered_rate else TITLES)[options.latency_form]
-        titles = [latency_title(before, "  ") + each for each in behind]
         is_log = options.log_latency and options.latency_form != "heatmap"
+        titles = kind_titles(before, behind, timeline, options)
         self.retitle(*(f"{title}, log scale" for title in titles) if is_log else titles)
         self.by_load = options.latency_form == "levels"
         super().show(timeline, cursor, options)
@@ -239,33 +249,47 @@ class LatencyPane(ChartPane):
         shown = page_of(timeline, cursor, options)
         if shown is None:
             return NOTHING
-        palette, names = options.palette, [_column(shown, name) for name in ENOUGH]
+        palette, kind = options.palette, options.latency_kind
+        names = [_column(shown, name, kind) for name in ENOUGH]
         y = _axis(shown.lowest(*names), shown.highest(*names), y_ticks(size.height), log=options.log_latency)
         series = (
-            *((shown.line("p99_ms", palette.muted, letter="s"),) if has_offered_rate(shown) else ()),
+            *((shown.line("p99_ms", palette.muted, letter="s"),) if has_from_plan(shown, kind) else ()),
             # a cell shows the colour of the last line in it: p95, the least important one, is first
-            shown.line(_column(shown, "p95"), palette.secondary, Pattern.DASHED, letter=LETTERS["p95"]),
-            shown.line(_column(shown, "p50"), palette.primary, letter=LETTERS["p50"]),
-            shown.line(_column(shown, "p99"), palette.accent, Pattern.DOTTED, letter=LETTERS["p99"]),
+            shown.line(_column(shown, "p95", kind), palette.secondary, Pattern.DASHED, letter=LETTERS["p95"]),
+            shown.line(_column(shown, "p50", kind), palette.primary, letter=LETTERS["p50"]),
+            shown.line(_column(shown, "p99", kind), palette.accent, Pattern.DOTTED, letter=LETTERS["p99"]),
         )
-        return over_time(shown, options, size.width, y, _legend(shown, palette), series)
+        return over_time(shown, options, size.width, y, _legend(shown, palette, kind), series)
 
 
-def has_offered_rate(shown: TimePage) -> bool:
+def kind_titles(before: str, behind: Sequence[str], timeline: Timeline, options: DisplayOptions) -> list[str]:
+    """Titles of a chart or table of latencies, from the longest to the shortest. `behind`: what may stand behind the unit of that
+    of whole requests. With streams they name the chosen latency, and the key that shows the next one.
+    """
+    stages, kind = timeline.stages, options.latency_kind
+    if not stages and kind == "total":
+        return [latency_title(before, "  ") + each for each in behind]
+    titles = [latency_title(f"{before}, {kind}", "  ") + each for each in (behind if kind == "total" else ("",))]
+    named = latency_title(f"{before}, {kind}: {LATENCY_NAMES[kind]}", "  ")
+    key = f"  T: {next_kind(kind, stages)}"
+    return [named + key, *(f"{title}{key}" for title in titles), *titles]
+
+
+def has_from_plan(shown: TimePage, kind: LatencyKind) -> bool:
     """Whether a rate is offered in the second whose values are shown: then the chart has both time from plan and service time."""
-    return shown.latest("offered_per_s") == shown.latest("offered_per_s")
+    return kind == "total" and shown.latest("offered_per_s") == shown.latest("offered_per_s")
 
 
-def _column(shown: TimePage, name: str) -> str:
-    """The column of a percentile: of the time from plan while a rate is offered."""
-    return f"{'from_plan_' * has_offered_rate(shown)}{name}_ms"
+def _column(shown: TimePage, name: str, kind: LatencyKind) -> str:
+    """The column of a percentile; in total that of the time from plan while a rate is offered."""
+    return f"from_plan_{name}_ms" if has_from_plan(shown, kind) else percentile_column(kind, name)
 
 
-def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
-    successes, by_offered_rate = _successes(shown), has_offered_rate(shown)
+def _legend(shown: TimePage, palette: Palette, kind: LatencyKind) -> tuple[Legend, ...]:
+    successes, by_offered_rate = _successes(shown), has_from_plan(shown, kind)
 
     def percentile(name: str, key: str, color: str, aspect: str = "") -> Legend:
-        value, few = shown.latest(_column(shown, name)), successes < ENOUGH[name]
+        value, few = shown.latest(_column(shown, name, kind)), successes < ENOUGH[name]
         return latency_legend(key, f"{aspect}{name}", value, color, short=name, letter=LETTERS[name], quiet=few)
 
     return (

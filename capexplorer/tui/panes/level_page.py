@@ -16,25 +16,26 @@ from textual.strip import Strip
 
 from ... import wording
 from ...model.events import Mark, Note, Target
-from ...model.figures import LevelFigures
+from ...model.figures import LevelFigures, latency_of_kind
 from ...model.histogram import LatencyHistogram
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Z95
 from ...model.level import Level, histogram_of
 from ...model.level_use import level_use
 from ...model.load import Rate, Users
+from ...model.stages import LATENCY_KINDS, LatencyKind
 from ...model.timeline import Timeline
 from ...model.verdicts import Why
 from ...wording import numbers, quantities
 from ...wording.numbers import counted
-from ...wording.quantities import latencies
-from ..display_options import DisplayOptions, Palette
+from ...wording.quantities import LATENCY_NAMES, latencies
+from ..display_options import DisplayOptions, Palette, next_kind
 from ..render import text
 from ..render.axis import Axis, compact, latency_tick, linear_axis, log_axis
 from ..render.chart import Boundary, Chart, Series, layout, y_ticks
 from ..render.draw import draw_chart
 from ..render.raster import DOTS_X
 from ..render.text import styled
-from .endpoints import COLUMNS, rows_of
+from .endpoints import Column, columns_of, rows_of
 from .journal import JournalEntry, entry_lines
 from .level_parts import LevelPart, at_tick, parts_of
 from .pane import ScrollingPane
@@ -108,12 +109,13 @@ def _bounds(low_ms: float, high_ms: float) -> list[float]:
     return found[first : last + 1]
 
 
-_ENDPOINT_COLUMNS = tuple(
-    replace(each, title="failed", cells=6) if each.title == "%" else each
-    for each in COLUMNS
-    if each.title not in ("failed", "bytes")
-)
 _LATENCY_CELLS = 6
+
+
+def _failed(column: Column) -> Column:
+    """The column of the share of failures by the name of its figures, since that of counts is left out."""
+    return replace(column, title="failed", cells=6) if column.title == "%" else column
+
 
 _STATES: dict[Why | None, str] = {
     "stacks": "the target's stacks were sampled in this level, which costs CPU: it is in no curve",
@@ -157,25 +159,29 @@ def _named(part: LevelPart) -> str:
     return f"{load} of a ramp"
 
 
-def _histogram(part: LevelPart) -> LatencyHistogram:
-    return histogram_of(part.figures, part.endpoints) if part.is_bin else part.level.histogram
+def _histogram(part: LevelPart, kind: LatencyKind) -> LatencyHistogram:
+    return histogram_of(part.figures, part.endpoints, kind) if part.is_bin else part.level.histogram_of(kind)
 
 
 def _lines(timeline: Timeline, part: LevelPart, options: DisplayOptions, width: int) -> Iterator[Strip]:
     palette = options.palette
-    plain, histogram = styled(color=palette.text), _histogram(part)
+    plain, kind, stages = styled(color=palette.text), options.latency_kind, timeline.stages
+    histogram = _histogram(part, kind)
     yield text.line([(f" {_when(timeline, part.level)}", styled(color=palette.muted))], width)
     why = level_use(part.level, timeline.verdicts.get(part.level.opened.epoch)).why
     if why in _STATES:
         yield text.line([(f" △ {_STATES[why]}", plain)], width)
-    for line in _figures(part):
+    for line in _figures(part, has_streams=bool(stages)):
         yield from (text.line([(f" {each}", plain)], width) for each in text.flow(line.split("  "), width - 2))
-    named = "Time from plan" if part.figures.offered is not None else "Latency"
-    yield _heading(f"{quantities.latency_title(named, ', ')}: share of {histogram.count:,} successes", palette, width)
+    named = "Time from plan" if part.figures.offered is not None and kind == "total" else "Latency"
+    named = named if kind == "total" else f"{LATENCY_NAMES[kind].capitalize()} ({kind})"
+    values, key = "gaps" if kind == "itl" else "successes", f"; T: {next_kind(kind, stages)}" if stages else ""
+    yield _heading(f"{quantities.latency_title(named, ', ')}: share of {histogram.count:,} {values}{key}", palette, width)
     yield from histogram_lines(histogram, options, width)
-    endpoints = "Endpoints, service time" if part.figures.offered is not None else "Endpoints"
+    of_total = "Endpoints, service time" if part.figures.offered is not None else "Endpoints"
+    endpoints = of_total if kind == "total" else f"Endpoints, {kind}"
     yield _heading(quantities.latency_title(endpoints, ", "), palette, width)
-    yield from _endpoints(part, palette, width)
+    yield from _endpoints(part, kind, palette, width)
     yield _heading("Resources, means", palette, width)
     resources = list(_resources(part.figures))
     for line in packed(resources, width - 2, width - 2, more=len(resources)):
@@ -197,8 +203,8 @@ def _when(timeline: Timeline, level: Level) -> str:
     return f"{wording.session_time(level.started_s)} to {ended}, by {level.opened.by}; {settled}"
 
 
-def _figures(part: LevelPart) -> Iterator[str]:
-    figures, latency = part.figures, part.figures.latency_ms
+def _figures(part: LevelPart, *, has_streams: bool) -> Iterator[str]:
+    figures = part.figures
     if not figures.settled:
         yield f"no figures: the level has not settled; {figures.failures_while_unsettled:,} requests failed"
         return
@@ -208,31 +214,48 @@ def _figures(part: LevelPart) -> Iterator[str]:
         f"throughput {quantities.rate_figure(figures.throughput_rps)}, "
         f"{figures.requests:,} requests, {text.percent(figures.failure_ratio)} failed"
     )
+    if has_streams:
+        yield f"tokens {quantities.rate_figure(figures.tokens_per_s)} of streams that ended"
     if figures.offered is not None:
-        offered, latency = figures.offered, figures.offered.from_plan_ms
+        offered = figures.offered
         yield (
             f"offered {quantities.offered_rate(offered.offered_per_s)}, "
             f"achieved {quantities.rate_figure(offered.finished_per_s)}, "
             f"{offered.dropped.total:,} dropped, {offered.in_flight_mean:.1f} in flight"
         )
-    successes = _histogram(part).count or figures.requests - figures.failures
-    few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and successes < least}
+    for kind in LATENCY_KINDS if has_streams else LATENCY_KINDS[:1]:
+        yield _percentiles(part, kind, f"{kind}  " * has_streams)
+
+
+_OF_STAGE = ("mean", "p50", "p95", "p99", "max")
+"""Figures of a stage, on one line of 80 columns."""
+
+
+def _percentiles(part: LevelPart, kind: LatencyKind, called: str) -> str:
+    """Those of one latency; in total at an offered rate of the time from plan."""
+    figures = part.figures
+    latency = latency_of_kind(figures, kind)
+    if figures.offered is not None and kind == "total":
+        latency, called = figures.offered.from_plan_ms, "time from plan  "
+    count = _histogram(part, kind).count or figures.requests - figures.failures
+    few = {name for name, least in PERCENTILE_VALUES_LEAST.items() if figures.counted and count < least}
     named = (("min", latency.min), ("mean", latency.mean), ("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95))
     rest = (("p99", latency.p99), ("p99.9", latency.p999), ("max", latency.max))
-    called = "time from plan  " if figures.offered is not None else ""
-    yield called + quantities.latency_list(
-        ((f"{name} (few)" * (name in few) or name, value) for name, value in (*named, *rest)), "  "
-    )
+    shown = [(name, value) for name, value in (*named, *rest) if kind == "total" or name in _OF_STAGE]
+    return called + quantities.latency_list(((f"{name} (few)" * (name in few) or name, value) for name, value in shown), "  ")
 
 
-def _endpoints(part: LevelPart, palette: Palette, width: int) -> Iterator[Strip]:
+def _endpoints(part: LevelPart, kind: LatencyKind, palette: Palette, width: int) -> Iterator[Strip]:
     """A table of the endpoints: name, and figures over the settled seconds."""
     muted, plain = styled(color=palette.muted), styled(color=palette.text)
-    columns = [(each, each.cells or _LATENCY_CELLS) for each in _ENDPOINT_COLUMNS]
+    rows = rows_of(part.endpoints, part.figures.settled_seconds, kind)
+    left_out = ("failed", "bytes", *(("requests", "max") if any(row.stages for row in rows) else ()))
+    shown = (each for each in columns_of(rows, kind) if each.title not in left_out)
+    columns = [(each, each.cells or _LATENCY_CELLS) for each in (_failed(each) for each in shown)]
     name_cells = max(width - 2 - sum(cells + 1 for _, cells in columns), 8)
     titles = "".join(" " + text.pad(each.title, cells, right=True) for each, cells in columns)
     yield text.line([(" " * (name_cells + 1) + titles, muted)], width)
-    for row in rows_of(part.endpoints, part.figures.settled_seconds):
+    for row in rows:
         figures = "".join(" " + text.pad(each.shown(row), cells, right=True) for each, cells in columns)
         style = styled(color=palette.error) if row.failures else plain
         yield text.line([(f" {text.pad(text.safe(row.name), name_cells)}", plain), (figures, style)], width)

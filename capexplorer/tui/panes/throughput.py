@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from ...model.level import Level
 from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...wording import quantities
@@ -76,11 +77,18 @@ def _legend(shown: TimePage, palette: Palette) -> tuple[Legend, ...]:
     offering = (rate(STAIRCASE, "offered", "offered_per_s", palette.text, "rate", "o"),)
     return (
         rate(SOLID, name, "goodput_rps", palette.secondary, "good", "g"),
+        *((_tokens(shown.level, palette),) if shown.timeline.stages else ()),
         *(failing if shown.highest("failures_rps") > 0 else ()),
         *(offering if offered == offered else ()),
         Legend(STAIRCASE, "users", count, palette.accent, width=3, letter="u"),
         rate(DOTTED, "throughput", "throughput_rps", palette.primary, "total", "t"),
     )
+
+
+def _tokens(level: Level | None, palette: Palette) -> Legend:
+    """Those of the level: of single seconds they vary with the ends of streams."""
+    per_s = None if level is None else level.figures.tokens_per_s
+    return Legend("", "level's tokens/s", quantities.rate_cell(per_s), palette.text, short="tok/s")
 
 
 def _ramps(shown: TimePage) -> bool:

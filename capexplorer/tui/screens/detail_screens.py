@@ -48,6 +48,9 @@ class OverlaySource(ScreenAccess, Protocol):
 
     actions: Actions
 
+    def perform(self, name: str) -> None:
+        """Perform what has this name in the table of keys, at once."""
+
     @property
     def options_of_detail(self) -> DisplayOptions:
         """The view options for a pane that fills the screen."""
@@ -62,7 +65,10 @@ class Overlay(ModalScreen[None]):
 
     CSS_PATH = "overlay.tcss"
     KEYS: str = "Esc close"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", show=False),
+        Binding("T", "latency_kind", show=False),
+    ]
 
     def __init__(self, source: OverlaySource, *panes: Pane) -> None:
         super().__init__()
@@ -106,6 +112,11 @@ class Overlay(ModalScreen[None]):
     def action_close(self) -> None:
         """Close this screen."""
         self.dismiss(None)
+
+    def action_latency_kind(self) -> None:
+        """Show the next latency of streams, as on the explorer screen."""
+        self.source.perform("latency_kind")
+        self.draw()
 
 
 class ListOverlay(Overlay):
@@ -472,6 +483,7 @@ class LevelScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,i", "dismiss(None)", show=False),
         Binding("R", "requests", show=False),
+        Binding("T", "latency_kind", show=False),
         Binding("left", "move(-1)", show=False),
         Binding("right", "move(1)", show=False),
         Binding("up", "scroll_line(-1)", show=False),
@@ -499,6 +511,10 @@ class LevelScreen(ModalScreen[None]):
     def action_requests(self) -> None:
         """Open the kept requests of this level."""
         self._details.action_requests()
+
+    def action_latency_kind(self) -> None:
+        """Show the next latency of streams, as on the explorer screen."""
+        self._details.action_latency_kind()
 
     def action_move(self, direction: int) -> None:
         """Show the next (1) or the previous (-1) level from its top."""
@@ -529,6 +545,10 @@ class DetailScreens:
                 return self._screen.act("sample_stacks")
             return self._screen.show_message("no stacks of the service were sampled")
         self._screen.ask(StacksScreen(self._screen), lambda closed: None)
+
+    def action_latency_kind(self) -> None:
+        """Show the next latency of streams."""
+        self._screen.act("latency_kind")
 
     def action_settings(self) -> None:
         """Open what follows for operation."""

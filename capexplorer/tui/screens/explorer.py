@@ -292,6 +292,7 @@ class ExplorerScreen(Screen[None]):
             "pause_display": options.action_pause_display,
             "logarithmic": options.action_logarithmic,
             "latency_form": options.action_latency_form,
+            "latency_kind": options.action_latency_kind,
             "baseline": self._baseline.action_baseline,
             "choose_baseline": self._baseline.action_choose_baseline,
             "export": self._exporting.action_export,

@@ -40,6 +40,17 @@ CHARTS = (
     ("Goodput", "Successful requests per second, unless the profile counts other finished work."),
     ("Throughput", "All requests per second, including failed ones."),
     ("p50 p95 p99", "Latency that 50, 95 and 99 of 100 successful requests do not exceed."),
+    (
+        "ttfb ttft",
+        "Of a reply that is a stream, time to first byte, and to first token: until the first event that is not empty. T shows "
+        "these latencies, and the two below, in place of that of whole requests (total).",
+    ),
+    (
+        "tpot itl",
+        "Time per further token: (end - first) / (tokens - 1), one value a request. Inter-token latency: the time between two "
+        "events of a stream, where a slow one is not hidden by a mean.",
+    ),
+    ("tok/s", "Tokens a second of the streams that ended; where a reply does not count its tokens, an event is one."),
     ("±", wording.CONVENTIONS.removeprefix("± ")),
     ("Grey figure", "Rests on too few requests: fewer than 200 for a p95, fewer than 1,000 for a p99."),
     ("–", "Not measured. It never means zero."),

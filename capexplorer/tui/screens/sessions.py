@@ -14,12 +14,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ... import wording
+from ...model.figures import LevelFigures, latency_of_kind
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.sources import SessionEntry
+from ...model.stages import Stage
 from ...report.compare import Comparison
 from ...wording.numbers import MISSING, count, three_digits
-from ...wording.quantities import latency_cell, latency_title, rate_cell, size
+from ...wording.quantities import LATENCY_NAMES, latency_cell, latency_title, rate_cell, size
 from ..keybar import LIKE_LESS
 from ..render.text import pad, percent, safe, shorten_end
 
@@ -268,18 +270,34 @@ class SessionLevels(ModalScreen[None]):
             yield Static(levels_text(self._levels))
 
 
-def _columns() -> list[tuple[str, int]]:
-    latencies = [(latency_title(name), 6) for name in ("p50", "p95", "p99")]
-    before, behind = [("level", 5), ("users", 6), ("goodput/s", 9), ("±", 6)], [("failed", 6), ("cpu", 5), ("settled", 7)]
-    return [*before, *latencies, *behind]
+def _columns(*, has_streams: bool) -> list[tuple[str, int]]:
+    """With streams the p95 of stages and tokens a second are in place of other percentiles and of the target's CPU."""
+    percentiles = [(latency_title(name), 6) for name in (("p95",) if has_streams else ("p50", "p95", "p99"))]
+    latencies = [*percentiles, *((stage, 6) for stage in _STAGES if has_streams)]
+    use = ("tok/s", 6) if has_streams else ("cpu", 5)
+    return [("level", 5), ("users", 6), ("goodput/s", 9), ("±", 6), *latencies, ("failed", 6), use, ("settled", 7)]
+
+
+def _latencies(found: LevelFigures, *, has_streams: bool) -> tuple[float | None, ...]:
+    whole = found.latency_ms
+    return (
+        (whole.p95, *(latency_of_kind(found, stage).p95 for stage in _STAGES))
+        if has_streams
+        else (whole.p50, whole.p95, whole.p99)
+    )
+
+
+_STAGES: tuple[Stage, ...] = ("ttft", "tpot")
+"""Those whose p95 the table has."""
 
 
 def levels_text(levels: Sequence[Level]) -> Text:
     """The table with one line of 72 cells per level."""
     if not levels:
         return Text("no level in this session", "italic")
-    text = Text(no_wrap=True)
-    text.append(" ".join(pad(title, cells, right=True) for title, cells in _columns()) + "\n", "bold")
+    text, has_streams = Text(no_wrap=True), any(level.figures.stages for level in levels)
+    titles = _columns(has_streams=has_streams)
+    text.append(" ".join(pad(title, cells, right=True) for title, cells in titles) + "\n", "bold")
     for level in levels:
         found = level.figures
         figures = (
@@ -287,13 +305,13 @@ def levels_text(levels: Sequence[Level]) -> Text:
             count(level.users),
             rate_cell(found.goodput_rps),
             three_digits(None if found.goodput_se_rps is None else Z95 * found.goodput_se_rps),
-            latency_cell(found.latency_ms.p50),
-            latency_cell(found.latency_ms.p95),
-            latency_cell(found.latency_ms.p99),
+            *map(latency_cell, _latencies(found, has_streams=has_streams)),
             percent(found.failure_ratio),
-            three_digits(found.target_cpu_ratio),
+            rate_cell(found.tokens_per_s) if has_streams else three_digits(found.target_cpu_ratio),
             f"{found.settled_seconds:.0f} s" if found.settled else MISSING,
         )
-        columns = zip(figures, _columns(), strict=True)
+        columns = zip(figures, titles, strict=True)
         text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in columns) + "\n")
+    if has_streams:
+        text.append(f"\np95 of {', '.join(f'{LATENCY_NAMES[stage]} ({stage})' for stage in _STAGES)}")
     return text

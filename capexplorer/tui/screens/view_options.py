@@ -16,9 +16,9 @@ from ...model.histogram import LatencyHistogram
 from ...model.level import Level
 from ...model.stages import LatencyKind
 from ...model.timeline import Timeline
-from ...wording.quantities import size
+from ...wording.quantities import LATENCY_NAMES, size
 from ..dialogs import Ask, ExportForm
-from ..display_options import DisplayOptions, LatencyForm, Palette
+from ..display_options import DisplayOptions, LatencyForm, Palette, next_kind
 from ..panes.baseline_curve import difference_at
 from ..protocols import ScreenAccess
 from .inspecting import Inspecting
@@ -163,6 +163,7 @@ class ViewOptions:
     def __init__(self, screen: ScreenAccess, inspecting: Inspecting, baseline: BaselineChoice) -> None:
         self.log_latency = False
         self.latency_form: LatencyForm = "lines"
+        self.latency_kind: LatencyKind = "total"
         self.paused: Timeline | None = None
         """The timeline that the panes show while the display is paused; None: not paused."""
         self._screen, self._inspecting, self._baseline = screen, inspecting, baseline
@@ -177,6 +178,7 @@ class ViewOptions:
             inspected=self._inspecting.seen_tick,
             log_latency=self.log_latency,
             latency_form=self.latency_form,
+            latency_kind=self.latency_kind,
             baseline=self._baseline.shown,
             large=large,
         )
@@ -192,6 +194,15 @@ class ViewOptions:
         forms = list(FORMS)
         self.latency_form = forms[(forms.index(self.latency_form) + 1) % len(forms)]
         self._screen.show_message(f"latency: {FORMS[self.latency_form]}")
+        self._screen.draw()
+
+    def action_latency_kind(self) -> None:
+        """Show the next latency of streams: of whole requests, then of each stage that there is."""
+        stages = self._screen.timeline.stages
+        if not stages:
+            return self._screen.show_message("no reply was a stream: a request has one latency")
+        self.latency_kind = next_kind(self.latency_kind, stages)
+        self._screen.show_message(f"latency: {self.latency_kind}, {LATENCY_NAMES[self.latency_kind]}")
         self._screen.draw()
 
     def action_logarithmic(self) -> None:
