@@ -102,8 +102,6 @@ class Workload(msgspec.Struct, frozen=True):
     shape: Any = None
     options: Namespace = msgspec.field(default_factory=default_options)
     """What users find in `environment.parsed_options`."""
-    metrics: tuple[str, ...] = ()
-    """Patterns of events that are no requests (`user_activity.MetricNames`)."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -277,8 +275,13 @@ def disconnect(user: Any) -> None:
 
 def leave(user: Any) -> None:
     """Close the connections of a user that ends, which otherwise stay open until the garbage collector finds its client. Those
-    of a pool that users share stay open, and none of them counts as closed by users.
+    of a pool that users share stay open, and none of them counts as closed by users. MqttUser's has a thread, which would connect
+    again for good.
     """
+    client: Any = getattr(user, "client", None)
+    if type(client).__module__ == "locust.contrib.mqtt":
+        client.on_disconnect = None  # else it reports this as a request
+        client.disconnect()
     if getattr(user, "client_pool", None) is not None or getattr(user, "pool_manager", None) is not None:
         return
     with uncounted():
@@ -306,7 +309,7 @@ def wait_time(wait: Wait | float) -> Callable[[Any], float]:
     return made
 
 
-def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = (), metrics: tuple[str, ...] = ()) -> Workload:
+def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = ()) -> Workload:
     """Import a locustfile. Call it in the load thread, so that objects made on import belong to that thread's hub.
 
     `url`: None: LOCUST_HOST, locust.conf or the users' own. `arguments`: options and user classes for the locustfile.
@@ -342,7 +345,7 @@ def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = (), 
             kind.host = url
         elif kind.host is None and speaks_http:
             raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
-    return Workload(kinds, shapes[0] if shapes else None, options, metrics)
+    return Workload(kinds, shapes[0] if shapes else None, options)
 
 
 def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: Path) -> tuple[type[locust.User], ...]:

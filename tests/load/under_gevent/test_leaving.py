@@ -12,6 +12,7 @@ import gevent
 import locust
 import pytest
 from geventhttpclient.client import HTTPClientPool
+from kit.servers import conversations
 from locust import constant
 from locust.clients import HttpSession
 from locust.contrib.fasthttp import FastHttpSession
@@ -85,6 +86,23 @@ def test_there_are_as_many_while_tls_begins(rig: Make, kind: type[locust.User]) 
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         silent = f"https://127.0.0.1:{listener.getsockname()[1]}"
         _step(rig(_user(kind, silent)), silent, replies=False)
+
+
+def _broker(connection: socket.socket) -> None:
+    """Accepts an MQTT 3 client and reads what it sends, to its end."""
+    connection.recv(1024)
+    connection.sendall(b"\x20\x02\x00\x00")
+    while connection.recv(1024):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore:Callback API")  # Locust's contribution uses the older one of paho
+def test_there_are_as_many_of_users_of_mqtt_whose_threads_would_go_on(rig: Make) -> None:
+    mqtt = pytest.importorskip("locust.contrib.mqtt")
+    with conversations(_broker) as port:
+        attributes = {"host": "127.0.0.1", "port": port, "wait_time": constant(0.01), "tasks": [lambda user: None]}
+        kind = type("Device", (mqtt.MqttUser,), {"abstract": False, **attributes})
+        _step(rig(kind), f"http://127.0.0.1:{port}", replies=False)
 
 
 def test_there_are_as_many_over_tls(rig: Make, kind: type[locust.User], tls: str) -> None:
