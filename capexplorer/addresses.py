@@ -11,6 +11,9 @@ _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 
+NOT_ALLOWED = "is not allowed (only loopback, or --allow-host"
+"""Words of an exception by which a connection is refused: a library may keep nothing else of it."""
+
 
 @lru_cache(maxsize=1024)  # each connection asks
 def is_loopback(host: str) -> bool:

@@ -27,8 +27,8 @@ def why_unreachable(url: str, *, http: bool) -> str | None:
     """Why the service cannot be reached, in a few words; None if it can.
 
     It can if it answers one GET with any HTTP status and any certificate, or accepts the connection and answers late. Without
-    `http`, for users that speak another protocol, a connection is enough; without a known port nothing is checked. Takes at most
-    two TIMEOUT_S.
+    `http`, for users that speak another protocol, a connection is enough; without a known port, or of `udp://HOST:PORT`, nothing
+    is checked. Takes at most two TIMEOUT_S.
     """
     try:
         _get(url) if http else _connect(url)
@@ -48,7 +48,7 @@ def _get(url: str) -> None:
 
 def _connect(url: str) -> None:
     port = port_of(url)
-    if port is not None:
+    if port is not None and not url.startswith("udp:"):
         socket.create_connection((urlsplit(url).hostname or "", port), TIMEOUT_S).close()
 
 

@@ -6,9 +6,9 @@ It checks the address that a connection is made to, not the name: a `localhost` 
 Covered: IPv4 and IPv6 sockets of Python as gevent has patched them (`connect`, `connect_ex`, `sendto`, `sendmsg`, and so
 `create_connection`, ssl, requests, urllib3, http.client, httpx, Locust's clients), absolute URLs, redirects, and where a proxy on
 loopback would forward a request to (`hooks/guarding.py`).
-Not covered: `_socket`, ctypes, libraries in C with sockets of their own (zmq, libpq, grpc), child processes, lookups of names,
-other programs on loopback that forward (ssh), other kinds of sockets. `--sandbox` covers all but files that are sockets: a
-network without a way out.
+Not covered: `_socket`, ctypes, libraries in C with sockets of their own (`OPENED_IN_C`: a run names those that it recognises),
+child processes, lookups of names, other programs on loopback that forward (ssh), other kinds of sockets. `--sandbox` covers all
+but files that are sockets: a network without a way out.
 
 It patches gevent's sockets, which in this process only the load thread uses for traffic. Addresses are not sent to gevent's
 resolver threads: see `_of_address`.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import ipaddress
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,7 @@ from gevent import socket as gevent_socket
 from gevent.lock import BoundedSemaphore
 from gevent.monkey import get_original
 
-from ..addresses import is_loopback
+from ..addresses import NOT_ALLOWED, is_loopback
 
 _look_up = get_original("socket", "getaddrinfo")
 IP_FAMILIES = (gevent_socket.AF_INET, gevent_socket.AF_INET6)
@@ -37,12 +38,31 @@ Entry = tuple[Any, ...]
 """As getaddrinfo gives it; the address is `entry[4][0]`."""
 
 
+OPENED_IN_C = {
+    "psycopg": "psycopg (but it checks their names)",  # which are looked up in Python
+    **{
+        name: name
+        for name in (
+            "aerospike", "confluent_kafka", "couchbase", "curl_cffi", "cx_Oracle", "grpc", "ibm_db", "MySQLdb", "pulsar",
+            "psycopg2", "pycurl", "pylibmc", "pymssql", "pynng", "pyodbc", "rocketmq", "uvloop",
+        )
+    },
+    "_mysql_connector": "mysql.connector",
+}  # fmt: skip
+"""Modules whose connections the guard does not see, and what to call them. zmq is not among them: Locust imports it itself."""
+
+
+def opened_in_c() -> tuple[str, ...]:
+    """What this process has imported of them."""
+    return tuple(shown for name, shown in OPENED_IN_C.items() if name in sys.modules)
+
+
 class HostNotAllowed(PermissionError):
     """A connection to a host that was not allowed."""
 
     def __init__(self, host: str) -> None:
         address = host.partition(" ")[0]
-        super().__init__(errno.EACCES, f"load to {host} is not allowed (only loopback, or --allow-host {address})")
+        super().__init__(errno.EACCES, f"load to {host} {NOT_ALLOWED} {address})")
         self.host = host
 
 

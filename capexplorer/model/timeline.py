@@ -281,6 +281,10 @@ class Timeline:
         """The latest level."""
         return self.levels[-1] if self.levels else None
 
+    def is_before_load(self, event: Event) -> bool:
+        """Whether it was recorded before the first level began."""
+        return not self.levels or event.t_s <= self.levels[0].opened.t_s
+
     @property
     def verdict(self) -> Verdict | None:
         """The verdict of the latest epoch that has one."""

@@ -31,7 +31,7 @@ from ..load.engine import (
 )
 from ..load.load_thread import LoadThread
 from ..load.workload import Workload
-from ..model.events import SCHEMA, ClientOverhead, Ended, EndpointTick, Engine, Event, Header, Log
+from ..model.events import SCHEMA, ClientOverhead, Ended, Engine, Event, Header, Log
 from ..model.load import Users
 from ..model.timeline import Timeline
 from ..model.watched import PARTS_MOST, PartSpec
@@ -182,6 +182,7 @@ class SessionRun:
         context.sink.open(writer, self._failures)
         self.path = writer.path
         context.emit(header)
+        self._emit_log(context.now_s())  # of the start: whoever looks at the run is warned before users run
         if context.options.sweep is not None:
             context.emit(replace(context.options.sweep, t_s=context.now_s()))
         if context.options.metrics is not None:
@@ -371,7 +372,7 @@ class SessionRun:
             self.context.log.add_grouping()
         self.context.log.add_failures(sample.failures)
         self._emit_log(ended_s)
-        self._emit_observed_marks(ended_s, sample.metrics)
+        self._emit_observed_marks(ended_s)
         self._failures.check_load(ended_s)
         self.workers.emit_mark(self.requested_load.load)
         if self.workers.join_failure:
@@ -389,11 +390,10 @@ class SessionRun:
         start_again = self.workers.resend_users()
         self.load_control.after_suspension(seconds, load_continues=not start_again)
 
-    def _emit_observed_marks(self, t_s: float, metrics: Iterable[EndpointTick] = (), *, all_changes: bool = False) -> None:
+    def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
         assert self._sampler is not None
-        unusable, load, epoch = self._sampler.take_unusable(), self.requested_load.load, self.context.epoch
-        marks = self._observed.marks(self._load_thread, unusable, t_s, epoch, load, metrics=metrics, all_changes=all_changes)
-        for mark in marks:
+        unusable, load = self._sampler.take_unusable(), self.requested_load.load
+        for mark in self._observed.marks(self._load_thread, unusable, t_s, self.context.epoch, load, all_changes=all_changes):
             self.context.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
-from ..model.events import Sample
+from ..model.events import Log, Sample
 from ..model.sources import Clock, EventSource, Recording
 from ..model.timeline import KeptLatencies, Timeline
 from .render.text import span
@@ -145,6 +145,7 @@ class LiveFeed:
         self.timeline = Timeline() if timeline is None else timeline
         self.timeline.latency_seconds = self._latencies = KeptLatencies()
         self._source = source
+        self._notices: list[str] = []
 
     def start(self, wake: Callable[[], None]) -> None:
         """Start the source, which calls `wake`."""
@@ -157,13 +158,16 @@ class LiveFeed:
             self.timeline.apply(event)
             if isinstance(event, Sample):
                 self._latencies.add(event)
+            elif isinstance(event, Log) and event.warns and self.timeline.is_before_load(event):
+                self._notices.append(event.text)
         if any(isinstance(event, Sample) for event in events):
             return Change.PANES
         return Change.ENTRIES if events else Change.NOTHING
 
     def notices(self) -> Sequence[str]:
-        """Empty: problems of a run are among its events."""
-        return ()
+        """What the run warns of as it starts; what happens later is among its events."""
+        notices, self._notices = self._notices, []
+        return notices
 
 
 # -- recorded feed -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,18 @@ from rich.console import Console
 
 from capexplorer import paths, wording
 from capexplorer.commands.run.exploring import Progress, how_far, level_line
-from capexplorer.model.events import Answered, Command, Event, LevelClosed, LevelOpened, Mark, Proposed, Sample, StacksSampled
+from capexplorer.model.events import (
+    Answered,
+    Command,
+    Event,
+    LevelClosed,
+    LevelOpened,
+    Log,
+    Mark,
+    Proposed,
+    Sample,
+    StacksSampled,
+)
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
@@ -99,6 +110,12 @@ def test_each_line_has_its_time_and_each_finding_is_printed_in_full_once(sample:
     for key in {mark.key for mark in marks}:
         full = {wording.mark(mark) for mark in marks if mark.key == key and wording.mark(mark) != wording.short_sentence(mark)}
         assert len([line for line in lines if line.partition(": ")[2] in full]) <= 1, key
+
+
+def test_what_a_run_warns_of_before_users_run_is_printed_and_later_warnings_are_in_the_log() -> None:
+    warnings = [Log(t_s=t_s, source="capexplorer", level="warning", text=f"warning of {t_s:g}") for t_s in (0.0, 90.0)]
+    events = [*Scenario().ready().events, warnings[0], *Scenario().level(users=4, rps=90).events, warnings[1]]
+    assert [line.split("  ")[-1] for line in printed(events) if "warning of" in line] == ["warning of 0"]
 
 
 def test_of_a_cause_with_three_episodes_only_the_first_line_has_readings_and_advice() -> None:

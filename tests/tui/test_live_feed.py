@@ -46,3 +46,14 @@ def test_the_feed_wakes_the_screen_when_the_source_has_an_event() -> None:
     assert wakes == []
     source.send(header())
     assert wakes == ["wake"]
+
+
+def test_what_a_run_warns_of_before_users_run_is_a_notice_once() -> None:
+    early = Log(t_s=0.0, source="capexplorer", level="warning", text="before users run")
+    late = Log(t_s=3.0, source="capexplorer", level="warning", text="later")
+    of_target = Log(t_s=0.0, source="target", level="warning", text="of the target")
+    maker = SessionMaker()
+    feed = LiveFeed(FakeSource([header(), early, of_target, *maker.open(10), maker.tick(), late]))
+    feed.take()
+    assert feed.notices() == ["before users run"]
+    assert feed.notices() == []

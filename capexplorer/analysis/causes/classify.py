@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ...addresses import NOT_ALLOWED
 from ...model.events import FailureSignature
 
 _PORTS, _FDS, _SYSTEM_FDS = "ephemeral_port_exhaustion", "fd_exhaustion_generator", "fd_exhaustion_system"
@@ -134,7 +135,7 @@ def classify(signature: FailureSignature, system: str | None) -> str:
 
     `system`: `platform.system()` of the machine that recorded it. If it is None or not listed, every table is searched.
     """
-    if "HostNotAllowed" in signature.types:
+    if "HostNotAllowed" in signature.types or NOT_ALLOWED in signature.text:  # psycopg keeps only the text
         return "host_not_allowed"
     return _by_code(signature) or _by_errno(signature, system) or _by_type(signature) or _by_status_and_check(signature)
 

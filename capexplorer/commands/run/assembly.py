@@ -82,6 +82,8 @@ def _started(context: RunContext, supervisor: Supervisor, capture: Capture) -> I
         workload = load_thread.make_workload(
             lambda: _workload(options, service.url), options.users_url(service.url), own_events=own_events
         )
+        if not (own_events or options.sandbox):
+            _warn_of_sockets_in_c(context)
         workers = worker_setup.load_workers(context, supervisor, load_thread, wanted, make_engine)
         run = LiveRun(context, service, load_thread, workload, workers)
         supervisor.listen(native.start_thread, context.pump.report)
@@ -118,10 +120,18 @@ def _refused(context: RunContext, host: str) -> None:
     context.log_line("capexplorer", "error", text)
 
 
+def _warn_of_sockets_in_c(context: RunContext) -> None:
+    """Say of which clients of the locustfile the guard sees no connections."""
+    from ...load.guard import opened_in_c
+
+    if clients := ", ".join(opened_in_c()):
+        kept = "; --sandbox keeps them on this machine" if context.options.spec is not None else ""
+        context.log_line("capexplorer", "warning", f"the guard does not see sockets opened in C: those of {clients}{kept}")
+
+
 def _workload(options: RunOptions, url: str) -> Workload:
     from ...load import workload
 
     if options.locustfile is not None:
-        arguments, metrics = options.locust_arguments, options.profile.users.metrics
-        return workload.from_locustfile(options.locustfile, options.users_url(url), arguments, metrics)
+        return workload.from_locustfile(options.locustfile, options.users_url(url), options.locust_arguments)
     return workload.from_profile(options.profile.users, url, options.values, options.variables)

@@ -175,6 +175,8 @@ class Progress:
                 return self._shown(event)
             case Log(level="error", source="capexplorer"):
                 return event.text
+            case Log() if event.warns and self._timeline.is_before_load(event):
+                return event.text
         return None
 
     def _of_stacks(self, closed: LevelClosed) -> str:

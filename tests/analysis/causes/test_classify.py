@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from capexplorer.addresses import NOT_ALLOWED
 from capexplorer.analysis.causes.classify import ERRNOS, classify
 from capexplorer.load.signature import signature_of
 from capexplorer.model.catalogue import ENTRIES
@@ -55,6 +56,10 @@ def signature_with(*types: str, **fields: Any) -> FailureSignature:
     ("signature", "expected"),
     [
         (signature_with("HostNotAllowed", errno=errno.EACCES), "host_not_allowed"),
+        (
+            signature_with("OperationalError", text=f"failed to resolve host 'db.example': {NOT_ALLOWED} db.example)"),
+            "host_not_allowed",
+        ),
         (signature_with("HTTPConnectionClosed", "ConnectionResetError", errno=104, reused=True), "connection_reset"),
         (signature_with("HTTPConnectionClosed", reused=None), "connection_reset"),
         (signature_with("RetriesExceeded", "TimeoutError", text="timed out"), "read_timeout"),

@@ -17,7 +17,10 @@ Make = Callable[..., Rig]
 @pytest.fixture
 def of(url: str, tls: str) -> dict[str, str]:
     """URLs by kind."""
-    return {"tls": tls, "https to http": url.replace("http", "https"), "closed": f"http://127.0.0.1:{closed_port()}"}
+    closed = f"http://127.0.0.1:{closed_port()}"
+    return {
+        "tls": tls, "https to http": url.replace("http", "https"), "closed": closed, "udp": closed.replace("http", "udp"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -38,7 +41,7 @@ def test_a_service_that_answers_anything_is_reachable(
     assert rig(user_class("U")).host.call(lambda: why_unreachable(asked, http=True)) == why
 
 
-@pytest.mark.parametrize(("kind", "why"), [("/garbage", None), ("closed", "connection refused")])
+@pytest.mark.parametrize(("kind", "why"), [("/garbage", None), ("closed", "connection refused"), ("udp", None)])
 def test_for_users_without_http_a_connection_is_enough(
     rig: Make, url: str, of: dict[str, str], kind: str, why: str | None
 ) -> None:
