@@ -24,7 +24,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving operating services stacks sweeps aa ab mutants changelog setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving operating protocols services stacks sweeps aa ab mutants changelog setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -155,6 +155,10 @@ moving: setup
 services: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check -r lab/trials/services.lock
 	$(BIN)/python -m lab.trials services $(NAMES)
+# 20 minutes: the samples of other protocols, each with a pool of known size, and with its faults.
+protocols: setup
+	$(BIN)/python -m lab.trials protocols $(NAMES)
+
 # 20 minutes: whether sampled stacks name the line at which a cause is planted, of 26 services.
 stacks: setup
 	$(BIN)/python -m lab.trials stacks $(NAMES)

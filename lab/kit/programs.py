@@ -37,8 +37,10 @@ ONLY_TRIALS = {
     "haproxy": "haproxy",
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",
+    "mosquitto": "mosquitto",
     "node": "nodejs",
     "perf": "linux-perf",
+    "pgbouncer": "pgbouncer",
     "psql": "postgresql",
     "redis-server": "redis-server",
 }

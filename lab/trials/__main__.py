@@ -26,6 +26,7 @@ TRIALS = {
     "moving": "moving:Moving",
     "operating": "operating:Operating",
     "parts": "parts.trial:Parts",
+    "protocols": "protocols.trial:Protocols",
     "requirements": "requirements:RequirementTrial",
     "requirements-real": "requirements_real:RealRequirements",
     "services": "services:Services",

@@ -1,0 +1,1 @@
+"""Services of other protocols than HTTP, their knees and their own errors."""
