@@ -111,6 +111,7 @@ PHRASES = {
     "requests_waiting": "requests that wait for a place in it {}",
     "kv_cache_ratio": "its KV cache is used to {}",
     "preemptions_per_s": "requests sent back to the queue {}",
+    "tokens_read_per_s": "tokens of streams that it reads {}",
     "tpot_ms": "time per token {}",
     "tpot_before_ms": "with few users {}",
     "loop_lag_p99_ms": "timers late by {} (p99)",

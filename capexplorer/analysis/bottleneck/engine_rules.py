@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...model.figures import LevelFigures
 from ...model.stages import Stage
-from ..statistics import FULL, MOSTLY, NOTABLE, RELEVANT
+from ..statistics import FULL, MOSTLY, NOTABLE
 from . import queue_rules
 from .gate import LATENCY_MORE, USERS_MORE
 from .measured_level import Found, MeasuredLevel
@@ -19,10 +19,10 @@ from .watched_parts import WatchedParts
 
 
 def kv_cache(level: MeasuredLevel) -> Found | None:
-    """The cache has no room: requests of the batch are sent back to the queue, or it is full while others wait."""
-    used, preempted = level.read("server.kv_cache_ratio"), level.read("server.preemptions_per_s") or 0.0
+    """The cache has no room: requests of the batch are sent back to the queue, or others wait that do not fit."""
+    preempted = level.read("server.preemptions_per_s") or 0.0
     sends_back = preempted > NOTABLE * (level.figures.throughput_rps or 0.0)
-    if used is None or used < MOSTLY or not (sends_back or (used >= FULL and requests_wait(level))):
+    if not sends_back and not (_cache_is_full(level) and requests_wait(level)):
         return None
     named = level.named("kv_cache_ratio", "preemptions_per_s", "requests_running", "requests_waiting")
     return Found("kv_cache_full", named, (), () if sends_back else ("engine_queue",))
@@ -30,19 +30,26 @@ def kv_cache(level: MeasuredLevel) -> Found | None:
 
 def engine_queue(level: MeasuredLevel) -> Found | None:
     """Requests wait for a place in the batch, though the cache has room for more."""
-    used = level.read("server.kv_cache_ratio")
-    if not requests_wait(level) or (used is not None and used >= FULL) or kv_cache(level) is not None:
+    if not requests_wait(level) or kv_cache(level) is not None:
         return None
     named = level.named("requests_running", "requests_waiting", "kv_cache_ratio")
     return Found("engine_queue", named, level.missing("server.kv_cache_ratio"))
 
 
+def _cache_is_full(level: MeasuredLevel) -> bool:
+    """Whether another request of the mean size of those in the batch would not fit: a cache with room for three is used to 0.83
+    in the mean when it is full.
+    """
+    used, running = level.read("server.kv_cache_ratio"), level.read("server.requests_running")
+    return used is not None and running is not None and used >= min(FULL, running / (running + 1)) > 0
+
+
 def requests_wait(level: MeasuredLevel) -> bool:
-    """Whether a relevant share of the requests inside waits, by the engine's own count."""
+    """Whether requests wait, by the engine's own count: that many do not by chance, where no more are served."""
     waiting, running = level.read("server.requests_waiting"), level.read("server.requests_running")
     if waiting is None or running is None:
         return False
-    return waiting >= max(queue_rules.QUEUED_LEAST, RELEVANT * (waiting + running))
+    return waiting >= max(queue_rules.QUEUED_LEAST, NOTABLE * (waiting + running))
 
 
 def tokens_slow_down(level: MeasuredLevel, levels: Sequence[MeasuredLevel], parts: WatchedParts) -> Found | None:

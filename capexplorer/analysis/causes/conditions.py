@@ -145,7 +145,14 @@ def _generator_cpu(recent: RecentReadings, outside_requests_ms: float) -> Proof 
     blocked_at = next((tick.generator.blocked_at for tick in ticks[::-1] if tick.generator and tick.generator.blocked_at), None)
     if blocked_at is not None and generator.waits_in_a_call:
         return Proof("event_loop_blocked", saturated, readings | {"blocked_at": blocked_at}, unread)
-    return Proof("generator_cpu_saturated", saturated, {"grounds": ", ".join(generator.reasons), **readings}, unread)
+    grounds: Readings = {"grounds": ", ".join(generator.reasons), **readings, **_tokens_read(ticks)}
+    return Proof("generator_cpu_saturated", saturated, grounds, unread)
+
+
+def _tokens_read(ticks: Sequence[Sample]) -> Readings:
+    """Tokens of streams that the generator reads each second: most of its work, where replies are long."""
+    tokens = sum(each.tokens for tick in ticks for each in tick.endpoints)
+    return {"tokens_read_per_s": round(tokens / sum(tick.duration_s for tick in ticks), 1)} if tokens else {}
 
 
 SHOWN_OF_GENERATOR = (

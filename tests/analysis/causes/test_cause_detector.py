@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from capexplorer.model.events import Ended, Event
+from capexplorer.model.events import Ended, EndpointTick, Event
+from capexplorer.model.findings import Cause, Readings
 
 from ..seconds import (
     ERROR_500,
@@ -205,3 +208,14 @@ BLAMED: list[tuple[str, list[Event], dict[str, str]]] = [
 def test_each_cause_is_marked_with_its_severity(why: str, events: list[Event], expected: dict[str, str]) -> None:
     marks = cause_marks([*events, Ended(t_s=60.0, reason="quit")])
     assert {found: mark.severity for found, mark in latest_by_id(marks).items()} == expected
+
+
+def test_a_saturated_generator_that_reads_streams_says_how_many_tokens() -> None:
+    def readings(**given: Any) -> Readings:
+        mark = latest_by_id(cause_marks(seconds(2, 9, **STARVED_GENERATOR, **given)))["generator_cpu_saturated"]
+        assert isinstance(mark.finding, Cause)
+        return mark.finding.readings
+
+    streams = EndpointTick(name="/a", requests=100, latency_sum_ms=1000.0, tokens=14_000)
+    assert readings(endpoints=(streams,))["tokens_read_per_s"] == 14_000
+    assert "tokens_read_per_s" not in readings()
