@@ -8,10 +8,13 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from heapq import heappop, heappush
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,10 @@ from .queues import Request, Run, Stream, System
 from .stations import IDLE_BUSY_S
 
 ENGINE_FILE = Path(__file__).parents[2] / "targets" / "llm" / "engine.py"
+
+
+LENGTHS = 64
+"""Number of different lengths: a real profile lists as many prompts."""
 
 
 def _engine_module() -> Any:
@@ -38,17 +45,27 @@ engine: Any = _engine_module()
 
 
 class Lengths(NamedTuple):
-    """Tokens of a prompt or a reply: lognormal, at least one."""
+    """Tokens of a prompt or a reply: one of equally likely lengths, which follow a lognormal distribution."""
 
     mean: float
     cv: float = 0.0
     """Coefficient of variation."""
 
+    @property
+    def values(self) -> list[int]:
+        """The lengths, each at least one."""
+        return _quantiles(self.mean, self.cv)
+
     def drawn(self, rng: np.random.Generator) -> int:
-        if not self.cv:
-            return max(1, round(self.mean))
-        sigma2 = math.log1p(self.cv**2)
-        return max(1, round(float(rng.lognormal(math.log(self.mean) - sigma2 / 2, math.sqrt(sigma2)))))
+        return self.values[int(rng.integers(LENGTHS))]
+
+
+@cache
+def _quantiles(mean: float, cv: float) -> list[int]:
+    sigma2 = math.log1p(cv**2)
+    normal = [NormalDist().inv_cdf((index + 0.5) / LENGTHS) for index in range(LENGTHS)]
+    found = [math.exp(math.sqrt(sigma2) * each) for each in normal]
+    return [max(1, round(mean * each * LENGTHS / sum(found))) for each in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,8 @@ class LanguageModel:
     prompt: Lengths
     reply: Lengths
     think_s: float
+    let_in: int | None = None
+    """Most requests that a gateway before the engine lets in, in order of arrival; None: there is no gateway."""
 
     @property
     def alone_s(self) -> float:
@@ -85,12 +104,14 @@ class Asked:
 class StreamRun(Run):
     """As of `Run`, with the stages of each request."""
 
-    def __init__(self, model: LanguageModel, rng: np.random.Generator, *, gaps: bool = False) -> None:
-        """`gaps`: whether the time between two tokens is kept, too, for each."""
+    def __init__(self, model: LanguageModel, rng: np.random.Generator, *, gaps: bool = False, watched: bool = True) -> None:
+        """`gaps`: whether the time between two tokens is kept, too, for each. `watched`: whether the engine's counts are read."""
         super().__init__(System(service_s=model.alone_s, think_s=model.think_s), rng)
+        self._watched = watched
         self.model, self.engine, self._gaps = model, engine.Engine(engine.Law(**model.law)), gaps
         self._thinks = Stream(rng, model.think_s, "uniform")
         self._inside: dict[Any, Asked] = {}
+        self._outside = deque[float]()
         self._step_ends_s = math.inf
         self._stages: list[RequestStages] = []
         self._preempted = 0
@@ -98,8 +119,10 @@ class StreamRun(Run):
     def busy_s(self, second: int) -> float:
         return IDLE_BUSY_S
 
-    def part(self) -> PartReading:
+    def part(self) -> PartReading | None:
         """What its page of metrics says now. Preemptions are those since the last call, which was a second ago."""
+        if not self._watched:
+            return None
         before, self._preempted = self._preempted, self.engine.preemptions
         counts = {
             "requests_running": float(len(self.engine.running)),
@@ -119,19 +142,25 @@ class StreamRun(Run):
                 if self._leaving:
                     self._leaving -= 1
                 else:
-                    self._ask(send_s)
+                    self._outside.append(send_s)
+                    self._let_in(send_s)
             else:
                 self._end_step(self._step_ends_s)
         self.now_s = end_s
 
-    def _ask(self, at_s: float) -> None:
+    def _let_in(self, now_s: float) -> None:
+        """Requests that the gateway lets in go to the engine."""
+        while self._outside and (self.model.let_in is None or len(self._inside) < self.model.let_in):
+            self._ask(self._outside.popleft(), now_s)
+
+    def _ask(self, sent_s: float, now_s: float) -> None:
         most = self.engine.law.kv_tokens
         prompt = min(self.model.prompt.drawn(self._rng), most // 2)
         job = engine.Job(prompt, min(self.model.reply.drawn(self._rng), most // 2))
-        self._inside[job] = Asked(at_s)
+        self._inside[job] = Asked(sent_s)
         self.engine.add(job)
         if self._step_ends_s == math.inf:
-            self._step_ends_s = at_s + self.engine.begin()
+            self._step_ends_s = now_s + self.engine.begin()
 
     def _end_step(self, at_s: float) -> None:
         for job in self.engine.end():
@@ -143,6 +172,8 @@ class StreamRun(Run):
             asked.last_s = at_s
             if job.is_done:
                 self._reply_ended(job, self._inside.pop(job), at_s)
+        self._step_ends_s = at_s  # who is let in now joins the next step
+        self._let_in(at_s)
         self._step_ends_s = at_s + self.engine.begin() if self.engine.is_busy else math.inf
 
     def _reply_ended(self, job: Any, asked: Asked, at_s: float) -> None:

@@ -22,6 +22,7 @@ TRIALS = {
     "hangups": "hangups:Hangups",
     "kills": "kills.trial:Kills",
     "knees": "knees.trial:Knees",
+    "llm": "llm:Llm",
     "lost-workers": "lost_workers:LostWorkers",
     "moving": "moving:Moving",
     "operating": "operating:Operating",

@@ -5,8 +5,8 @@ are read in chunks; each request whose prompt is read gets one token a step. If 
 request loses its place: it waits at the head of the queue, and must read its prompt and its output again.
 
 Requests that are alone, with a prompt of P tokens and n tokens of output, have their first token after P / prefill_per_s and each
-further one after 1 / decode_per_s. A batch that is always full finishes one request every
-P / prefill_per_s + (n - 1) (1 + batch_cost (k - 1)) / (decode_per_s k) seconds.
+further one after 1 / decode_per_s. A full batch of k > 1 finishes a request every P / prefill_per_s + n s / k seconds, where s is
+the time of a step: a request that joins it is read in a step in which the others get a token.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ class Law:
     batch_cost: float
     chunk_tokens: int = 2_048
 
-    def step_s(self, batch: int, read_tokens: int) -> float:
+    def step_s(self, batch: float, read_tokens: int) -> float:
         """Seconds of a step in which `batch` requests get a further token and so many tokens of prompts are read."""
         decoding_s = (1 + self.batch_cost * (batch - 1)) / self.decode_per_s if batch else 0.0
         return decoding_s + read_tokens / self.prefill_per_s
 
     def capacity_per_s(self, prompt_tokens: float, output_tokens: float) -> float:
         """Requests per second of a batch that is always full, by their mean lengths, if the KV cache has room for all."""
-        return 1 / (prompt_tokens / self.prefill_per_s + (output_tokens - 1) * self.step_s(self.slots, 0) / self.slots)
+        steps = output_tokens if self.slots > 1 else output_tokens - 1
+        decoding = max(1.0, self.slots * (1 - 1 / output_tokens))
+        return 1 / (prompt_tokens / self.prefill_per_s + steps * self.step_s(decoding, 0) / self.slots)
 
 
 @dataclass(slots=True, eq=False)
