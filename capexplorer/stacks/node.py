@@ -57,15 +57,24 @@ _BEGIN = """(() => {
     live.delete(id);
     ended.set(one.stack, (ended.get(one.stack) ?? 0) + performance.now() - one.at);
   };
+  const again = new Map();
   const hook = hooks.createHook({
-    init(id, type) {
+    init(id, type, _, resource) {
       if (!kinds.has(type)) return;
       const limit = Error.stackTraceLimit;
       Error.stackTraceLimit = 40;
-      live.set(id, { at: performance.now(), stack: new Error().stack });
+      live.set(id, { at: performance.now(), stack: new Error().stack, stream: type === "ZLIB" ? resource : null });
       Error.stackTraceLimit = limit;
     },
-    before: end,
+    before(id) {
+      const one = live.get(id);
+      end(id);
+      if (one?.stream) again.set(id, one);
+    },
+    after(id) {
+      const one = again.get(id);
+      if (one && again.delete(id) && one.stream.buffer) live.set(id, { ...one, at: performance.now() });
+    },
     destroy: end,
   }).enable();
   let timer;
@@ -96,7 +105,8 @@ _BEGIN = """(() => {
   beat();
   globalThis[Symbol.for("capexplorer")] = { beat, stop, close };
 })()"""
-"""The hook makes a stack for each operation of these kinds alone, but Node runs it for each promise.
+"""The hook makes a stack for each operation of these kinds alone, but Node runs it for each promise. A stream of zlib begins its
+next operation in the callback of the last, and then has a `buffer`.
 
 The inspector is closed without connections (01: established, 08: ended by us): Node 20 died of `inspector.close()` while a
 connection was closing, in one of 8 tries on a full machine.

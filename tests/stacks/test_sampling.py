@@ -186,6 +186,32 @@ def test_a_target_that_dies_while_it_is_sampled_ends_the_sampling(runtime: str, 
         marked.assert_no_process_left()
 
 
+ZIPS = """
+const data = Buffer.from(Array.from({ length: 200000 }, (_, id) => id * 7919).join());
+function zips() {
+  require("zlib").gzip(data, { level: 9 }, zips);
+}
+for (let each = 0; each < 10; each++) zips();
+console.log(process.pid);
+"""
+
+
+@needs("node")
+@ONE_INSPECTOR
+def test_an_operation_of_many_parts_is_seen_as_a_whole(tmp_path: Path) -> None:
+    """Ten buffers, each compressed in some forty parts by four threads: all ten wait or are compressed at any time, but for what
+    began before the sampling."""
+    (tmp_path / "zips.js").write_text(ZIPS)
+    with subprocess.Popen(["node", str(tmp_path / "zips.js")], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            seen = {each.clock: each for each in sample(Ask(pids=(process.pid,), seconds=6.0)).sampled}["wall"]
+        finally:
+            process.kill()
+    assert 5 < sum(seconds for name, seconds in innermost_own(seen).items() if "zips" in name) / seen.seconds < 10.5
+
+
 @needs("node")
 @ONE_INSPECTOR
 def test_the_inspector_of_node_is_closed_once_nobody_is_connected(tmp_path: Path) -> None:
