@@ -9,11 +9,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +25,7 @@ import psutil
 from capexplorer.analysis.epoch.epoch import epoch_of
 from capexplorer.analysis.knee.detector import analyse
 from capexplorer.model.events import LevelClosed
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.read.cgroup import cgroup_of
 from capexplorer.read.generator import GeneratorProbe, disk_free_bytes
@@ -35,7 +38,9 @@ from capexplorer.read.target import TargetProbe
 from capexplorer.read.tcp import NamespaceListeners, TcpProbe
 from capexplorer.run.live_levels import LiveLevels
 from capexplorer.steer.requested_load import RequestedLoad
+from lab.kit.runs import LAB, headless
 from lab.kit.servers import free_port, listening, null_responder
+from lab.trials.stacks import Planted, Stacks
 
 from . import day_log
 
@@ -323,3 +328,41 @@ def _clean_ms(times: int = 50) -> float:
 
 def print_kept() -> None:
     print(*_kept(sys.argv[1]))
+
+
+# -- what sampling stacks costs the service ------------------------------------------------------------------------------------
+
+
+def stacks(
+    services: tuple[str, ...] = ("python-pool", "python-gil", "go-mutex", "go-hash"), pairs: int = 6, seconds: int = 20
+) -> None:
+    """Rate and p99 of a service while its stacks are sampled, divided by those of the same load without: at a load that it has
+    no trouble with, in turn."""
+    print(f"{pairs} alternating pairs, {seconds} s each")
+    print(f"{'service':>13} {'users':>6} {'/s':>7} {'p99 ms':>8} {'rate ratio':>11} {'p99 ratio':>10}   p99 ratio of each pair")
+    for name in services:
+        _sampled_in_turn(Stacks.cases[name], pairs, seconds)
+
+
+def _sampled_in_turn(service: Planted, pairs: int, seconds: int) -> None:
+    users = round(0.35 * service.users)  # its knee is at half of its users
+    plan = ", ".join([f"{users}:{seconds}s, profile {seconds}s"] * pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        profile = Path(folder) / f"{service.name}.toml"
+        profile.write_text(service.profile, encoding="utf-8")
+        ran = headless(Path(folder), str(profile), "--plan", plan, timeout_s=3 * pairs * seconds + 120, cwd=LAB)
+    known = [(each.opened.stacks, each.figures) for each in ran.timeline.levels if each.figures.settled]
+    both: list[tuple[LevelFigures, LevelFigures]] = [
+        (known[at][1], known[at + 1][1]) for at in range(len(known) - 1) if not known[at][0] and known[at + 1][0]
+    ]
+    rates = [after.goodput_rps / before.goodput_rps for before, after in both if after.goodput_rps and before.goodput_rps]
+    p99s = [(before.latency_ms.p99, after.latency_ms.p99) for before, after in both]
+    ratios = [after / before for before, after in p99s if before and after]
+    base_rps, base_ms = (
+        median(each) for each in zip(*((b.goodput_rps or 0.0, b.latency_ms.p99 or 0.0) for b, _ in both), strict=True)
+    )
+    each = " ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(
+        f"{service.name:>13} {users:6} {base_rps:7.1f} {base_ms:8.2f} {median(rates):11.3f} {median(ratios):10.2f}   {each}",
+        flush=True,
+    )
