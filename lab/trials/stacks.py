@@ -95,15 +95,28 @@ UNSEEN = (
     Planted("node-zip", 60),
     Planted("c-hash", 120),
 )
-"""Those that were written after it, and changed nothing in it."""
+"""Those that were written after it. One changed it (node-zip), and the causes of two were made to cost more: they took next to
+nothing."""
+
+FRESH = (
+    Planted("python-semaphore", 32),
+    Planted("python-compress", 40),
+    Planted("go-tokens", 30),
+    Planted("go-json", 60),
+    Planted("java-queue", 32),
+    Planted("java-sort", 60),
+    Planted("node-mutex", 32),
+    Planted("c-sort", 60),
+)
+"""Those that were written after these, and changed nothing in it."""
 
 
 class Stacks(Trial[Planted]):
     """One at a time: some of the services compute."""
 
     name = "stacks"
-    about = "Whether sampled stacks name the line at which a cause is planted, of 26 services."
-    cases = {each.name: each for each in (*SERVICES, *UNSEEN)}
+    about = "Whether sampled stacks name the line at which a cause is planted, of 34 services."
+    cases = {each.name: each for each in (*SERVICES, *UNSEEN, *FRESH)}
 
     def why_not(self, case: Planted, options: argparse.Namespace) -> str:
         return missing(*PROGRAMS.get(case.language, ()), *case.needs)

@@ -2,7 +2,11 @@ import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
@@ -77,12 +81,35 @@ public class Serve {
 
     private static final Pattern MAIL = Pattern.compile("(([a-z0-9])+[.]?)+@[a-z]+\\2?");
 
+    private static final ExecutorService ONE = Executors.newSingleThreadExecutor();
+
+    // planted queue
+    static void ask() throws InterruptedException {
+        try {
+            ONE.submit(() -> { Thread.sleep(8); return 1; }).get();
+        } catch (ExecutionException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+    // end
+
+    // planted sort
+    static int rank() {
+        ArrayList<String> names = new ArrayList<>();
+        for (int number = 0; number < 4000; number++) names.add("item " + number * 7919 % 4001);
+        names.sort(Comparator.comparing(name -> new StringBuilder(name).reverse().toString()));
+        return names.size();
+    }
+    // end
+
     static void act(String cause) throws InterruptedException {
         switch (cause) {
             case "pool" -> query();
             case "lock" -> book();
             case "semaphore" -> transform();
             case "regex" -> isMail("a".repeat(17) + "!");
+            case "queue" -> ask();
+            case "sort" -> rank();
             default -> countVisit();
         }
     }

@@ -41,7 +41,25 @@ static unsigned digest(const char *text) {
 }
 // end
 
-static int hashes;
+static int compare(const void *one, const void *other) {
+  return strcmp(*(const char **)one, *(const char **)other);
+}
+
+// planted sort
+static unsigned rank(void) {
+  enum { MANY = 20000 };
+  static __thread char names[MANY][12];
+  static __thread const char *sorted[MANY];
+  for (int number = 0; number < MANY; number++) {
+    snprintf(names[number], sizeof names[number], "%d", number * 7919 % 20011);
+    sorted[number] = names[number];
+  }
+  qsort(sorted, MANY, sizeof *sorted, compare);
+  return sorted[0][0];
+}
+// end
+
+static int hashes, sorts;
 
 static void *serve(void *argument) {
   int connection = (int)(long)argument;
@@ -51,6 +69,7 @@ static void *serve(void *argument) {
     request[size] = 0;
     int sum = authenticate(request);
     if (strstr(request, "/health")) sum++;
+    else if (sorts) sum += rank() % 100;
     else if (hashes) sum += digest(request) % 100;
     else count_visit();
     int length = snprintf(reply, sizeof reply, "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n%010d\n", sum);
@@ -62,6 +81,7 @@ static void *serve(void *argument) {
 
 int main(int count, char **words) {
   hashes = !strcmp(words[1], "hash");
+  sorts = !strcmp(words[1], "sort");
   int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(words[count - 1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);

@@ -115,8 +115,39 @@ func digest() {
 
 // end
 
+var tokens = make(chan struct{}, 5)
+
+func fill() {
+	for range time.Tick(9 * time.Millisecond) {
+		select {
+		case tokens <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// planted tokens
+func allowed() {
+	<-tokens
+}
+
+// end
+
+var catalogue = strings.Repeat(`{"name":"item","prices":[1,2,3,5,8],"note":"a line of text"},`, 3600)
+
+// planted json
+func decode() {
+	var found []map[string]any
+	if err := json.Unmarshal([]byte("["+strings.TrimSuffix(catalogue, ",")+"]"), &found); err != nil {
+		panic(err)
+	}
+}
+
+// end
+
 func main() {
-	act := map[string]func(){"mutex": countVisit, "channel": query, "garbage": report, "readers": lookUp, "condition": transform, "hash": digest}[os.Args[1]]
+	go fill()
+	act := map[string]func(){"mutex": countVisit, "channel": query, "garbage": report, "readers": lookUp, "condition": transform, "hash": digest, "tokens": allowed, "json": decode}[os.Args[1]]
 	http.HandleFunc("/health", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("ok\n")) })
 	http.HandleFunc("/work", func(w http.ResponseWriter, r *http.Request) {
 		sum := authenticate(r.UserAgent())

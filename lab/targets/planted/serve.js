@@ -35,7 +35,17 @@ function compress(then) {
 }
 // end
 
-const causes = { cpu: (then) => then(cheapest()), libuv: (then) => verify("password", then), parse: (then) => then(parseOrder()), zip: compress };
+let last = Promise.resolve();
+
+// planted mutex
+function book(then) {
+  const mine = last.then(() => new Promise((done) => setTimeout(done, 8)));
+  last = mine;
+  mine.then(() => then("booked"));
+}
+// end
+
+const causes = { mutex: book, cpu: (then) => then(cheapest()), libuv: (then) => verify("password", then), parse: (then) => then(parseOrder()), zip: compress };
 
 const server = http.createServer((request, response) => {
   if (request.url === "/health") return response.end("ok\n");

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import threading
 import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -158,6 +159,28 @@ def parse_order() -> int:
 # end
 
 
+TWO = threading.BoundedSemaphore(2)
+
+
+# planted semaphore
+def reserve() -> None:
+    with TWO:
+        time.sleep(0.014)
+
+
+# end
+
+PAGE = json.dumps(ITEMS * 300).encode()
+
+
+# planted compress
+def pack() -> int:
+    return len(zlib.compress(PAGE, 9))
+
+
+# end
+
+
 # planted row
 def place_order() -> None:
     with orders().transaction():
@@ -178,6 +201,8 @@ CAUSES = {
     "condition": Turns().take,
     "sort": rank,
     "parse": parse_order,
+    "semaphore": reserve,
+    "compress": pack,
 }
 
 
