@@ -24,9 +24,10 @@ from .families import QUEUES, Family, Session
 from .limited import LIMITED
 from .met import MET
 from .stated import Header, Line, line
+from .streamed import STREAMED
 from .truth import Truth
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE, *MET)}
+FAMILIES: dict[str, Family] = {family.name: family for family in (*QUEUES, *LIMITED, *BESIDE, *MET, *STREAMED)}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from capexplorer.model.stages import RequestStages
+
 from . import exact
 from .queues import CV2, FAILED_FAST_S, Bucket, Speed, Stream, System
 
@@ -29,6 +31,7 @@ class Iteration(NamedTuple):
     started_s: float
     ended_s: float
     ok: bool
+    stages: RequestStages | None = None
 
 
 class OpenRun:

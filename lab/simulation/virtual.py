@@ -41,7 +41,7 @@ from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.load import NO_LOAD, Arrivals, Drops, OfferedRate, OfferedTick, Rate, Users
 from capexplorer.model.readings import GeneratorReading, HostReading, NeighboursReading, PartReading, TargetReading
 from capexplorer.model.requirements import Answer, Requirement
-from capexplorer.model.stages import RequestStages, Stage, StageTick
+from capexplorer.model.stages import LIMIT_NAMES, RequestLimits, RequestStages, Stage, StageTick
 from capexplorer.model.verdicts import CapacityVerdict
 from capexplorer.run.autopilot import AutopilotDriver, Growth
 from capexplorer.run.context import EventSink, RunContext, RunLog
@@ -133,7 +133,7 @@ class Ended(NamedTuple):
         return self.received_bytes or len(f'{{"took_ms": {1000 * self.took_s:.0f}}}')
 
 
-def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
+def endpoint_tick(name: str, ended: Sequence[Ended], limits: RequestLimits | None = None) -> EndpointTick:
     """The second of one endpoint, of its requests."""
     took_us = np.array([each.took_s for each in ended]) * 1e6
     ok = np.array([each.ok for each in ended], bool)
@@ -150,6 +150,7 @@ def endpoint_tick(name: str, ended: Sequence[Ended]) -> EndpointTick:
         failure_latency_sum_ms=float(bad_us.sum()) / 1000,
         stages=stage_ticks([each.stages for each in ended if each.ok and each.stages is not None]),
         tokens=sum(each.stages.tokens for each in ended if each.ok and each.stages is not None),
+        **({} if limits is None else _within(limits, [each for each in ended if each.ok])),
     )
 
 
@@ -170,6 +171,16 @@ def stage_ticks(ended: Sequence[RequestStages]) -> dict[Stage, StageTick]:
     return found
 
 
+def _within(limits: RequestLimits, successes: Sequence[Ended]) -> dict[str, Any]:
+    broken = [(each, limits.broken_by(1000 * each.took_s, each.stages)) for each in successes]
+    within = [each for each, names in broken if not names]
+    return {
+        "within_limits": len(within),
+        "within_limits_tokens": sum(each.stages.tokens for each in within if each.stages is not None),
+        **{f"beyond_{name}": sum(name in names for _, names in broken) for name in LIMIT_NAMES},
+    }
+
+
 class VirtualSession(ABC, Generic[Amount]):
     """A session and its load thread: `step` by hand, `climb` as a plan, `explore` by the autopilot; `second` simulates one."""
 
@@ -184,9 +195,13 @@ class VirtualSession(ABC, Generic[Amount]):
         arrivals: Arrivals = "poisson",
         endpoints: Sequence[str] = (),
         params: Mapping[str, int] = MappingProxyType({}),
+        limits: RequestLimits | None = None,
     ) -> None:
         """`endpoints`: paths that users request, with which the autopilot makes experiments at the knee; empty: it makes none.
-        `params`: the target's parameters, which experiments may change."""
+        `params`: the target's parameters, which experiments may change. `limits`: on a single request."""
+        self._limits = limits
+        if limits is not None:
+            profile = {**profile, "slo": {**profile.get("slo", {}), **{f"{name}_ms": ms for name, ms in limits.by_name.items()}}}
         self.system, self._pump, self._explains = system, VirtualPump(), bool(endpoints)
         self.ending: str | None = None
         """Why the autopilot ended; None: it did not."""
@@ -309,19 +324,27 @@ class VirtualSession(ABC, Generic[Amount]):
         latency.record_us(np.array([each.took_s for each in ended if each.ok]) * 1e6)
         p95_ms, p99_ms = latency.percentiles_ms((0.95, 0.99))
         names = dict.fromkeys(each.name for each in ended)
+        endpoints = tuple(endpoint_tick(name, [each for each in ended if each.name == name], self._limits) for name in names)
         counts = Counter((each.name, self._signature(each.sent_s)) for each in ended if not each.ok)
         return RecordedTick(
             t_s=self.now_s,
             duration_s=1.0,
             users=users,
-            endpoints=tuple(endpoint_tick(name, [each for each in ended if each.name == name]) for name in names),
+            endpoints=endpoints,
             failures=tuple(FailureTick(name=name, method="GET", signature=each, count=n) for (name, each), n in counts.items()),
-            work=float(sum(each.ok for each in ended)),
+            **self._work(endpoints),
             p95_ms=p95_ms,
             p99_ms=p99_ms,
             all_latency_sum_ms=float((np.array([each.took_s for each in ended]) * 1e6).sum()) / 1000,
             **more,
         )
+
+    def _work(self, endpoints: Sequence[EndpointTick]) -> dict[str, Any]:
+        successes = float(sum(each.requests - each.failures for each in endpoints))
+        if self._limits is None:
+            return {"work": successes}
+        within = float(sum(each.within_limits or 0 for each in endpoints))
+        return {"work": within, "work_beyond_limits": successes - within}
 
     def _signature(self, sent_s: float) -> FailureSignature:
         """The failure of a request that was sent then: that of the fault at that time, else that of the system under load."""
@@ -364,9 +387,10 @@ class VirtualRun(VirtualSession[int]):
         max_users: int = 2_000,
         endpoints: Sequence[str] = (),
         params: Mapping[str, int] = MappingProxyType({}),
+        limits: RequestLimits | None = None,
     ) -> None:
         self.running, self.most_users = running, 0
-        super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints, params=params)
+        super().__init__(running.system, {}, max_users=max_users, endpoints=endpoints, params=params, limits=limits)
 
     def _parts(self) -> tuple[PartReading, ...]:
         part = self.running.part()
@@ -423,10 +447,12 @@ class VirtualRates(VirtualSession[float]):
 
     _task = "rate"
 
-    def __init__(self, running: OpenRun, *, objectives: dict[str, float] | None = None) -> None:
+    def __init__(
+        self, running: OpenRun, *, objectives: dict[str, float] | None = None, limits: RequestLimits | None = None
+    ) -> None:
         self.running = running
         arrivals: Arrivals = "even" if running.even else "poisson"
-        super().__init__(running.system, {"slo": objectives} if objectives else {}, arrivals=arrivals)
+        super().__init__(running.system, {"slo": objectives} if objectives else {}, arrivals=arrivals, limits=limits)
         self._due = self._dropped = 0
 
     def step(self, load: float, by: By = "user") -> None:
@@ -447,13 +473,13 @@ class VirtualRates(VirtualSession[float]):
     def _tick(self, began_s: float) -> tuple[RecordedTick, float]:
         system, ended = self.system, self.running.until(self.now_s)
         # each iteration has one request, whose response time is that of the iteration
-        found = [Ended(each.started_s, each.ended_s - each.started_s, each.ok) for each in ended]
+        found = [Ended(each.started_s, each.ended_s - each.started_s, each.ok, stages=each.stages) for each in ended]
         took = LatencyHistogram()
         took.record_us([1e6 * each.took_s for each in found if each.ok])
         tick = self._recorded(self.running.busy, found, p50_ms=took.percentiles_ms((0.5,))[0], offered=self._offered(ended))
         self.levels.spawned(began_s)
         slowed = system.trouble.by_neighbour and system.trouble.now(began_s)
-        busy_s = (tick.work or 0.0) * system.service_s / (system.trouble.speed if slowed else 1.0)
+        busy_s = sum(each.ok for each in found) * system.service_s / (system.trouble.speed if slowed else 1.0)
         return tick, busy_s
 
     def _offered(self, ended: Sequence[Iteration]) -> OfferedTick:
@@ -469,6 +495,7 @@ class VirtualRates(VirtualSession[float]):
             planned=due,
             finished=len(good),
             failed=len(ended) - len(good),
+            beyond_limits=0 if self._limits is None else len(good) - self._within_limits(good),
             dropped=Drops(target=dropped),
             queued=run.queued,
             running=run.busy,
@@ -482,6 +509,10 @@ class VirtualRates(VirtualSession[float]):
             late_p99_ms=0.5,
             late_max_ms=1.0,
         )
+
+    def _within_limits(self, good: Sequence[Iteration]) -> int:
+        assert self._limits is not None
+        return sum(not self._limits.broken_by(1000 * (each.ended_s - each.started_s), each.stages) for each in good)
 
 
 # -- explorations by the autopilot ---------------------------------------------------------------------------------------------
