@@ -233,10 +233,16 @@ class _Seconds:
                 failed = sum(each.failures for each in sample.endpoints)
                 self._count(sum(each.requests for each in sample.endpoints), (failed,), 0.0)
             return
-        texts = [each.latency for each in sample.endpoints] if offered is None else [offered.from_plan]
+        if required.stage is not None:
+            ticks = [each.stages[required.stage] for each in sample.endpoints if required.stage in each.stages]
+            texts, sum_ms = [each.latency for each in ticks], math.fsum(each.sum_ms for each in ticks)
+        elif offered is not None:
+            texts, sum_ms = [offered.from_plan], offered.from_plan_sum_ms
+        else:
+            texts = [each.latency for each in sample.endpoints]
+            sum_ms = math.fsum(each.latency_sum_ms for each in sample.endpoints)
         known = [text for text in texts if text]
         counts = counts_between(known, np.floor(1000.0 * required.most_ms * LOWER_BOUNDS[::-1]) + 0.5)  # in whole microseconds
-        sum_ms = offered.from_plan_sum_ms if offered is not None else math.fsum(each.latency_sum_ms for each in sample.endpoints)
         self._count(int(counts.sum()), np.cumsum(counts[:0:-1]).tolist(), sum_ms)
         for text in known:
             self.latencies.add(text)

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from .load import Load
 from .readings import Reading
+from .stages import Stage
 
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -33,6 +34,8 @@ class PercentileRequired(msgspec.Struct, frozen=True, tag="percentile"):
     percent: Annotated[float, Meta(gt=0, lt=100)]
     most_ms: Positive
     load: Load
+    stage: Stage | None = None
+    """It is about this stage of replies that are streams, from the start of their requests; None: about the whole."""
 
 
 class FailuresRequired(msgspec.Struct, frozen=True, tag="failures"):
@@ -42,7 +45,9 @@ class FailuresRequired(msgspec.Struct, frozen=True, tag="failures"):
     load: Load
 
 
-EXAMPLES = ("capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "failures <= 0.1% @ 80/s")
+EXAMPLES = (
+    "capacity >= 100/s", "knee >= 40", "p95 <= 300ms @ 50 users", "ttft p95 <= 500ms @ 20 users", "failures <= 0.1% @ 80/s",
+)  # fmt: skip
 """As requirements are typed."""
 
 Requirement = CapacityRequired | KneeRequired | PercentileRequired | FailuresRequired

@@ -1,4 +1,6 @@
-"""Requirements as text: `capacity >= 100/s`, `knee >= 40`, `p95 <= 300ms @ 50 users`, `failures <= 0.1% @ 80/s`. Pure."""
+"""Requirements as text: `capacity >= 100/s`, `knee >= 40`, `p95 <= 300ms @ 50 users`, `ttft p95 <= 0.5s @ 20 users`,
+`failures <= 0.1% @ 80/s`. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from ..model.requirements import (
     PercentileRequired,
     Requirement,
 )
+from ..model.stages import STAGES
 from ..toml import shown
 
 _NUMBER = r"(?P<{}>\d+(?:\.\d+)?)"
@@ -24,7 +27,10 @@ _FORMS = {
     for kind, pattern in (
         ("capacity", rf"capacity\s*>=\s*{_NUMBER.format('bound')}\s*/\s*s"),
         ("knee", rf"knee\s*>=\s*{_NUMBER.format('bound')}(?:\s*users?)?"),
-        ("percentile", rf"p{_NUMBER.format('percent')}\s*<=\s*{_NUMBER.format('bound')}\s*(?P<unit>ms|s)\s*{_LOAD}"),
+        (
+            "percentile",
+            rf"(?:(?P<stage>{'|'.join(STAGES)})\s+)?p{_NUMBER.format('percent')}\s*<=\s*{_NUMBER.format('bound')}\s*(?P<unit>ms|s)\s*{_LOAD}",
+        ),
         ("failures", rf"failures\s*<=\s*{_NUMBER.format('bound')}\s*%\s*{_LOAD}"),
     )
 }
@@ -61,7 +67,8 @@ def _required(kind: str, found: re.Match[str], where: str) -> Requirement:
     if not PERCENT_LEAST <= percent <= PERCENT_MOST:
         raise InputError(f"{where}: expected a percentile from p{PERCENT_LEAST:g} to p{PERCENT_MOST:g}, got {shown(found[0])}")
     most_ms = _above_zero(bound, found, where) * (1000.0 if found["unit"].lower() == "s" else 1.0)
-    return PercentileRequired(percent, most_ms, _load(found, where))
+    stage = next((stage for stage in STAGES if found["stage"] and stage == found["stage"].lower()), None)
+    return PercentileRequired(percent, most_ms, _load(found, where), stage)
 
 
 def _above_zero(bound: float, found: re.Match[str], where: str) -> float:

@@ -30,8 +30,8 @@ def text_of(required: Requirement) -> str:
             return f"capacity >= {per_s:.10g}/s"
         case KneeRequired(users):
             return f"knee >= {users:.10g}"
-        case PercentileRequired(percent, most_ms, load):
-            return f"p{percent:.10g} <= {most_ms:.10g}ms @ {_load(load)}"
+        case PercentileRequired(percent, most_ms, load, stage):
+            return f"{f'{stage} ' if stage else ''}p{percent:.10g} <= {most_ms:.10g}ms @ {_load(load)}"
         case FailuresRequired(most, load):
             return f"failures <= {100 * most:.10g}% @ {_load(load)}"
 

@@ -109,6 +109,13 @@ def test_a_percentile_is_decided_by_the_replies_at_its_load(latency_ms: float, s
     assert found.state == state
 
 
+@pytest.mark.parametrize(("ttft_ms", "state"), [(50.0, "met"), (400.0, "not_met")])
+def test_a_percentile_of_a_stage_is_decided_by_its_values(ttft_ms: float, state: State) -> None:
+    each = {"rps": 100, "latency_ms": 900.0, "p99_ms": 900.0, "stages": {"ttft": ttft_ms}}
+    scenario = Scenario().ready().level(users=8, seconds=[each] * 60)
+    assert answers(scenario, PercentileRequired(95.0, 100.0, Users(8), "ttft"))[0].state == state
+
+
 def test_replies_at_another_load_say_nothing() -> None:
     (found,) = answers(steady(Users(9), latency_ms=50.0, seconds=60), P95)
     assert found.state == "undecided" and getattr(found, "replies", None) == 0

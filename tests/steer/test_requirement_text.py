@@ -20,6 +20,8 @@ from capexplorer.wording.requirements import text_of
         ("p95 <= 300ms @ 50 users", PercentileRequired(95.0, 300.0, Users(50))),
         ("p95<=300ms@50", PercentileRequired(95.0, 300.0, Users(50))),
         ("P99.9 <= 1.5 s @ 80/s", PercentileRequired(99.9, 1500.0, Rate(80.0))),
+        ("ttft p95 <= 500ms @ 20 users", PercentileRequired(95.0, 500.0, Users(20), "ttft")),
+        ("TPOT p99 <= 40ms @ 3/s", PercentileRequired(99.0, 40.0, Rate(3.0), "tpot")),
         ("failures <= 0.1% @ 1 user", FailuresRequired(0.001, Users(1))),
         ("failures <= 2% @ 0.5/s", FailuresRequired(0.02, Rate(0.5))),
     ],

@@ -20,6 +20,7 @@ from capexplorer.model.requirements import (
 from capexplorer.wording.requirements import answer
 
 P95 = PercentileRequired(95.0, 300.0, Users(50))
+TPOT = PercentileRequired(99.0, 40.0, Rate(3.0), "tpot")
 FEW_FAIL = FailuresRequired(0.001, Rate(80.0))
 
 
@@ -34,6 +35,10 @@ FEW_FAIL = FailuresRequired(0.001, Rate(80.0))
         (
             PercentileAnswer(required=P95, ms=212.4, low_ms=150.0, replies=80, seconds=4.0),
             "p95 <= 300ms @ 50 users: undecided, 212 ms (at least 150 ms) of 80 replies in 4 s",
+        ),
+        (
+            PercentileAnswer(required=TPOT, state="met", ms=30.0, replies=9, seconds=4.0),
+            "tpot p99 <= 40ms @ 3/s: met, 30 ms of 9 replies in 4 s",
         ),
         (
             FailuresAnswer(required=FEW_FAIL, state="not_met", share=0.02, low=0.013, high=0.03, requests=2000, seconds=25.0),
