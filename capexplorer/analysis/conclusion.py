@@ -46,6 +46,7 @@ from ..model.level import Level
 from ..model.level_use import are_warm
 from ..model.reading_means import readings_of_parts
 from ..model.stacks import FunctionBlamed
+from ..model.stages import LIMIT_NAMES
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateCapacity, RateVerdict, RegimeVerdict, Severity
 from ..model.watched import KNOWN_SERVERS
@@ -54,6 +55,7 @@ from .bottleneck.resource_rules import disk_of_others
 from .causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cpu
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_load, since_s
+from .experiments import UNCLEAR
 from .stacks import difference
 from .statistics import FULL, LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
@@ -532,8 +534,15 @@ def _blamed_at_rates(view: EpochView, capacity: RateCapacity) -> tuple[Mark, ...
     """What limits the service at its capacity: at most two bottlenecks found at offered rates from its lower bound on, or that no
     level contradicts: a CPU quota throttles from a low rate on, and at the low rate at which a search ends.
     """
-    of_rates = [mark for mark in view.bottlenecks() if mark.offered_per_s is not None]
+    of_rates = [mark for mark in view.bottlenecks() if mark.offered_per_s is not None and _may_limit(mark, capacity)]
     return tuple(mark for mark in of_rates if mark.state == "open" or most_load(mark) >= (capacity.low_per_s or 0.0))[:2]
+
+
+def _may_limit(mark: Mark, found: KneeVerdict | RateCapacity) -> bool:
+    """Whether a bottleneck may be named as the limit. Where a limit on a single request breaks first, longer replies alone, which
+    leave several causes, are no further one.
+    """
+    return found.limit not in LIMIT_NAMES or mark.id not in UNCLEAR
 
 
 def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
@@ -543,7 +552,7 @@ def _blamed_for(view: EpochView, found: KneeVerdict) -> list[Mark]:
     if found.limit == "generator":
         return []
     of_users = [mark for mark in view.bottlenecks() if mark.offered_per_s is None]
-    bottlenecks = [mark for mark in of_users if most_load(mark) >= (found.users_low or 0)]
+    bottlenecks = [mark for mark in of_users if most_load(mark) >= (found.users_low or 0) and _may_limit(mark, found)]
     if found.limit == "errors":
         bottlenecks = [mark for mark in bottlenecks if mark.id != "cpu_steal"]  # no status comes from the hypervisor
     if bottlenecks or found.limit != "errors":

@@ -31,8 +31,9 @@ from msgspec.structs import replace
 from ..model.experiments import Experiment, Explanation, Inference, LimitCause, Outcome, Result
 from ..model.intervals import Z95
 from ..model.level import Level
+from ..model.stages import LIMIT_NAMES
 from ..model.timeline import Timeline
-from ..model.verdicts import KneeVerdict
+from ..model.verdicts import KneeVerdict, Limit
 from .bottleneck.measured_level import level_outside
 from .bottleneck.queue_rules import QUEUED_LEAST, is_idle
 from .statistics import COUNT_LEAST, MOSTLY, NOTABLE, SURE_ERRORS
@@ -72,6 +73,9 @@ SPREAD_LEAST = 0.1
 UNCLEAR = ("lock_or_pool_limit", "rate_limit", "unwatched_party")
 """Bottlenecks that leave several causes; all others name one."""
 
+WITHOUT: tuple[Limit, ...] = ("generator", "errors", "queue_growth", *LIMIT_NAMES)
+"""Limits of a knee that experiments do not explain."""
+
 ALL: tuple[LimitCause, ...] = ("lock", "pool", "rate_limit", "queue", "cpu", "link", "generator")
 
 
@@ -81,7 +85,7 @@ def causes_of(timeline: Timeline, epoch: int) -> tuple[LimitCause, ...]:
     """
     verdict = timeline.verdicts.get(epoch)
     knee = verdict.capacity.knee if verdict is not None else None
-    if knee is None or knee.kind != "knee" or knee.peak is not None or knee.limit in ("generator", "errors", "queue_growth"):
+    if knee is None or knee.kind != "knee" or knee.peak is not None or knee.limit in WITHOUT:
         return ()
     blamed = [
         mark

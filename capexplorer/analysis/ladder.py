@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ..model.figures import LevelFigures
 from ..model.level import Level
+from ..model.stages import LimitName
 from .statistics import error_of_mean, weighted, weighted_mean
 
 # -- Little's law: users are those inside the service, X R, and those that pause, X Z. What is left of them is lost time.
@@ -96,9 +97,20 @@ class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
     users: float
     """The load: mean number of running users; at offered rates (`knee.rate_level.on_ladder`), iterations a second."""
     goodput_rps: float
-    """Finished work, 1/s."""
+    """Finished work, 1/s; irrespective of limits on a single request, which do not tell whether the service changed."""
     goodput_se_rps: float | None = None
     """Standard error by batch means."""
+    served_rps: float | None = None
+    served_se_rps: float | None = None
+    within_limits_rps: float | None = None
+    within_limits_se_rps: float | None = None
+    """All of it, and the requests within these limits, of which one is the goodput of this view; None: there are no limits."""
+    beyond_limits: tuple[tuple[LimitName, float], ...] | None = None
+    """The shares of successes beyond the limits; None: there are none."""
+    tokens_per_s: float | None = None
+    """Tokens, or events, of what is goodput; None: there are no streams."""
+    beyond_limits_ratio: float = 0.0
+    """Of `failure_ratio` the part that did not fail, but exceeded a limit; 0 unless this is `within_limits`."""
     throughput_rps: float | None = None
     """All requests, failures included."""
     response_ms: float | None = None
@@ -146,6 +158,34 @@ class LadderLevel(msgspec.Struct, frozen=True, kw_only=True):
     """Goodput is the target's own count, not successful requests."""
     accepted_rps: float | None = None
     """Accepted work, 1/s, if the target reports it separately from finished work."""
+
+    @property
+    def within_limits(self) -> LadderLevel:
+        """The level where only requests within limits are goodput, and those beyond them count as failed."""
+        if self.within_limits_rps is None or self.served_rps is None:
+            return self
+        failed = (self.failure_ratio or 0.0) - self.beyond_limits_ratio
+        beyond = (1 - failed) * (1 - self.within_limits_rps / self.served_rps) if self.served_rps else 0.0
+        return replace(
+            self,
+            goodput_rps=self.within_limits_rps,
+            goodput_se_rps=self.within_limits_se_rps,
+            failure_ratio=failed + beyond,
+            beyond_limits_ratio=beyond,
+        )
+
+    @property
+    def served(self) -> LadderLevel:
+        """The level irrespective of limits, the other view."""
+        if self.served_rps is None:
+            return self
+        return replace(
+            self,
+            goodput_rps=self.served_rps,
+            goodput_se_rps=self.served_se_rps,
+            failure_ratio=None if self.failure_ratio is None else self.failure_ratio - self.beyond_limits_ratio,
+            beyond_limits_ratio=0.0,
+        )
 
     @property
     def goodput_error_rps(self) -> float:
@@ -300,10 +340,17 @@ def measured_of(
 def ladder_level(users: float, figures: LevelFigures, **known: Any) -> LadderLevel:
     """The ladder level of settled figures with goodput. `known`: fields of LadderLevel that are not in the figures."""
     assert figures.goodput_rps is not None
+    is_limited = figures.served_rps is not None
     return LadderLevel(
         users=users,
-        goodput_rps=figures.goodput_rps,
-        goodput_se_rps=figures.goodput_se_rps,
+        goodput_rps=figures.goodput_rps if figures.served_rps is None else figures.served_rps,
+        goodput_se_rps=figures.served_se_rps if is_limited else figures.goodput_se_rps,
+        served_rps=figures.served_rps,
+        served_se_rps=figures.served_se_rps,
+        within_limits_rps=figures.goodput_rps if is_limited else None,
+        within_limits_se_rps=figures.goodput_se_rps if is_limited else None,
+        beyond_limits=tuple(figures.beyond_limits.items()) if is_limited else None,
+        tokens_per_s=figures.goodput_tokens_per_s if is_limited else figures.tokens_per_s,
         throughput_rps=figures.throughput_rps,
         response_ms=figures.response_ms,
         latency_ms=figures.latency_ms.mean,
@@ -373,6 +420,13 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         users=_mean_known([level.users for level in same], same) or same[0].users,
         goodput_rps=goodput,
         goodput_se_rps=goodput_se,
+        served_rps=_mean_known([level.served_rps for level in same], same),
+        served_se_rps=error_of_mean((level.served_se_rps, level.seconds or 1.0) for level in same),
+        within_limits_rps=_mean_known([level.within_limits_rps for level in same], same),
+        within_limits_se_rps=error_of_mean((level.within_limits_se_rps, level.seconds or 1.0) for level in same),
+        beyond_limits=_mean_beyond(same),
+        tokens_per_s=_mean_known([level.tokens_per_s for level in same], same),
+        beyond_limits_ratio=_mean_known([level.beyond_limits_ratio for level in same], same) or 0.0,
         throughput_rps=_mean_known([level.throughput_rps for level in same], same),
         response_ms=_mean_known([level.response_ms for level in same], same),
         latency_ms=latency,
@@ -394,6 +448,15 @@ def _pool(same: list[LadderLevel]) -> LadderLevel:
         goodput_disturbed=any(level.goodput_disturbed for level in same),
         accepted_rps=_mean_known([level.accepted_rps for level in same], same),
     )
+
+
+def _mean_beyond(same: Sequence[LadderLevel]) -> tuple[tuple[LimitName, float], ...] | None:
+    """The mean share beyond each limit; None if one of the levels has no limits."""
+    known = [(dict(level.beyond_limits), level.requests or 1) for level in same if level.beyond_limits is not None]
+    if len(known) < len(same):
+        return None
+    names = dict.fromkeys(name for shares, _ in known for name in shares)
+    return tuple((name, weighted_mean((shares.get(name, 0.0), count) for shares, count in known) or 0.0) for name in names)
 
 
 def _weighted_known(values: list[float | None], errors: list[float | None]) -> tuple[float | None, float | None]:

@@ -206,6 +206,8 @@ class CurveFinding(Finding, frozen=True, kw_only=True):
             "users_high": own.users_high,
             "capacity_rps": own.capacity_rps,
             "capacity_se_rps": self.capacity_se_rps,
+            "capacity_tokens_per_s": own.capacity_tokens_per_s,
+            "within_limits": own.within_limits or None,
             "limit": own.limit,
             "soft": own.soft if knee else None,
             "provisional": own.provisional if knee else None,

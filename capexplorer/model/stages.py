@@ -7,7 +7,7 @@ many tokens it had, these are counted, else each event counts as one. The abbrev
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 import msgspec
 
@@ -24,9 +24,6 @@ Stage = Literal["ttfb", "ttft", "tpot", "itl"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 """In the order in which they are shown."""
-
-TABLED: tuple[Stage, ...] = ("ttft", "tpot")
-"""Those that tables with few columns have; most often ttfb is close to ttft, and itl to tpot."""
 
 LatencyKind = Literal["total"] | Stage
 """`total`: of the whole request, which each one has. So a latency is chosen, on the screen and in exports."""
@@ -92,6 +89,15 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
             for name, (most_ms, took_ms) in zip(LIMIT_NAMES, pairs, strict=True)
             if most_ms is not None and took_ms is not None and took_ms > most_ms
         )
+
+
+def limits_in_profile(profile: Mapping[str, Any]) -> RequestLimits | None:
+    """Those that the profile in a session's header sets; None: there are none."""
+    table = profile.get("slo")
+    known = table if isinstance(table, Mapping) else {}
+    given = {f"{name}_ms": known.get(f"{name}_ms") for name in LIMIT_NAMES}
+    found = RequestLimits(**{key: float(ms) for key, ms in given.items() if isinstance(ms, int | float) and ms > 0})
+    return found if found.are_set else None
 
 
 class StageTick(Reading, frozen=True, kw_only=True):

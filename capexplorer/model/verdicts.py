@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from .readings import Reading
+from .stages import LimitName
 
 Severity = Literal["critical", "error", "warning", "info"]
 """Highest first. A critical finding outside of the target means that the run does not describe the target."""
@@ -76,8 +77,8 @@ class Verification(Reading, frozen=True, kw_only=True):
 
 KneeKind = Literal["knee", "at_or_below", "bend", "latency_knee", "no_knee"]
 
-Limit = Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
-"""What limits goodput at the knee (`analysis.knee.limit`)."""
+Limit = LimitName | Literal["generator", "queue_growth", "errors", "queueing", "unknown"]
+"""What limits goodput at the knee (`analysis.knee.limit`); the name of a limit on a single request: that one broke first."""
 
 
 class Peak(Reading, frozen=True, kw_only=True):
@@ -125,6 +126,10 @@ class KneeEvidence(Reading, frozen=True, kw_only=True):
     """Response time beyond the knee divided by that at low load."""
     loop_lag_ms: float | None = None
     """Loop lag (p99) of the generator beyond the knee."""
+    beyond_limit_ratio: float | None = None
+    beyond_limit_users: float | None = None
+    """Under limits on a single request: the share beyond the one that most requests exceed, at the first level beyond the knee,
+    and that level's users."""
     knee_not_below_users: float | None = None
     """For a bend: a knee cannot be at fewer users."""
     top_users: float | None = None
@@ -162,6 +167,10 @@ class KneeVerdict(Reading, frozen=True, kw_only=True):
     users_low: float | None = None
     users_high: float | None = None
     capacity_rps: float | None = None
+    capacity_tokens_per_s: float | None = None
+    """The same in tokens, or events, of streams; None: there are none."""
+    within_limits: bool = False
+    """Whether goodput is of the requests within limits on a single request. Then the knee is where it is greatest."""
     peak: Peak | None = None
     limit: Limit | None = None
     confidence: Confidence | None = None
@@ -372,13 +381,14 @@ class SloVerdict(Reading, frozen=True, kw_only=True):
 # Rates are iterations a second (an iteration is one task of a user, often one request). `None` means "not known", never zero.
 # `wording` has the sentences.
 
-LevelState = Literal["kept", "unsure", "queue_grows", "fails", "dropped", "generator"]
+LevelState = Literal["kept", "unsure", "queue_grows", "fails", "beyond_limits", "dropped", "generator"]
 """`kept`: the service completed the offered rate ("served in full"). `unsure`: not known, since there were too few arrivals or
 the rate is too near to the capacity. The others are reasons why goodput is less than the offered rate: work in flight grows,
-iterations fail, arrivals are dropped, or the generator is at its own limit."""
+iterations fail, iterations have a request beyond a limit on a single one, arrivals are dropped, or the generator is at its own
+limit."""
 
-RateLimit = Literal["queue_growth", "errors", "generator", "unknown"]
-"""What limits the capacity: its queue grows, requests fail, or the generator."""
+RateLimit = LimitName | Literal["queue_growth", "errors", "generator", "unknown"]
+"""What limits the capacity: its queue grows, requests fail, the generator, or a limit on a single request, which broke first."""
 
 
 class RateLevelVerdict(Reading, frozen=True, kw_only=True):
@@ -389,11 +399,13 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     offered_per_s: float
     """Arrivals due per second."""
     goodput_per_s: float
-    """Iterations per second that ended without failure."""
+    """Iterations per second that ended without failure, and within the limits on a single request."""
     goodput_se_per_s: float
     """Its standard error."""
     state: LevelState
     failure_ratio: float
+    beyond_limits_ratio: float = 0.0
+    """Share of the ended iterations with a request beyond a limit on a single one."""
     dropped_ratio: float
     growth_per_s: float
     """Growth per second of the iterations in flight, those that wait for a user included. If it is significantly above zero, the
@@ -404,15 +416,20 @@ class RateLevelVerdict(Reading, frozen=True, kw_only=True):
     """Whether its figures are those of a part of the level, since the service changed in it."""
 
 
+OverloadKind = Literal["refuses", "times_out", "queues", "beyond_limits"]
+"""`refuses`: requests beyond the capacity fail quickly. `times_out`: requests fail after a long time. `queues`: work in flight
+grows as long as the rate is offered. `beyond_limits`: requests exceed a limit on a single request."""
+
+
 class Overload(Reading, frozen=True, kw_only=True):
     """How the service behaves at the greatest rate that was offered beyond its capacity."""
 
-    kind: Literal["refuses", "times_out", "queues"]
-    """`refuses`: requests beyond the capacity fail quickly. `times_out`: requests fail after a long time. `queues`: work in
-    flight grows as long as the rate is offered."""
+    kind: OverloadKind
     offered_per_s: float
     goodput_per_s: float
     failure_ratio: float
+    beyond_limits_ratio: float = 0.0
+    """As of a level."""
     growth_per_s: float
     dropped_ratio: float = 0.0
     """Share of the arrivals that were dropped."""
@@ -455,6 +472,10 @@ class RateCapacity(Reading, frozen=True, kw_only=True):
     one endpoint."""
     may_rise: bool = False
     """For a capacity: whether the rates so far leave that open."""
+    tokens_per_s: float | None = None
+    """For a capacity: the same in tokens, or events, of streams; None: there are none."""
+    within_limits: bool = False
+    """Whether goodput is of the iterations within limits on a single request."""
 
 
 class RateObjective(Reading, frozen=True, kw_only=True):

@@ -169,6 +169,7 @@ def drawing(timeline: Timeline) -> str | None:
     if not rows:
         return None
     scene, verdicts = _scene(rows, timeline), wording.reported(timeline)
+    work = "finished work" if timeline.limits is None else "requests within limits"
     knees = knee_layers(verdicts, scene.goodput, scene.latency)
     foot = [*_sign_lines(scene, drawn=bool(verdicts)), *foot_lines(verdicts)]
     height, labelled = HEIGHT + 8 + _LINE * len(foot), _labelled(scene)
@@ -176,7 +177,7 @@ def drawing(timeline: Timeline) -> str | None:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_label(rows, foot)}">',
         rectangle("paper", 0, 0, WIDTH, height),
         *knees,
-        *scene.goodput.axes("Goodput (finished work per second), mean with its 95% interval"),
+        *scene.goodput.axes(f"Goodput ({work} per second), mean with its 95% interval"),
         *scene.latency.axes(scene.latency_title, "users", latency_label),
         *(lines(verdicts, scene.goodput) if verdicts else _linear(scene)),
         *(part for epoch in epochs(rows) for part in _epoch(epoch, scene)),

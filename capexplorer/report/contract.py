@@ -17,7 +17,7 @@ from ..model.level import Void
 from ..model.load import Arrivals
 from ..model.recommended import Estimate
 from ..model.stacks import Clock, Runtime
-from ..model.stages import Stage
+from ..model.stages import LimitName
 from ..model.sweep import SettingEnd
 from ..model.telemetry import BegunLines, BentSeries, UnknownWhy
 from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
@@ -73,22 +73,6 @@ class EndpointOfLevel(TypedDict):
     """Whether it degrades first, and has at this level."""
     mean_bytes: float | None
     latency_ms: Latency
-    tokens_per_s: NotRequired[float | None]
-    stages: NotRequired[dict[Stage, Latency]]
-    """Both only of a session with streams."""
-
-
-class MetricOfLevel(TypedDict):
-    """What a locustfile fired beside its requests, over the settled seconds of a level."""
-
-    name: str
-    method: str
-    events: int
-    failures: int
-    mean_length: float | None
-    """Of what it gave as the response length."""
-    value: Latency
-    """Of what it gave as the response time, in its own unit; empty if that was always 0."""
 
 
 class DroppedIterations(TypedDict):
@@ -159,11 +143,6 @@ class LevelEntry(TypedDict):
     requests_per_task: float | None
     task_s: float | None
     latency_ms: Latency
-    tokens_per_s: NotRequired[float | None]
-    """Tokens, or events, of streams that ended well; only of a session with streams, as `stages`."""
-    stages: NotRequired[dict[Stage, Latency]]
-    """By stage in ms: `ttfb` to the first byte, `ttft` to the first token or event, `tpot` per further token, `itl` between
-    events."""
     endpoints: list[EndpointOfLevel]
     target_cpu_ratio: float | None
     """1 is one core busy, here and in the other CPU ratios."""
@@ -193,7 +172,18 @@ class LevelEntry(TypedDict):
     """`changed` during the level; `other` than the state that the verdict is about."""
     parts: NotRequired[dict[str, dict[str, float | None]]]
     """Mean readings of watched parts, by part and reading."""
-    metrics: NotRequired[list[MetricOfLevel]]
+    limits: NotRequired[LevelLimits]
+    """Only under limits of `[slo]` on a single request, within which goodput is."""
+
+
+class LevelLimits(TypedDict):
+    """What the limits on a single request leave of a level."""
+
+    served_rps: float
+    """Finished work irrespective of them."""
+    beyond: dict[LimitName, float]
+    """Share of the successes beyond each; without those that none exceeds."""
+    goodput_tokens_per_s: float | None
 
 
 class EndpointTotal(TypedDict):

@@ -11,15 +11,13 @@ from msgspec.structs import replace
 
 from .. import wording
 from ..model.events import LevelOpened
-from ..model.figures import LevelEndpoint, LevelFigures, latency_of_kind
+from ..model.figures import LevelEndpoint, LevelFigures
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95, Latency
 from ..model.level import Level, Void
 from ..model.level_use import level_uses
 from ..model.load import Rate, Users
-from ..model.stages import TABLED, Stage
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, Why
-from ..wording.quantities import LATENCY_NAMES, latency_title
 
 Percentile = Literal["p95", "p99"]
 """A percentile that tables mark if it is computed from fewer values than PERCENTILE_VALUES_LEAST."""
@@ -58,7 +56,6 @@ class ReportedLevel(msgspec.Struct, frozen=True):
     """The session's end for a level that is still open."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...]
-    metrics: tuple[LevelEndpoint, ...]
     bin: int | None = None
     """Number of the bin of a ramp; None for a level."""
     void: Void | None = None
@@ -81,10 +78,6 @@ class ReportedLevel(msgspec.Struct, frozen=True):
     def latency_ms(self) -> Latency:
         """Of successes."""
         return self.figures.latency_ms
-
-    def stage_ms(self, stage: Stage) -> Latency:
-        """Of successes whose replies are streams."""
-        return latency_of_kind(self.figures, stage)
 
     def has_few(self, percentile: Percentile) -> bool:
         """Whether this percentile is computed from too few values. False if values were not counted."""
@@ -119,15 +112,6 @@ def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     return [row for row in level_rows(timeline) if isinstance(row.opened.load, Users)]
 
 
-def stage_titles(timeline: Timeline) -> list[str]:
-    """Titles of the columns of streams in tables: tokens a second, and the p95 of stages; empty without streams."""
-    return ["tokens /s", *(latency_title(f"{stage} p95") for stage in TABLED)] if timeline.stages else []
-
-
-STAGES_NOTE = f"Of streams, {', '.join(f'{stage}: {LATENCY_NAMES[stage]}' for stage in TABLED)}."
-"""What the abbreviations in these titles mean, for the line below a table."""
-
-
 def sign_notes(kinds: Iterable[Kind]) -> list[str]:
     """What the signs of these kinds mean, for the line below a table; a kind without a sign has none."""
     present = set(kinds)
@@ -144,7 +128,6 @@ def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[Repor
         ended_s=level.ended_s if level.ended_s is not None else timeline.last_s,
         figures=level.figures,
         endpoints=level.endpoints,
-        metrics=level.metrics,
         void=level.void,
         off_curve=off_curve,
     )
@@ -153,14 +136,7 @@ def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[Repor
     ramp = replace(whole, kind=bin_kind(off_curve))
     by_users = isinstance(level.load, Users)  # the pool of a ramp of rates does not measure the load
     return [
-        replace(
-            ramp,
-            users=part.users if by_users else 0.0,
-            figures=part.figures,
-            endpoints=part.endpoints,
-            metrics=part.metrics,
-            bin=number,
-        )
+        replace(ramp, users=part.users if by_users else 0.0, figures=part.figures, endpoints=part.endpoints, bin=number)
         for number, part in enumerate(level.bins)
     ]
 
@@ -173,16 +149,6 @@ def bin_kind(kind: Why | None) -> Kind:
 def epochs(rows: list[ReportedLevel]) -> list[int]:
     """Epochs with levels, in order; tables name them if there is more than one."""
     return sorted({row.opened.epoch for row in rows})
-
-
-def metric_levels(timeline: Timeline) -> list[tuple[ReportedLevel, LevelEndpoint]]:
-    """Each metric of a locustfile at each level and bin of a ramp, in the order of the session."""
-    return [(row, each) for row in level_rows(timeline) if row.figures.settled for each in row.metrics]
-
-
-def value_of(metric: LevelEndpoint) -> Latency:
-    """What was given as the response time of a metric: empty if that was always 0."""
-    return metric.latency_ms if metric.latency_ms.mean else Latency()
 
 
 # -- endpoint levels -----------------------------------------------------------------------------------------------------------
@@ -207,16 +173,6 @@ class EndpointAtLevel(msgspec.Struct, frozen=True):
     def latency_ms(self) -> Latency:
         """Of successes."""
         return self.endpoint.latency_ms
-
-    def stage_ms(self, stage: Stage) -> Latency:
-        """Of successes whose replies are streams."""
-        return latency_of_kind(self.endpoint, stage)
-
-    @property
-    def tokens_per_s(self) -> float | None:
-        """Those of its streams; None without settled seconds."""
-        settled_s = self.level.figures.settled_seconds
-        return self.endpoint.tokens / settled_s if settled_s else None
 
     @property
     def goodput_rps(self) -> float | None:

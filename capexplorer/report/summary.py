@@ -16,7 +16,7 @@ from ..analysis.causes.generator_saturation import others_cpu
 from ..analysis.recommended import recommended
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
-from ..model.figures import LevelEndpoint, LevelFigures
+from ..model.figures import LevelFigures
 from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level_use import LevelUse, level_uses
@@ -28,7 +28,7 @@ from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from . import stacks
-from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows, value_of
+from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
 from .sweep.findings import entries, findings
 from .sweep.texts import sentence
 from .values import fields, rounded, whole
@@ -113,11 +113,23 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     """
     uses, first = level_uses(timeline), first_to_degrade(timeline)
     return [
-        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ()), has_streams=bool(timeline.stages))
-        | _parts(row.figures)
-        | _metrics(row)
+        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ())) | _parts(row.figures) | _limits(row.figures)
         for row in level_rows(timeline)
     ]
+
+
+def _limits(figures: LevelFigures) -> dict[str, Any]:
+    """The key `limits`, only of a level under limits on a single request, whose goodput is what is within them."""
+    if figures.served_rps is None:
+        return {}
+    beyond = {name: rounded(share, 6) for name, share in figures.beyond_limits.items()}
+    return {
+        "limits": {
+            "served_rps": rounded(figures.served_rps),
+            "beyond": beyond,
+            "goodput_tokens_per_s": rounded(figures.goodput_tokens_per_s),
+        }
+    }
 
 
 def _parts(figures: LevelFigures) -> dict[str, Any]:
@@ -126,22 +138,7 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
     return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
 
 
-def _metrics(row: ReportedLevel) -> dict[str, Any]:
-    """What a locustfile fired beside its requests, as the key `metrics`; empty without such events."""
-    return {"metrics": [_metric(each) for each in row.metrics]} if row.metrics else {}
-
-
-def _metric(each: LevelEndpoint) -> dict[str, Any]:
-    return {
-        **fields(each, ("name", "method")),
-        "events": each.requests,
-        "failures": each.failures,
-        "mean_length": rounded(each.mean_bytes),
-        "value": fields(value_of(each), Latency.__struct_fields__),
-    }
-
-
-def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations, *, has_streams: bool) -> dict[str, Any]:
+def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[str, Any]:
     figures, is_ramp = row.figures, row.opened.ramp
     of_load = "rate" if row.kind == "rate" else "recovery" if "recovery" in use.whys else "step"
     kind = "ramp" if is_ramp else use.why if use.why in ("stacks", "experiment") else of_load
@@ -156,8 +153,7 @@ def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations, *, has_str
         "void": row.void,
         **{name: _figure(figures, name) for name in _OF_REQUESTS},
         "latency_ms": fields(figures.latency_ms, Latency.__struct_fields__),
-        **({"tokens_per_s": rounded(figures.tokens_per_s), **_stages(figures)} if has_streams else {}),
-        "endpoints": [_endpoint(each, has_streams=has_streams) for each in endpoints_of(row, degraded)],
+        "endpoints": list(map(_endpoint, endpoints_of(row, degraded))),
         **{name: _figure(figures, name) for name in _MEANS},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
@@ -175,19 +171,13 @@ def _figure(figures: LevelFigures, name: str) -> float | int | None:
     return round(value) if name in _WHOLE else rounded(value, _DIGITS.get(name, 3))
 
 
-def _stages(found: LevelFigures | LevelEndpoint) -> dict[str, Any]:
-    """The key `stages`, only of a session with streams."""
-    return {"stages": {stage: fields(each.ms, Latency.__struct_fields__) for stage, each in found.stages.items()}}
-
-
-def _endpoint(row: EndpointAtLevel, *, has_streams: bool) -> dict[str, Any]:
+def _endpoint(row: EndpointAtLevel) -> dict[str, Any]:
     return {
         **fields(row.endpoint, ("name", "method", "requests", "failures")),
         "goodput_rps": rounded(row.goodput_rps),
         "leaves_first": row.degrades_first,
         "mean_bytes": rounded(row.endpoint.mean_bytes),
         "latency_ms": fields(row.latency_ms, Latency.__struct_fields__),
-        **({"tokens_per_s": rounded(row.tokens_per_s), **_stages(row.endpoint)} if has_streams else {}),
     }
 
 

@@ -12,19 +12,18 @@ import msgspec
 
 from .. import wording
 from ..model.events import Header, HostFacts, Target, Verdict, clients_of
-from ..model.figures import LevelEndpoint, LevelFigures, latency_of_kind
+from ..model.figures import LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.limits import limits_in_profile
 from ..model.load import OfferedFigures, Users
-from ..model.stages import TABLED
+from ..model.stages import limits_in_profile as limits_on_requests
 from ..model.timeline import Timeline, version_of
 from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict, Why
 from ..wording import numbers, quantities
 from ..wording.numbers import MISSING, significant
 from ..wording.quantities import latency_in_column, latency_title, size
-from .rows import STAGES_NOTE, ReportedLevel, metric_levels, stage_titles, value_of
 
 
 class Table(NamedTuple):
@@ -116,6 +115,9 @@ def _load(header: Header) -> Iterator[Fact]:
         yield Fact("locustfile", str(users["locustfile"]), foreign=True)
     if limits := limits_in_profile(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
+    if (of_request := limits_on_requests(header.profile)) is not None:
+        most = ", ".join(f"{name}_ms ≤ {ms:g}" for name, ms in of_request.by_name.items())
+        yield Fact("goodput is of requests with", most, foreign=True)
     for name, overhead in header.client_overhead_ms.items():
         p50, p99 = latency_in_column(overhead.p50_ms), latency_in_column(overhead.p99_ms)
         yield Fact(latency_title(f"client overhead of {name}", ", "), f"p50 {p50}, p99 {p99}")
@@ -239,34 +241,6 @@ def settings(timeline: Timeline) -> Table:
     return Table(("setting", "value", "why"), wording.settings(timeline), words=(0, 1, 2))
 
 
-# -- metrics of a locustfile ---------------------------------------------------------------------------------------------------
-
-
-ABOUT_METRICS = (
-    "Events that the locustfile fired beside its requests: in none of the other tables. Values are what it gave as the response "
-    "time, lengths what it gave as the response length; their units are its own."
-)
-
-
-def metrics(timeline: Timeline) -> Table:
-    """One row for each metric at each level or bin of a ramp; none without metrics."""
-    titles = ("metric", "load", "events", "/s", "failed", "mean", "p50", "p95", "p99", "max", "mean length")
-    return Table(titles, [_metric(*each) for each in metric_levels(timeline)], words=(0,))
-
-
-def _metric(row: ReportedLevel, each: LevelEndpoint) -> tuple[str, ...]:
-    value, seconds = value_of(each), row.figures.settled_seconds
-    return (
-        f"{each.method} {each.name}".strip(),
-        quantities.load_in_column(row.users, row.offered_per_s),
-        significant(each.requests),
-        significant(each.requests / seconds if seconds else None),
-        significant(each.failures),
-        *map(significant, (value.mean, value.p50, value.p95, value.p99, value.max)),
-        significant(each.mean_bytes),
-    )
-
-
 # -- rate table ----------------------------------------------------------------------------------------------------------------
 # The table of levels of offered rates, as plain text. Their capacity is in the table of knees (`knees`).
 
@@ -281,11 +255,6 @@ ABOUT = (
 )
 
 
-def about_rates(timeline: Timeline) -> str:
-    """What the columns of the table are, for the line below it."""
-    return f"{ABOUT} {STAGES_NOTE}" if timeline.stages else ABOUT
-
-
 def rates(timeline: Timeline) -> Table:
     """One row for each rate level or bin of a ramp, in the order of the session; none without such levels."""
     found: list[tuple[str, ...]] = []
@@ -296,9 +265,8 @@ def rates(timeline: Timeline) -> Table:
         verdict = verdicts.get(level.opened.epoch)
         judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
         state = next((each for each in judged if each.level == level.opened.index), None)
-        found += _rate_rows(level, state, has_streams=bool(timeline.stages))
-    of_streams = stage_titles(timeline)
-    titles = (*_ITERATIONS, *map(latency_title, _LATENCIES), *of_streams, "state")
+        found += _rate_rows(level, state)
+    titles = (*_ITERATIONS, *map(latency_title, _LATENCIES), "state")
     return Table(titles, found, words=(len(titles) - 1,))
 
 
@@ -306,22 +274,17 @@ _OUTSIDE: Mapping[Why | None, str] = {"stacks": "stacks sampled", "experiment": 
 """Levels that no verdict is about."""
 
 
-def _rate_rows(level: Level, state: RateLevelVerdict | None, *, has_streams: bool) -> list[tuple[str, ...]]:
+def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
-        return [_line(part.figures, part.figures.offered, "ramp", has_streams=has_streams) for part in level.bins]
+        return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
     unjudged = _OUTSIDE.get(level_use(level, None).why, MISSING) if level.figures.settled else "not settled"
     words = wording.rate_level(state) if state is not None else unjudged
-    return [_line(level.figures, level.figures.offered, words, level.load.per_s, has_streams=has_streams)]
+    return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
 
 
-def _line(
-    found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None, *, has_streams: bool
-) -> tuple[str, ...]:
-    p95s = (latency_in_column(latency_of_kind(found, stage).p95) for stage in TABLED)
-    of_streams = (significant(found.tokens_per_s), *p95s) if has_streams else ()
+def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
     if offered is None:
-        missing = [MISSING] * (len(_ITERATIONS) + len(_LATENCIES) + len(of_streams) - 1)
-        return quantities.load_in_column(0, per_s), *missing, words
+        return quantities.load_in_column(0, per_s), *[MISSING] * (len(_ITERATIONS) + len(_LATENCIES) - 1), words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
@@ -337,6 +300,5 @@ def _line(
         latency_in_column(latency.p99),
         latency_in_column(found.latency_ms.p99),
         latency_in_column(offered.late_p99_ms),
-        *of_streams,
         words,
     )

@@ -48,7 +48,7 @@ OVERLOAD_MOST_S = 15.0
 PRECISE = 0.03
 """Relative standard error of goodput at which a level that is not served in full ends: its goodput is the capacity."""
 
-OVERLOADED = ("queue_grows", "fails", "dropped")
+OVERLOADED = ("queue_grows", "fails", "beyond_limits", "dropped")
 """States of a level that was surely not served in full."""
 
 REST_MOST_S = 60.0

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from ..model.proposals import Decision, Done, Figures, GiveUp, GoTo, Hold, Why
+from ..model.stages import LIMIT_NAMES
 from ..model.verdicts import KneeVerdict, VerificationStep, VerificationStepName
 from .open_level import (
     FAILURES_MOST,
@@ -182,6 +183,11 @@ PLATEAU_RATIO_LEAST = 1.5
 """The same ratio where the higher level was left because its goodput collapsed."""
 
 
+NARROW, NARROWED_MOST = 0.1, 3
+"""Half-width of the interval of a knee at which a limit on a single request breaks, relative to it, from which a level inside it
+is measured, and the most such levels: each halves it."""
+
+
 class Search:
     """One search for the knee, or only the verification of a known one. `due` returns the decision; the caller carries it out."""
 
@@ -202,6 +208,8 @@ class Search:
         self._outcome: Outcome | None = None
         """How the verification ended."""
         self._searches = 1
+        self._narrowed = 0
+        """Levels inside the interval of a knee at which a limit on a single request breaks."""
 
     def due(self, known: SearchInput) -> Decision:
         """The decision; Hold while the open level must continue."""
@@ -286,6 +294,8 @@ class Search:
     def _widen(self, known: SearchInput, knee: KneeVerdict) -> Decision:
         """The knee is known: measure another level on its plateau if needed and possible, else verify it."""
         assert knee.users is not None
+        if knee.limit in LIMIT_NAMES:
+            return self._narrow(known, knee)
         above = collapsed_above(known)
         if above is not None:
             self._ceiling, self._ceiling_why = min(above, self._ceiling or above), "collapse"
@@ -298,6 +308,20 @@ class Search:
         top = self._top(known)
         decision = self._up(known, math.ceil(max(STEP_LEAST * top, PLATEAU_STEP * knee.users)), "plateau", knee_figures(knee))
         return self._begin_verification(known) if isinstance(decision, GiveUp) else decision
+
+    def _narrow(self, known: SearchInput, knee: KneeVerdict) -> Decision:
+        """Beyond a limit on a single request there is no plateau: measure levels inside the interval of the knee, each after one
+        with fewer users, so that no queue of a higher level is worked off in it.
+        """
+        low, high = knee.users_low or 1.0, knee.users_high or 1.0
+        users = round(math.sqrt(low * high))
+        is_known = any(level.users == users and level.figures.settled_seconds >= LEAST_S for level in known.levels)
+        if is_known or high - low <= NARROW * (low + high) or self._narrowed >= NARROWED_MOST:
+            return self._begin_verification(known)
+        if known.open.users >= users:
+            return self._step(max(1, round(RETREAT_SHARE * users)), "retreat", {"because": "limits"})
+        self._narrowed += 1
+        return self._step(users, "between", knee_figures(knee))
 
     def _enough_plateau(self, known: SearchInput, knee_users: float) -> bool:
         """Whether the plateau has enough levels, or no more load is possible."""

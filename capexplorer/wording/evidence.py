@@ -51,6 +51,9 @@ def _beyond(found: KneeVerdict) -> Iterator[str]:
         yield f"mean latency rises from {was} at low load to {now}"
     elif seen.response_ratio is not None:
         yield f"responses take {numbers.number(seen.response_ratio)} times as long as at low load"
+    if seen.beyond_limit_ratio and seen.beyond_limit_users:
+        at = numbers.counted(seen.beyond_limit_users)
+        yield f"at {at} {numbers.percent(seen.beyond_limit_ratio)} of the requests exceed a limit on a single one"
     if seen.failure_ratio_more and seen.failure_ratio_more > 0:
         replied = seen.failures_replied_ratio
         status = "" if replied is None else f"; {numbers.percent(replied)} of the failures have an HTTP status"

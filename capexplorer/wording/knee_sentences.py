@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..model.stages import LIMIT_NAMES
 from ..model.verdicts import (
     CapacityVerdict,
     EndpointDegradation,
     KneeVerdict,
     Missing,
+    RateCapacity,
     RegimeVerdict,
     SloVerdict,
     VerificationStep,
@@ -25,6 +27,9 @@ LIMITS = {
     "generator": "the generator, not the service",
     "unknown": "a cause that no reading shows",
 }
+
+BROKEN: dict[str, str] = {name: f"{name}_ms breaks first" for name in LIMIT_NAMES}
+"""What limits the capacity where a limit on a single request does."""
 
 OF_GENERATOR = {
     "bend": ", perhaps the generator's",
@@ -44,8 +49,9 @@ def knee(verdict: KneeVerdict) -> str:
     match verdict.kind:
         case "knee":
             interval = numbers.interval(verdict.users_low, verdict.users_high)
-            sentence = f"knee {users} {interval} at {quantities.rate(verdict.capacity_rps)}"
-            return f"{sentence}, {(verdict.limit or 'unknown').replace('_', ' ')}" if verdict.limit != "unknown" else sentence
+            limit = verdict.limit or "unknown"
+            sentence = f"knee {users} {interval} at {quantities.rate(verdict.capacity_rps)}{of_limits(verdict)}"
+            return sentence if verdict.limit == "unknown" else f"{sentence}, {BROKEN.get(limit, limit.replace('_', ' '))}"
         case "at_or_below":
             return f"knee at or below {counted}{whose}"
         case "bend":
@@ -58,7 +64,12 @@ def knee(verdict: KneeVerdict) -> str:
 
 def short_knee(verdict: KneeVerdict) -> str:
     """The knee without its limit, for small spaces: `knee 47 [43–52] at 122/s`."""
-    return knee(msgspec.structs.replace(verdict, limit="unknown"))
+    return knee(msgspec.structs.replace(verdict, limit="unknown", within_limits=False))
+
+
+def of_limits(found: KneeVerdict | RateCapacity) -> str:
+    """` within limits`: goodput is of the requests within the limits of `[slo]` on a single one, so it is below throughput."""
+    return " within limits" * found.within_limits
 
 
 def knee_alone(found: KneeVerdict) -> str:
@@ -81,11 +92,11 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
     counted, sure = numbers.counted(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
     match found.kind:
         case "knee":
-            limit = f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
             interval = numbers.interval(found.users_low, found.users_high)
             name = "Contradicted knee" if verified(found) == "contradicted" else "Knee"
-            where = f"{name} at {counted} {interval} and {quantities.rate(found.capacity_rps)}{_valid(found)}"
-            return f"{where}{limit}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
+            capacity = f"{quantities.rate(found.capacity_rps)}{tokens(found.capacity_tokens_per_s)}{of_limits(found)}"
+            where = f"{name} at {counted} {interval} and {capacity}{_valid(found)}"
+            return f"{where}{_limit(found, blamed)}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
                 return f"Limited by the generator at {counted}, the lowest level: the results do not describe the service."
@@ -103,6 +114,20 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             return f"{falls}, but the levels do not show where its maximum begins: no knee yet{_unaccounted(found)}."
         case "latency_knee" | "no_knee":
             return f"No knee up to {counted}{sure}{_below_line(found)}{_unaccounted(found)}."
+
+
+def tokens(per_s: float | None) -> str:
+    """` (690 tokens/s)`; empty without streams."""
+    return "" if per_s is None else f" ({numbers.number(per_s)} tokens/s)"
+
+
+def _limit(found: KneeVerdict, blamed: str) -> str:
+    """`, limited by queueing`, `: CPU saturated`, `: tpot_ms breaks first, 61% of requests exceed it at 30 users`."""
+    broken, seen = BROKEN.get(found.limit or "unknown"), found.evidence
+    if broken is None:
+        return f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
+    share, at = numbers.percent(seen.beyond_limit_ratio or 0.0), numbers.counted(seen.beyond_limit_users)
+    return f": {broken}, {share} of requests exceed it at {at}" + (f"; {blamed}" if blamed else "")
 
 
 def _below_line(found: KneeVerdict) -> str:
@@ -137,9 +162,10 @@ def degrades_first(found: EndpointDegradation) -> str:
 
 
 def _fall(found: KneeVerdict) -> str:
-    if found.peak is None:
+    if found.peak is None or found.limit in BROKEN:
         return ""
-    return f"; beyond {numbers.users(found.peak.users)} users goodput {FALLS[found.peak.shape]} by {found.peak.fall_ratio:.0%}"
+    what = f"goodput{of_limits(found)} {FALLS[found.peak.shape]}"
+    return f"; beyond {numbers.users(found.peak.users)} users {what} by {found.peak.fall_ratio:.0%}"
 
 
 def _unaccounted(found: KneeVerdict) -> str:

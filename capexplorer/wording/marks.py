@@ -27,7 +27,7 @@ from ..model.watched import ServerKind
 from . import numbers, quantities
 from .advice import advice
 from .evidence import counted, failed_replies, readings
-from .knee_sentences import LIMITS, knee, verified
+from .knee_sentences import BROKEN, LIMITS, knee, of_limits, verified
 from .numbers import session_time
 from .rate_sentences import rate_capacity, recovered
 
@@ -199,10 +199,11 @@ def _in_words(event: Mark) -> str | None:
     match event.finding:
         case Knee(verdict=found) if found.users_low is not None and found.users_high is not None:
             sure = f" ({event.confidence} confidence)" if event.confidence else ""
-            limit = LIMITS[found.limit or "unknown"]
+            name = found.limit or "unknown"
+            limit = BROKEN[name] if name in BROKEN else f"limited by {LIMITS[name]}"
             interval = numbers.interval(found.users_low, found.users_high)
-            rate = f" and {quantities.rate(found.capacity_rps)}"
-            return f"knee at {numbers.counted(event.users)} {interval}{rate}, limited by {limit}{sure}"
+            rate = f" and {quantities.rate(found.capacity_rps)}{of_limits(found)}"
+            return f"knee at {numbers.counted(event.users)} {interval}{rate}, {limit}{sure}"
         case AtOrBelow(verdict=found) | Bend(verdict=found) if found.limit is not None:
             return _curve(event)
         case Shift() as shift if shift.rose is not None:

@@ -27,6 +27,7 @@ TROUBLES = {
     "failures": "requests fail",
     "generator": "the generator is saturated",
     "collapse": "goodput collapsed",
+    "limits": "requests exceed a limit",
     "ports": "ephemeral ports run out",
     "max_users": "the limit max_users is reached",
     "not_recovered": "the service does not recover",

@@ -9,7 +9,7 @@ import msgspec
 from ..model.load import Drops
 from ..model.verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
-from .knee_sentences import objective_limit
+from .knee_sentences import BROKEN, objective_limit, of_limits, tokens
 from .quantities import rate
 
 # -- Texts of the reasons why iterations at an offered rate were dropped.
@@ -41,6 +41,7 @@ RATE_STATES = {
     "unsure": "not clear: few arrivals, or near the capacity",
     "queue_grows": "not stationary: the queue grows",
     "fails": "iterations fail",
+    "beyond_limits": "iterations exceed a limit on a request",
     "dropped": "arrivals are dropped",
     "generator": "limited by the generator",
 }
@@ -51,11 +52,11 @@ def rate_capacity(found: RateCapacity) -> str:
     """Short, for a status line: `capacity 198/s [190–206], queue grows`, `served in full up to 180/s`."""
     match found.kind:
         case "capacity":
-            return f"capacity {rate(found.per_s)} {_interval(found)}{_short_overload(found.overload)}"
+            return f"capacity {rate(found.per_s)} {_interval(found)}{of_limits(found)}{_short_overload(found.overload)}"
         case "at_or_below":
             return f"capacity below {rate(found.high_per_s)}"
         case "departs":
-            return f"goodput below the offered rate from {rate(found.per_s)}"
+            return f"goodput{of_limits(found)} below the offered rate from {rate(found.per_s)}"
         case "keeps_up":
             return f"served in full up to {rate(found.per_s)}{', then the generator limits' * (found.limit == 'generator')}"
 
@@ -70,7 +71,7 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
     known = found.capacity
     if known is None and any(each.why == "other_service" for each in found.levels):
         return "No level of an offered rate shows what the service can do."
-    if known is None and (failing := [each for each in found.levels if each.state == "fails" and each.why != "recovery"]):
+    if known is None and (failing := [each for each in found.levels if each.state in _LOSE and each.why != "recovery"]):
         return _fails_at_every_rate(failing)
     if known is None:
         return "No level of an offered rate had enough arrivals to say whether it was served in full."
@@ -81,14 +82,15 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
         case "capacity":
             is_below = known.kept_per_s is not None and known.kept_per_s < NEAR_CAPACITY * known.per_s
             kept = f", served in full up to {rate(known.kept_per_s)}" if is_below else ""
-            limit = f": {blamed}" if blamed else ""
-            where = f"Capacity {rate(known.per_s)} {_interval(known)}{kept}{limit}"
+            limit = "; ".join(each for each in (BROKEN.get(known.limit or "unknown"), blamed) if each)
+            capacity = f"Capacity {rate(known.per_s)} {_interval(known)}{tokens(known.tokens_per_s)}{of_limits(known)}"
+            where = f"{capacity}{kept}{f': {limit}' * bool(limit)}"
             return f"{where}{sure}{_overload(known.overload)}{back}{changed}."
         case "at_or_below":
             lowest = f"the capacity is below {rate(known.high_per_s)}, the lowest rate: offer less to find it"
             return f"{lowest[:1].upper()}{lowest[1:]}{f' ({blamed})' * bool(blamed)}{_overload(known.overload)}{back}."
         case "departs":
-            where = f"Goodput is less than the offered rate from {rate(known.per_s)} on{sure}"
+            where = f"Goodput{of_limits(known)} is less than the offered rate from {rate(known.per_s)} on{sure}"
             return f"{where}{_without_maximum(known, found.return_per_s)}{back}{changed}."
         case "keeps_up":
             if known.limit != "generator":
@@ -100,10 +102,18 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
 
 def _fails_at_every_rate(failing: Sequence[RateLevelVerdict]) -> str:
     """Levels in which iterations fail, while no lower rate was served that would show that load is the cause."""
-    shares = sorted({numbers.percent(each.failure_ratio) for each in (failing[0], failing[-1])})
+    late = all(each.state == "beyond_limits" for each in failing)
+    shares = sorted(
+        {numbers.percent(each.beyond_limits_ratio if late else each.failure_ratio) for each in (failing[0], failing[-1])}
+    )
     at = rate(min(each.offered_per_s for each in failing))
     where = f"at {at}" if len(failing) == 1 else f"at every rate, from {at} on"
-    return f"{' to '.join(shares)} of the iterations fail {where}; a lower rate shows whether load is the cause."
+    do = "exceed a limit" if late else "fail"
+    return f"{' to '.join(shares)} of the iterations {do} {where}; a lower rate shows whether load is the cause."
+
+
+_LOSE = ("fails", "beyond_limits")
+"""States in which iterations end and are no goodput."""
 
 
 def _usual_failures(levels: Sequence[RateLevelVerdict]) -> str:
@@ -140,6 +150,8 @@ def _interval(found: RateCapacity) -> str:
 def _short_overload(found: Overload | None) -> str:
     if found is None:
         return ""
+    if found.kind == "beyond_limits":
+        return ", exceeds limits beyond"
     words = {"refuses": ", refuses beyond", "times_out": ", times out beyond", "queues": ", queues beyond"}[found.kind]
     return ", collapses beyond" if found.collapses else words
 
@@ -159,6 +171,8 @@ def _overload(found: Overload | None) -> str:
             words = f"the service refuses what exceeds it ({numbers.percent(found.failure_ratio)} {at})"
         case "times_out":
             words = f"requests time out ({numbers.percent(found.failure_ratio)} {at})"
+        case "beyond_limits":
+            return f"; beyond it requests exceed a limit ({numbers.percent(found.beyond_limits_ratio)} of the iterations {at})"
     fall = ""
     if found.fall_ratio is not None:
         fall = f" and goodput {'collapses' if found.collapses else 'falls'} by {found.fall_ratio:.0%}"
@@ -194,6 +208,8 @@ def _rate_level(found: RateLevelVerdict) -> str:
             return f"{RATE_STATES['queue_grows']} by {rate(found.growth_per_s)}"
         case "fails":
             return f"{numbers.percent(found.failure_ratio)} of the iterations fail"
+        case "beyond_limits":
+            return f"{numbers.percent(found.beyond_limits_ratio)} of the iterations exceed a limit on a request"
         case "dropped":
             return f"{numbers.percent(found.dropped_ratio)} of the arrivals are dropped"
     return RATE_STATES[found.state]

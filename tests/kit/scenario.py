@@ -29,7 +29,7 @@ from capexplorer.model.events import (
 )
 from capexplorer.model.figures import LevelFigures
 from capexplorer.model.histogram import LatencyHistogram
-from capexplorer.model.stages import Stage, StageTick
+from capexplorer.model.stages import LimitName, Stage, StageTick
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.codec import encode, sealed
 
@@ -67,13 +67,15 @@ def second(
     settled: bool = True,
     tokens: int = 0,
     stages: Mapping[Stage, float] | None = None,
+    beyond: Mapping[LimitName, int] | None = None,
     **fields: Any,
 ) -> Sample:
     """The second that ends at `t_s`, with so many requests to one endpoint, `failed` of them.
 
     `latency_ms` is their mean; with `p99_ms` they also have a histogram, evenly from half of it. `signature`: of the failures;
     None: they are only counted. `stages`: the greatest value of each stage in ms; replies are then streams, and have so many
-    `tokens` together. `fields` are other fields of the Sample, or replace those that follow from the rest.
+    `tokens` together. `beyond`: so many of the successes exceed each limit on a single request, none of them two; None: there are
+    no such limits. `fields` are other fields of the Sample, or replace those that follow from the rest.
     """
     succeeded = rps - failed
     usual: dict[str, Any] = {
@@ -90,6 +92,10 @@ def second(
         values = {stage: evenly(succeeded, greatest_ms) for stage, greatest_ms in stages.items()}
         ticks = {stage: StageTick(latency=each.encode(), sum_ms=sum_ms) for stage, (each, sum_ms) in values.items()}
         endpoint |= {"tokens": tokens, "stages": ticks}
+    if beyond is not None:
+        late = sum(beyond.values())
+        usual |= {"work": float(succeeded - late), "work_beyond_limits": float(late)}
+        endpoint |= {"within_limits": succeeded - late, **{f"beyond_{name}": count for name, count in beyond.items()}}
     if failed and signature is not None:
         usual["failures"] = (FailureTick(name=name, method="GET", signature=signature, count=failed),)
     usual["endpoints"] = (EndpointTick(name=name, method="GET", requests=rps, failures=failed, **endpoint),)

@@ -47,7 +47,7 @@ def rate_verdict(ladder: RateLadder, objectives: Mapping[Name, float]) -> RateVe
         capacity=judge_rates(fit, [level.offered_per_s for level in measured if level.left_out]),
         levels=tuple(_level_verdicts(ladder, _one_a_level(measured, usable), fit, down)),
         objectives=tuple(found for name, limit in objectives.items() if (found := _objective(fit, name, limit)) is not None),
-        recoveries=tuple(recoveries(ladder.timeline, usable, fit, down)),
+        recoveries=tuple(recoveries(ladder.timeline, *([each.served for each in levels] for levels in (usable, fit, down)))),
         regimes=rate_regime_verdicts(ladder),
         first_endpoint=_first_endpoint(ladder, fit),
     )
@@ -95,7 +95,8 @@ def _level_verdicts(
             goodput_per_s=level.goodput_per_s,
             goodput_se_per_s=level.goodput_error_per_s,
             state=state_of(level, low) if level.due else "unsure",
-            failure_ratio=level.failure_ratio,
+            failure_ratio=level.served.failure_ratio,
+            beyond_limits_ratio=level.failure_ratio - level.served.failure_ratio,
             dropped_ratio=level.dropped_ratio,
             growth_per_s=level.growth / level.seconds,
             why=why(level),
@@ -131,6 +132,7 @@ def _objective(fit: Sequence[RateLevel], name: Name, limit: float) -> RateObject
 
 
 def _as_load(level: RateLevel, grows: bool) -> LadderLevel:
+    level = level.served
     lost = level.failed + level.dropped
     ended = level.succeeded + lost
     found = msgspec.structs.replace(on_ladder(level), failure_ratio=lost / ended if ended else None, requests=ended)

@@ -83,8 +83,8 @@ def _recovers(before: RateLevel, level: RateLevel, fit: Sequence[RateLevel], dow
     recovering = bool(down) and down[-1] is before
     if recovering and abs(level.rate_per_s - before.rate_per_s) <= SAME_RATE * before.rate_per_s:
         return True
-    low = low_load(pooled(fit))
-    return level.rate_per_s < before.rate_per_s and (recovering or is_overloaded(state_of(before, low)))
+    low = low_load(pooled([each.served for each in fit]))
+    return level.rate_per_s < before.rate_per_s and (recovering or is_overloaded(state_of(before.served, low)))
 
 
 def recoveries(
@@ -315,15 +315,20 @@ def _rate_level(
     figures, shares = part.figures, replied_shares(timeline, level) or (None, None)
     dropped = offered.dropped.total - offered.dropped.stopped
     ended = offered.finished + offered.failed + dropped
+    tokens_per_s = figures.tokens_per_s if figures.served_rps is None else figures.goodput_tokens_per_s
     return RateLevel(
         index=level.opened.index,
         rate_per_s=offered.offered_per_s,
         seconds=figures.settled_seconds,
         due=ended + offered.in_flight - offered.in_flight_before,
-        succeeded=offered.finished,
-        failed=offered.failed,
+        succeeded=offered.finished - offered.beyond_limits,
+        failed=offered.failed + offered.beyond_limits,
         dropped=dropped,
-        goodput_se_per_s=offered.finished_se_per_s,
+        beyond_limits=offered.beyond_limits,
+        beyond_each=None if figures.served_rps is None else tuple(figures.beyond_limits.items()),
+        tokens=None if tokens_per_s is None else tokens_per_s * figures.settled_seconds,
+        goodput_se_per_s=offered.within_limits_se_per_s if offered.beyond_limits else offered.finished_se_per_s,
+        served_se_per_s=offered.finished_se_per_s,
         in_flight=offered.in_flight_mean,
         service_ms=figures.latency_ms.mean,
         failed_ms=_failed_ms(figures),

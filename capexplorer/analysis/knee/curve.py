@@ -252,6 +252,16 @@ def knees_of(ladder: Sequence[LadderLevel], curve: CapacityCurve) -> Knees:
     )
 
 
+def expected(ladder: Sequence[LadderLevel], curve: CapacityCurve, log_users: Floats) -> Floats:
+    """Goodput at these users in the mean over all curves; arguments as of `knees_of`."""
+    levels = _Levels.of(ladder, curve)
+    fine = _likely(levels)
+    chances, rates, _ = _posterior(levels, fine)
+    flat, falls = served(log_users, fine)  # of shape (knees, users, shapes), (knees, falls, users)
+    found: Floats = np.einsum("kfs,kfu,kus->u", chances * rates, falls, flat)
+    return found
+
+
 CANDIDATES = 48
 """Loads that are compared as the next level, evenly spaced in log users from half of the lowest level to twice the highest."""
 

@@ -190,7 +190,7 @@ def judge(
     `checks`: levels that may verify a knee; without them it stays provisional. `disputed`: on its return the first level's load
     had significantly less goodput than before, so no knee is proven.
     """
-    lines = KneeLines.of(levels)
+    lines = KneeLines.of([level.within_limits for level in levels])
     if lines is None:
         return CapacityVerdict(epoch=known.epoch, missing=_missing(None, len(pooled(levels)), None, known))
     knee = _knee(lines, known, checks, disputed) if lines.is_enough else None

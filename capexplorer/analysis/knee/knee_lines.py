@@ -6,6 +6,7 @@ the asymptote crossing of the closed queueing model, Xmax (R0 + Z) (Denning & Bu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
@@ -15,6 +16,7 @@ import numpy as np
 from ...model.intervals import ONE_SIDED_95
 from ..ladder import LadderLevel, pooled
 from ..statistics import LOST_LEAST
+from . import limited
 from .curve import Knees, knees_of, telling_users
 from .measured_curve import CapacityCurve, curve_of
 
@@ -60,7 +62,18 @@ class KneeLines(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def knees(self) -> Knees:
         """How likely each number of users is to be the knee."""
-        return knees_of(self.ladder, self.curve)
+        return self.by_limits[0] if self.by_limits is not None else knees_of(self.ladder, self.curve)
+
+    @cached_property
+    def by_limits(self) -> tuple[Knees, limited.Limited] | None:
+        """How likely each number of users is the one at which goodput is greatest, if a limit on a single request surely breaks
+        beyond it within the tested loads; else None.
+        """
+        if not (self.is_limited and self.is_enough):
+            return None
+        knees, found = limited.by_users(self.ladder)
+        is_within = knees.chance_below(self.ladder[-1].users) >= REACHED_LEAST
+        return (knees, found) if is_within and found.chance_broken >= REACHED_LEAST else None
 
     @cached_property
     def has_bent(self) -> bool:
@@ -82,11 +95,27 @@ class KneeLines(msgspec.Struct, frozen=True, dict=True):
     @property
     def capacity_rps(self) -> float:
         """Goodput of the capacity line."""
-        return self.users * self.knees.rps_per_user
+        return self.by_limits[1].mean if self.by_limits is not None else self.users * self.knees.rps_per_user
+
+    @property
+    def capacity_tokens_per_s(self) -> float | None:
+        """The capacity in tokens, at the mean number of a request; None: there are no streams."""
+        known = [level for level in self.ladder if level.tokens_per_s is not None]
+        requests_per_s = math.fsum(level.goodput_rps for level in known)
+        tokens_per_s = math.fsum(level.tokens_per_s or 0.0 for level in known)
+        return self.capacity_rps * tokens_per_s / requests_per_s if requests_per_s else None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are limits on a single request."""
+        return self.ladder[0].beyond_limits is not None
 
     @property
     def telling_users(self) -> float:
         """Users of the level that would narrow the interval most."""
+        if self.by_limits is not None:
+            low, high = self.knees.interval
+            return math.sqrt(low * high)
         return telling_users(self.ladder, self.curve)
 
     @property

@@ -12,6 +12,7 @@ import math
 from typing import Any, Literal
 
 from ...model.intervals import ONE_SIDED_95
+from ...model.stages import LimitName
 from ...model.verdicts import Limit
 from ..causes.generator_saturation import LAG_MOST_MS, LITTLE_MOST
 from ..ladder import CYCLES_LEAST, LadderLevel, Little
@@ -49,6 +50,8 @@ def limit_of(lines: KneeLines) -> tuple[Limit, Figures]:
         "failures_refused_ratio": _replied(beyond, "refused_ratio"),
         "response_ratio": slower,
         "loop_lag_ms": timers_late_ms,
+        "beyond_limit_ratio": max((share for _, share in beyond[0].beyond_limits or ()), default=None),
+        "beyond_limit_users": beyond[0].users if beyond[0].beyond_limits else None,
     }
     return _limit_from(beyond, baseline, little, lag, more, slower, timers_late_ms or 0.0), evidence
 
@@ -67,6 +70,8 @@ def _limit_from(
         return "generator"
     if lag is not None and lag > LAG_LEAST:  # counted by the service itself: a late generator does not change it
         return "queue_growth"
+    if (broken := _broken(beyond[0], baseline)) is not None:
+        return broken
     if _refused(beyond, baseline):
         return "errors"
     loses_time = little is not None and little[0] > LITTLE_MOST and little[0] - ONE_SIDED_95 * little[1] > LITTLE_LOW_LEAST
@@ -80,6 +85,18 @@ def _limit_from(
     if slower is not None and slower > 1 + RELEVANT:
         return "queueing"
     return "unknown"
+
+
+def _broken(first: LadderLevel, baseline: list[LadderLevel]) -> LimitName | None:
+    """The limit on a single request that most requests exceed at the first level beyond the knee, more than at low load; None: no
+    limit, or other failures cost more.
+    """
+    if not first.beyond_limits:
+        return None
+    usual = [dict(level.beyond_limits or ()) for level in baseline]
+    more = {name: share - max(each.get(name, 0.0) for each in usual) for name, share in first.beyond_limits}
+    name = max(more, key=lambda name: more[name])
+    return name if more[name] >= max(LOST_LEAST, _failed(first) or 0.0) else None
 
 
 def may_be_generator(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
@@ -180,11 +197,16 @@ def _refused(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> bool:
 
 def _replied(levels: list[LadderLevel], kind: Literal["replied_ratio", "refused_ratio"]) -> float | None:
     """Share of their failed requests with a reply of that kind; None without failures."""
-    return weighted_mean((getattr(level, kind), level.failure_ratio or 0.0) for level in levels)
+    return weighted_mean((getattr(level, kind), _failed(level) or 0.0) for level in levels)
 
 
 def _failures(levels: list[LadderLevel]) -> float | None:
-    return weighted_mean((level.failure_ratio, level.throughput_rps or level.goodput_rps or 1.0) for level in levels)
+    return weighted_mean((_failed(level), level.throughput_rps or level.goodput_rps or 1.0) for level in levels)
+
+
+def _failed(level: LadderLevel) -> float | None:
+    """The share of its requests that failed, without those beyond a limit on a single request."""
+    return None if level.failure_ratio is None else level.failure_ratio - level.beyond_limits_ratio
 
 
 def _slowdown_ms(beyond: list[LadderLevel], baseline: list[LadderLevel]) -> float:

@@ -17,12 +17,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from ...model.verdicts import LevelState, Overload, RateCapacity, RateLimit
+from ...model.verdicts import LevelState, Overload, OverloadKind, RateCapacity, RateLimit
 from ..statistics import MOSTLY, SURE_ERRORS
-from . import curve
+from . import curve, limited
 from .curve import FALLS, Floats, LoadChances
 from .knee_lines import HALF_WIDTH_MOST, REACHED_LEAST
-from .rate_level import SLOWER_AT_CAP, LowLoad, RateLevel, failure_bounds, is_overloaded, low_load, pooled, state_of
+from .rate_level import (
+    LOSES_REQUESTS,
+    SLOWER_AT_CAP,
+    LowLoad,
+    RateLevel,
+    failure_bounds,
+    is_overloaded,
+    low_load,
+    pooled,
+    state_of,
+)
 from .verdict_kinds import confidence_of
 
 # -- the posterior
@@ -115,6 +125,13 @@ def capacities(levels: Sequence[RateLevel], usual: float, *, refuses: bool) -> C
     )
 
 
+def _within_limits(levels: Sequence[RateLevel]) -> Capacities:
+    """The posterior where a limit on a single request breaks first: beyond it goodput falls."""
+    found = limited.by_rate(levels)
+    reached = found.loads.chance_below(levels[-1].received_per_s)
+    return Capacities(found.greatest, found.loads, chance_reached=reached, chance_falls=reached, chance_rises=0.0)
+
+
 # -- the verdict
 
 QUEUEING_LEAST = 5.0
@@ -136,6 +153,20 @@ class JudgedLevel(msgspec.Struct, frozen=True):
 
 
 def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = ()) -> RateCapacity | None:
+    """As `_judged`, with what it is of: iterations within limits on a single request, and their tokens."""
+    found = _judged(levels, left_out_per_s)
+    if found is None:
+        return None
+    known = [level for level in levels if level.tokens is not None and level.succeeded]
+    each = math.fsum(level.tokens or 0.0 for level in known) / sum(level.succeeded for level in known) if known else None
+    return msgspec.structs.replace(
+        found,
+        tokens_per_s=found.per_s * each if each is not None and found.kind == "capacity" else None,
+        within_limits=any(level.beyond_each is not None for level in levels),
+    )
+
+
+def _judged(levels: Sequence[RateLevel], left_out_per_s: Sequence[float]) -> RateCapacity | None:
     """The capacity from levels of one epoch; None if no level has enough arrivals, or if iterations fail at all rates and load is
     not known to be the cause.
 
@@ -158,7 +189,10 @@ def judge_rates(levels: Sequence[RateLevel], left_out_per_s: Sequence[float] = (
     used = [each.level for each in judged if each in above or not (each.is_overloaded or each.state == "generator")]
     used = [level for level in used if level.received_per_s > 0]
     usual = ladder[0].failure_ratio if low.failure_high else 0.0
-    found = capacities(used, usual, refuses=any(each.state == "fails" for each in above))
+    if above[0].state == "beyond_limits":
+        found = _within_limits(used)
+    else:
+        found = capacities(used, usual, refuses=any(each.state in LOSES_REQUESTS for each in above))
     below = [level.offered_per_s for level in kept or used if level.offered_per_s < above[0].level.offered_per_s]
     if not below:
         return _at_or_below(found, above, low) if _load_is_the_cause(above) else None
@@ -198,7 +232,7 @@ def _load_is_the_cause(overloaded: Sequence[JudgedLevel]) -> bool:
     """Whether the offered rate is known to cause the losses although no lower rate was served. A queue that grows shows it; a
     share of failures does so only if it is surely greater at the greatest rate than at the lowest.
     """
-    if _limit(overloaded) != "errors":
+    if overloaded[0].state not in LOSES_REQUESTS:
         return True
     return failure_bounds(overloaded[-1].level)[0] > failure_bounds(overloaded[0].level)[1]
 
@@ -261,7 +295,11 @@ def _beyond(
 
 
 def _limit(overloaded: Sequence[JudgedLevel]) -> RateLimit:
-    return "errors" if overloaded[0].state == "fails" else "queue_growth"
+    """Of a limit on a single request the one that most requests exceed at the lowest rate that was not served."""
+    first = overloaded[0]
+    if first.state == "beyond_limits" and first.level.beyond_each:
+        return max(first.level.beyond_each, key=lambda each: each[1])[0]
+    return "errors" if first.state in LOSES_REQUESTS else "queue_growth"
 
 
 def _falls_again(single: Sequence[JudgedLevel]) -> bool:
@@ -290,11 +328,13 @@ def _overload(found: Capacities, overloaded: Sequence[JudgedLevel], low: LowLoad
     top = overloaded[-1]
     level, capacity = top.level, found.per_s.median
     falls = found.chance_falls >= REACHED_LEAST and level.goodput_per_s < capacity
+    kind: OverloadKind = "queues" if top.state != "fails" else "refuses" if _refuses(level, low) else "times_out"
     return Overload(
-        kind="queues" if top.state != "fails" else "refuses" if _refuses(level, low) else "times_out",
+        kind="beyond_limits" if top.state == "beyond_limits" else kind,
         offered_per_s=level.offered_per_s,
         goodput_per_s=level.goodput_per_s,
-        failure_ratio=level.failure_ratio,
+        failure_ratio=level.served.failure_ratio,
+        beyond_limits_ratio=level.failure_ratio - level.served.failure_ratio,
         growth_per_s=level.growth / level.seconds,
         dropped_ratio=level.dropped_ratio,
         fall_ratio=1.0 - level.goodput_per_s / capacity if falls else None,

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.intervals import ONE_SIDED_95
+from ...model.stages import LimitName
 from ...model.verdicts import LevelState
 from ..ladder import RELATIVE_ERROR_FLOOR, SHORT_ERROR, SHORT_S, LadderLevel, requests_inside
 from ..statistics import BEYOND, LOST_LEAST, RELEVANT, SURE_ERRORS, error_of_mean, weighted_mean, wilson
@@ -38,8 +39,16 @@ class RateLevel(msgspec.Struct, frozen=True, kw_only=True):
     succeeded: int
     failed: int = 0
     dropped: int = 0
+    beyond_limits: int = 0
+    """Of `failed` those that finished, with a request beyond a limit on a single request."""
+    beyond_each: tuple[tuple[LimitName, float], ...] | None = None
+    """The shares of successful requests beyond each of these limits; None: there are none."""
+    tokens: float | None = None
+    """Tokens, or events, of what is goodput; None: there are no streams."""
     goodput_se_per_s: float | None = None
     """Standard error of goodput by batch means; None: not known."""
+    served_se_per_s: float | None = None
+    """The same with those beyond limits."""
     in_flight: float = 0.0
     """Mean number of iterations that waited for a user or ran."""
     service_ms: float | None = None
@@ -68,6 +77,19 @@ class RateLevel(msgspec.Struct, frozen=True, kw_only=True):
     """For a bin of a ramp: how much the iterations in flight grow because the rate grows (Little's law)."""
     started_s: float = 0.0
     ended_s: float | None = None
+
+    @property
+    def served(self) -> RateLevel:
+        """The level irrespective of limits on a single request, which do not tell whether the service changed."""
+        if not self.beyond_limits:
+            return self
+        return replace(
+            self,
+            succeeded=self.succeeded + self.beyond_limits,
+            failed=self.failed - self.beyond_limits,
+            beyond_limits=0,
+            goodput_se_per_s=self.served_se_per_s,
+        )
 
     @property
     def growth(self) -> float:
@@ -143,7 +165,6 @@ def _adjoins(group: Sequence[RateLevel], level: RateLevel) -> bool:
 def _one(group: Sequence[RateLevel]) -> RateLevel:
     """The levels of a group as one. Percentiles are the greatest of the group, since percentiles cannot be averaged."""
     seconds = math.fsum(level.seconds for level in group)
-    squares = [(level.goodput_se_per_s * level.seconds) ** 2 for level in group if level.goodput_se_per_s is not None]
     known = [level.generator_saturated for level in group if level.generator_saturated is not None]
     return replace(
         group[0],
@@ -153,7 +174,11 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
         succeeded=sum(level.succeeded for level in group),
         failed=sum(level.failed for level in group),
         dropped=sum(level.dropped for level in group),
-        goodput_se_per_s=math.sqrt(math.fsum(squares)) / seconds if len(squares) == len(group) else None,
+        beyond_limits=sum(level.beyond_limits for level in group),
+        beyond_each=_mean_beyond(group),
+        tokens=math.fsum(tokens) if (tokens := [level.tokens for level in group if level.tokens is not None]) else None,
+        goodput_se_per_s=_error_of_sum([(level.goodput_se_per_s, level.seconds) for level in group]),
+        served_se_per_s=_error_of_sum([(level.served_se_per_s, level.seconds) for level in group]),
         in_flight=math.fsum(level.in_flight * level.seconds for level in group) / seconds,
         service_ms=weighted_mean([(level.service_ms, level.succeeded) for level in group]),
         failed_ms=weighted_mean([(level.failed_ms, level.failed) for level in group]),
@@ -171,6 +196,20 @@ def _one(group: Sequence[RateLevel]) -> RateLevel:
     )
 
 
+def _error_of_sum(errors: Sequence[tuple[float | None, float]]) -> float | None:
+    """The standard error of a rate over levels of such errors and seconds; None if one is not known."""
+    squares = [(error * seconds) ** 2 for error, seconds in errors if error is not None]
+    return math.sqrt(math.fsum(squares)) / math.fsum(s for _, s in errors) if len(squares) == len(errors) else None
+
+
+def _mean_beyond(group: Sequence[RateLevel]) -> tuple[tuple[LimitName, float], ...] | None:
+    known = [(dict(level.beyond_each), level.succeeded + level.beyond_limits) for level in group if level.beyond_each is not None]
+    if len(known) < len(group):
+        return None
+    names = dict.fromkeys(name for shares, _ in known for name in shares)
+    return tuple((name, weighted_mean([(shares.get(name, 0.0), count) for shares, count in known]) or 0.0) for name in names)
+
+
 # -- Whether the service completed all arrivals of a level at an offered rate ("served in full"), and if not, why (docs/knee.md,
 # section 18).
 #
@@ -185,6 +224,10 @@ SLOWER_AT_CAP = 3.0
 """Where the pool has as many users as it may have, the service limits the level, and not the pool, if service time is at least
 this many times that at the lowest rate: then all of its servers are busy. By Little's law a pool can start at most users /
 service time iterations a second."""
+
+
+LOSES_REQUESTS: tuple[LevelState, ...] = ("fails", "beyond_limits")
+"""Iterations end without being goodput: requests fail, or exceed a limit on a single request."""
 
 
 class LowLoad(msgspec.Struct, frozen=True):
@@ -231,14 +274,14 @@ def state_of(level: RateLevel, low: LowLoad) -> LevelState:
     if level.dropped_by_generator >= math.fsum(losses.values()) * level.due:
         return "generator"
     greatest = max(losses, key=lambda state: losses[state])
-    if greatest != "fails" and level.at_cap and not slower(level, low):
+    if greatest not in LOSES_REQUESTS and level.at_cap and not slower(level, low):
         return "generator"
     return greatest
 
 
 def is_overloaded(state: LevelState) -> bool:
     """Whether the level was not served in full."""
-    return state in ("queue_grows", "fails", "dropped")
+    return state in ("queue_grows", "dropped", *LOSES_REQUESTS)
 
 
 def _losses(level: RateLevel, low: LowLoad) -> dict[LevelState, float]:
@@ -249,7 +292,7 @@ def _losses(level: RateLevel, low: LowLoad) -> dict[LevelState, float]:
     dropped_by_target = (level.dropped - level.dropped_by_generator) / level.due if _surely_drops(level) else 0.0
     return {
         "queue_grows": growth_per_s / level.offered_per_s if level.due and growth_per_s > least_per_s else 0.0,
-        "fails": failed_low if failed_low > LOST_LEAST else 0.0,
+        "beyond_limits" if 2 * level.beyond_limits > level.failed else "fails": failed_low if failed_low > LOST_LEAST else 0.0,
         "dropped": dropped_by_target,
     }
 
@@ -331,11 +374,13 @@ def _is_of_generator(level: RateLevel) -> bool:
 def on_ladder(
     level: RateLevel, *, loop_lag_ms: float | None = None, disturbed: bool = False, lowered: bool = False
 ) -> LadderLevel:
-    """The ladder level: goodput is successful iterations a second, latency their time since their planned start.
+    """The ladder level: goodput is successful iterations a second, irrespective of limits on a single request, latency their time
+    since their planned start.
 
     Iterations finished beyond those due belong to an earlier backlog, and are no goodput of this rate. `disturbed`: whether other
     processes disturbed the level. `lowered`: whether they did so much that its goodput is only a lower bound.
     """
+    level = level.served
     return LadderLevel(
         users=level.rate_per_s,
         goodput_rps=min(level.succeeded, level.due) / level.seconds,

@@ -233,6 +233,7 @@ def knee(lines: KneeLines, known: Circumstances, checks: Checks) -> KneeVerdict:
         users_low=None if below else low,
         users_high=max(high, lowest_users) if below else high,
         capacity_rps=lines.capacity_rps,
+        capacity_tokens_per_s=lines.capacity_tokens_per_s,
         peak=peak,
         limit=limit,
         soft=peak is None and lines.rises_beyond(SOFT_SLOPE),
@@ -287,6 +288,7 @@ def _verdict(
     checked = {name: agrees[step] for name, step in CHECKED.items() if step in agrees}
     return KneeVerdict(
         epoch=known.epoch,
+        within_limits=lines.is_limited,
         since_s=known.since_s,
         until_s=known.until_s,
         confidence="low" if doubts(lines, little_ratio, verification) else grade,

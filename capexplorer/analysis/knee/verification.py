@@ -56,7 +56,7 @@ class EarlierKnee(msgspec.Struct, frozen=True):
     """The knee as it was found in the levels before a moment."""
 
     lines: KneeLines
-    """Those of these levels."""
+    """Those of these levels, irrespective of limits on a single request: later levels show whether the service is the same."""
     first: LadderLevel
     """The earliest of them below the knee."""
     limit: Limit | None
@@ -118,10 +118,10 @@ def _earlier_knees(
 def _earlier_knee(fit: Sequence[LadderLevel], until_s: float, knee_users: float, limit: Limit | None) -> EarlierKnee | None:
     """The knee found in the levels before a moment, if it is the same as the present one; else None."""
     before = [level for level in fit if level.started_s < until_s]
-    lines = KneeLines.of(before)
-    if lines is None or not lines.is_enough or not lines.has_knee:
+    lines, within_limits = KneeLines.of(before), KneeLines.of([level.within_limits for level in before])
+    if lines is None or within_limits is None or not within_limits.is_enough or not within_limits.has_knee:
         return None
-    if abs(lines.users - knee_users) > MOVED_MOST * knee_users:
+    if abs(within_limits.users - knee_users) > MOVED_MOST * knee_users:
         return None
     low = [level for level in before if level.users <= SOAK_TO * knee_users and not level.ramp]
     return EarlierKnee(lines, low[0], limit) if low else None

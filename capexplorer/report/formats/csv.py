@@ -1,9 +1,8 @@
 """`export --format csv`: a folder of tables, whose columns docs/exports.md describes.
 
 levels.csv has a line per level or bin of a ramp, endpoints.csv a line per endpoint of each of these, seconds.csv a line per tick,
-causes.csv a line per cause, bottleneck or leak, and, with watched parts, parts.csv a line per part of each level or bin; with
-metrics of a locustfile, metrics.csv has a line per metric of each. An empty cell was not measured. Numbers have a decimal point
-and no separators; lines end in CR LF (RFC 4180).
+causes.csv a line per cause, bottleneck or leak, and, with watched parts, parts.csv a line per part of each level or bin. An empty
+cell was not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
 """
 
 from __future__ import annotations
@@ -11,20 +10,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ... import wording
-from ...model.columns import OF_STREAMS, PERCENTILES, WRITTEN, percentile_column
+from ...model.columns import OF_STREAMS, WRITTEN
 from ...model.events import Header, Mark
-from ...model.figures import LevelEndpoint
 from ...model.reading_means import READ_RATIO, readings_of_parts
-from ...model.stages import Stage
 from ...model.timeline import Timeline
 from ...wording import units
 from .. import summary
 from ..escaping import cell
-from ..rows import EndpointAtLevel, ReportedLevel, endpoint_levels, level_rows, metric_levels, value_of
+from ..rows import EndpointAtLevel, endpoint_levels, level_rows
 from ..statements import findings
 from ..values import rounded
 from . import Format
@@ -38,15 +35,14 @@ def render(timeline: Timeline) -> dict[str, bytes]:
         "endpoints.csv": endpoints(timeline),
         "seconds.csv": seconds(timeline),
         "causes.csv": causes(timeline),
-        **({"metrics.csv": metrics(timeline)} if any(level.metrics for level in timeline.levels) else {}),
         **({"parts.csv": parts(timeline)} if timeline.parts else {}),
     }
 
 
 def levels(timeline: Timeline) -> bytes:
     """The summary's levels as flat columns: `latency_ms.p50` is `latency_p50_ms`."""
-    titles = (*LEVEL_COLUMNS, *_of_streams(timeline))
-    return table(titles, ([flat.get(name) for name in titles] for flat in map(_flat, summary.level_entries(timeline))))
+    rows = [_flat(level) for level in summary.level_entries(timeline)]
+    return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
 
 
 LEVEL_COLUMNS = (
@@ -67,16 +63,8 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
     latency = level["latency_ms"]
     assert isinstance(latency, dict)
     known: Any = level["offered"]
-    stages: Any = level.get("stages", {})
-    of_stages = {percentile_column(stage, name): each[name] for stage, each in stages.items() for name in PERCENTILES}
-    flat = {f"latency_{name}_ms": value for name, value in latency.items()}
-    return {**level, **flat, **summary.columns(known), **of_stages}
-
-
-def _of_streams(timeline: Timeline) -> tuple[str, ...]:
-    """The columns of levels and endpoints that only a session with streams has."""
-    percentiles = (percentile_column(stage, name) for stage in timeline.stages for name in PERCENTILES)
-    return ("tokens_per_s", *percentiles) if timeline.stages else ()
+    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}, **summary.columns(known)}
+    return {name: flat[name] for name in LEVEL_COLUMNS}
 
 
 ENDPOINT_COLUMNS = (
@@ -87,17 +75,7 @@ ENDPOINT_COLUMNS = (
 
 def endpoints(timeline: Timeline) -> bytes:
     """The figures of each endpoint over the settled seconds of each level."""
-    stages = timeline.stages
-    return table(
-        (*ENDPOINT_COLUMNS, *_of_streams(timeline)),
-        ([*_endpoint(row), *(_endpoint_streams(row, stages) if stages else ())] for row in endpoint_levels(timeline)),
-    )
-
-
-def _endpoint_streams(row: EndpointAtLevel, stages: Sequence[Stage]) -> Iterator[object]:
-    yield rounded(row.tokens_per_s, 6)
-    for stage in stages:
-        yield from (rounded(getattr(row.stage_ms(stage), name), 6) for name in PERCENTILES)
+    return table(ENDPOINT_COLUMNS, map(_endpoint, endpoint_levels(timeline)))
 
 
 def _endpoint(row: EndpointAtLevel) -> list[object]:
@@ -106,24 +84,6 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
             *(rounded(value, 6) for value in figures),
             row.degrades_first, level.offered_per_s]  # fmt: skip
-
-
-METRIC_COLUMNS = (
-    "level", "epoch", "users", "method", "name", "events", "failures", "mean", "p50", "p95", "p99", "max", "mean_length",
-    "offered_per_s",
-)  # fmt: skip
-
-
-def metrics(timeline: Timeline) -> bytes:
-    """What a locustfile fired beside its requests, over the settled seconds of each level or bin of a ramp."""
-    return table(METRIC_COLUMNS, (_metric(*each) for each in metric_levels(timeline)))
-
-
-def _metric(row: ReportedLevel, each: LevelEndpoint) -> list[object]:
-    value = value_of(each)
-    figures = (value.mean, value.p50, value.p95, value.p99, value.max, each.mean_bytes)
-    return [row.opened.index, row.opened.epoch, row.users, each.method, each.name, each.requests, each.failures,
-            *(rounded(figure, 6) for figure in figures), row.offered_per_s]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

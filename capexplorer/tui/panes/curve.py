@@ -42,11 +42,19 @@ class CurvePane(ChartPane):
     TITLE = "Capacity curve  goodput req/s by users"
     TITLES = (TITLE, "Capacity  goodput req/s by users")
     RATE_TITLES = ("Capacity curve  goodput by offered rate, iterations/s", "Capacity  goodput by offered rate")
+    LIMITED_TITLES = ("Capacity curve  req/s within limits by users", "Capacity  within limits by users")
+    LIMITED_RATE_TITLES = (
+        "Capacity curve  within limits by offered rate, iterations/s",
+        "Capacity  within limits by offered rate",
+    )
     by_load = True
 
     def show(self, timeline: Timeline, cursor: int, options: DisplayOptions) -> None:
         """Draw the chart, with a title that names its axes."""
-        self.retitle(*(self.RATE_TITLES if isinstance(timeline.load, Rate) else self.TITLES))
+        of_users, of_rates = (
+            (self.TITLES, self.RATE_TITLES) if timeline.limits is None else (self.LIMITED_TITLES, self.LIMITED_RATE_TITLES)
+        )
+        self.retitle(*(of_rates if isinstance(timeline.load, Rate) else of_users))
         super().show(timeline, cursor, options)
 
     def chart(self, timeline: Timeline, cursor: int, options: DisplayOptions, size: Size) -> Chart | str:

@@ -97,6 +97,10 @@ def _ramps(shown: TimePage) -> bool:
 
 
 def work_name(timeline: Timeline) -> str:
-    """The name of finished work: "goodput", or "finished" if the profile counts it by one of the target's own metrics."""
+    """The name of finished work: "goodput", "finished" if the profile counts it by one of the target's own metrics, or "within
+    limits" if it has limits on a single request.
+    """
+    if timeline.limits is not None:
+        return "within limits"
     work = timeline.header.profile.get("work") if timeline.header else None
     return "finished" if isinstance(work, dict) and work.get("metric") else "goodput"
