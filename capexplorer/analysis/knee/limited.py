@@ -48,6 +48,9 @@ REACH = math.log(1.5)
 FORM_ERROR = 0.04
 """Relative error of what is found, for the same reason."""
 
+NOTHING = 1e-6
+"""Share of what is served below which no goodput differs."""
+
 LEAST = 1e-3
 """Least share within limits, and beyond them; and the least probability of a function, relative to the likeliest one."""
 
@@ -121,7 +124,7 @@ def _limited(loads: Floats, served: Floats, log_loads: Floats, within: Floats, c
     goodput = served * _share(functions[:, likely], loads)
     step = float(loads[1] - loads[0])
     by_load = np.bincount(goodput.argmax(axis=1), weights=chances, minlength=LOADS).astype(float)
-    greatest = np.log(goodput.max(axis=1))
+    greatest = np.log(np.maximum(goodput.max(axis=1), NOTHING * served.max()))
     ends = np.array([greatest.min() - step, greatest.max() + step])  # more than one, so that they can be blurred
     amounts = LoadChances.of(np.concatenate([greatest, ends]), np.concatenate([chances, np.zeros(2)]), step)
     lowest, highest = _share(functions[:, likely], log_loads[[0, -1]]).T

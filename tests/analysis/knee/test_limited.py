@@ -116,9 +116,9 @@ def test_failures_are_the_limit_where_they_cost_more_than_limits_do() -> None:
 # -- at rates
 
 
-def at_rates(*levels: tuple[float, float]) -> RateCapacity:
+def at_rates(*levels: tuple[float, float]) -> RateCapacity | None:
     """The verdict on levels of (rate, share within limits)."""
-    found = judge_rates(
+    return judge_rates(
         [
             RateLevel(
                 index=index,
@@ -138,19 +138,28 @@ def at_rates(*levels: tuple[float, float]) -> RateCapacity:
             for index, (per_s, share) in enumerate(levels)
         ]
     )
-    assert found is not None
-    return found
 
 
 def test_the_capacity_as_a_rate_is_the_greatest_goodput_within_limits() -> None:
     within = falls_at(8.0)
     found = at_rates(*((per_s, within(per_s)) for per_s in (2.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)))
     greatest = max(per_s / 100 * within(per_s / 100) for per_s in range(200, 1000))
-    assert (found.kind, found.limit, found.within_limits) == ("capacity", "ttft", True)
+    assert found is not None and (found.kind, found.limit, found.within_limits) == ("capacity", "ttft", True)
     assert found.per_s == pytest.approx(greatest, rel=0.08)
     assert found.tokens_per_s == pytest.approx(50 * found.per_s, rel=1e-3)
     assert found.overload is not None and found.overload.kind == "beyond_limits"
     assert found.overload.failure_ratio == 0.0
+
+
+def test_a_limit_that_every_request_exceeds_from_the_second_rate_on_leaves_a_wide_interval() -> None:
+    found = at_rates((2.0, 1.0), (4.0, 0.0), (6.0, 0.0), (8.0, 0.0))
+    assert found is not None and found.low_per_s is not None and found.high_per_s is not None
+    assert (found.kind, found.limit, found.confidence) == ("capacity", "ttft", "low")
+    assert found.low_per_s < 2.2 and 3.0 < found.high_per_s < 4.4
+
+
+def test_a_limit_that_every_request_exceeds_at_any_rate_shows_no_capacity() -> None:
+    assert at_rates((2.0, 0.0), (4.0, 0.0), (6.0, 0.0)) is None
 
 
 def test_a_level_at_a_rate_that_is_late_is_served_all_the_same() -> None:
