@@ -30,17 +30,17 @@ INDEPENDENT, INDEPENDENT_MOST = 0.3, 60.0
 """Share of the replies of a level that count as independent of each other, and the most that do: no share is exactly such a
 function."""
 
-WIDTHS = np.geomspace(0.01, 0.6, 9)
+WIDTHS = np.geomspace(0.01, 0.6, 8)
 """In log load, of the fall of the share."""
 
-USUAL = np.array((1.0, 0.99, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5))
+USUAL = np.array((1.0, 0.99, 0.97, 0.94, 0.9, 0.8, 0.7, 0.5))
 """Shares within limits at any load: some replies are long by themselves."""
 
 STEEP = np.array((0.0, 1.0))
 """Whether the function is logistic, or exp(-exp): slow at first, then steep."""
 
-CENTRES, LOADS = 80, 160
-"""Numbers of centres of the fall, and of loads at which the product is computed."""
+CENTRES, LOADS = 60, 100
+"""Numbers of centres of the fall, and of loads at which the product is computed: a judgement takes 6 ms."""
 
 REACH = math.log(1.5)
 """How far beyond the highest level these loads reach, in log load."""
