@@ -165,6 +165,9 @@ class Users(Table, frozen=True, kw_only=True):
     relative to the profile."""
     locustfile: str | None = None
     """Path of a Locust file, relative to the profile, instead of tasks."""
+    metrics: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
+    """Request events of a locustfile that are no requests, beside those that are recognised: patterns of `METHOD name`, such as
+    `"METRIC *"`; with `!` in front, events that are requests after all."""
 
 
 def csv_column(given: str, name: str) -> tuple[str, str]:

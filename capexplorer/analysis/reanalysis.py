@@ -76,7 +76,7 @@ OBSERVED_BY_RUN_KEYS = frozenset(
     (
         "cause:user_code_error",
         "cause:users_stopped",
-        "cause:custom_events",
+        "cause:custom_metrics",
         "cause:load_thread_blocked",
         "cause:load_thread_ended",
         "cause:worker_lost",

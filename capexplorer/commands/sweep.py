@@ -35,8 +35,9 @@ from .shared_options import option, parameters
 from .terminal import print_error, print_line, printable
 
 _OF_RUN = (
-    "profile", "locustfile", "requests", "values", "watches", "target_cmd", "compose", "ready", "ready_timeout_s", "spawn_rate",
-    "limits", "label", "sessions_dir", "allow_hosts", "sandbox", "arrivals", "workers", "keep_bodies", "metrics",
+    "profile", "locustfile", "custom_metrics", "requests", "values", "watches", "target_cmd", "compose", "ready",
+    "ready_timeout_s", "spawn_rate", "limits", "label", "sessions_dir", "allow_hosts", "sandbox", "arrivals", "workers",
+    "keep_bodies", "metrics",
 )  # fmt: skip
 """Arguments that are those of `run`."""
 

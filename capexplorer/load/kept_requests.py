@@ -59,6 +59,8 @@ class EndedRequest(msgspec.Struct, frozen=True, gc=False):
     warm: bool
     stages: RequestStages | None = None
     """None: its reply was no stream."""
+    by_user_code: bool = False
+    """Whether user code fired it, so that it may be a metric."""
 
 
 # -- the copy: references and short slices, without parsing or decoding, in the load thread. It has no reference to the reply,

@@ -53,7 +53,7 @@ from .locust_bounds import BoundedStats
 from .native import allocate_lock, start_thread, wake_when_due
 from .offering import Offering
 from .recorder import Recorder
-from .user_activity import UserActivity
+from .user_activity import MetricNames, UserActivity
 from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
 from .workload import Workload
 
@@ -308,7 +308,7 @@ class LoadThread(HubThread):
         workload = make()
         self._make_environment = partial(self._environment_of, workload, url, own_events)
         environment = self._environment = self._make_environment()
-        self._shape = workload.shape
+        self._shape, self.recorder.metrics = workload.shape, MetricNames(workload.metrics)
         environment.events.user_error.add_listener(self.errors.on_user_error)
         self.engine.create_runner(environment)
         environment.events.request.add_listener(self.recorder.on_request)

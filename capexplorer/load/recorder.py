@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from .kept_requests import EndedRequest, RequestSampling
 from .protocol_codes import as_failure
 from .request_counts import attempts_of_request, request_counts
 from .signature import full_text, signature_of
-from .user_activity import UserActivity
+from .user_activity import MetricNames, UserActivity
 from .user_code import UserCodeFault, UserErrors
 
 EXAMPLES_MOST = 1_000
@@ -111,12 +112,14 @@ class Recorder:
         """
         self.limits = limits
         """Set before any load."""
+        self.metrics = MetricNames()
+        """Knows which events of user code are no requests."""
         self._errors, self._guard, self._sampling = errors or UserErrors(), guard, sampling
         self.iterations = Ledger()
         """The outcomes of the iterations of rate levels."""
         self.activity = activity or UserActivity()
         """Knows which requests belong to users that are not warm yet."""
-        self.names = EndpointNames()
+        self.names, self._metric_names = EndpointNames(), EndpointNames()
         self.failures = FailureStream()
         self._requests: deque[EndedRequest] = deque()
         self._is_last = False
@@ -151,6 +154,12 @@ class Recorder:
             took = f"took {_shown(response_time)} ms, {_shown(response_length)} bytes"
             self._errors.add(InvalidRequestEvent(f"request {_shown(name)} {took}: expected a name and two numbers"))
             return
+        by_user_code = not user_activity.is_fired_by_client()
+        if by_user_code and self.metrics.takes(method, named, user_activity.recognised(response_ms, start_time)):
+            failed = FailureSignature(types=()) if exception else None
+            warm = self.activity.is_warm()
+            self._requests.append(EndedRequest(method, named, response_ms, length, failed, "", (), warm, by_user_code=True))
+            return
         staged = stages if isinstance(stages, RequestStages) else None
         exception = as_failure(method, exception) if exception else None
         signature = signature_of(exception, response) if exception else None
@@ -160,10 +169,8 @@ class Recorder:
             iteration.is_beyond_limits = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)
-        for custom in user_activity.fired(method, named, response_ms, start_time):
-            self._errors.on_custom_event(custom)
         warm = self.activity.on_request(response_ms)
-        ended = EndedRequest(method, named, response_ms, length, signature, full, retried, warm, staged)
+        ended = EndedRequest(method, named, response_ms, length, signature, full, retried, warm, staged, by_user_code)
         self._requests.append(ended)
         sampling = self._sampling
         if sampling is not None and (sampling.wants(method, named, response_ms) or signature is not None):
@@ -187,17 +194,18 @@ class Recorder:
 
     def drain(self, ended_s: float, users: int) -> RecordedTick:
         """Everything since the last call; failures only up to the limit per second. `users`: how many run at its end."""
-        endpoints: dict[tuple[str, str], _Endpoint] = {}
+        endpoints: dict[tuple[str, str], _Endpoint] = defaultdict(_Endpoint)
+        metrics: dict[tuple[str, str], _Endpoint] = defaultdict(_Endpoint)
         for _ in range(len(self._requests)):
             request = self._requests.popleft()
+            if request.by_user_code and self.metrics.has(request.method, request.name):  # also those before it was recognised
+                _count(metrics[self._metric_names.canonical(request.method, request.name)], request, None)
+                continue
             key = self.names.canonical(request.method, request.name)
-            endpoint = endpoints.get(key)
-            if endpoint is None:
-                endpoint = endpoints[key] = _Endpoint()
-            _count(endpoint, request, self.limits)
+            _count(endpoints[key], request, self.limits)
             if request.signature is not None or request.retried:
                 self._count_failures(key, request)
-        return self._tick(ended_s, users, endpoints)
+        return self._tick(ended_s, users, endpoints, metrics)
 
     def _counted(self) -> _Counted:
         counts = request_counts
@@ -213,7 +221,13 @@ class Recorder:
         for signature in request.retried:
             self.failures.add(name, method, signature, retried=True)
 
-    def _tick(self, ended_s: float, users: int, endpoints: dict[tuple[str, str], _Endpoint]) -> RecordedTick:
+    def _tick(
+        self,
+        ended_s: float,
+        users: int,
+        endpoints: Mapping[tuple[str, str], _Endpoint],
+        metrics: Mapping[tuple[str, str], _Endpoint],
+    ) -> RecordedTick:
         everything = LatencyHistogram()
         failures, retried = self.failures.drain()
         before, self._before = self._before, self._counted()
@@ -226,6 +240,7 @@ class Recorder:
             duration_s=ended_s - began_s,
             users=users,
             endpoints=tuple([_endpoint_tick(*key, endpoint, everything, self.limits) for key, endpoint in ordered]),
+            metrics=tuple([_endpoint_tick(*key, metric, LatencyHistogram(), None) for key, metric in sorted(metrics.items())]),
             failures=failures,
             retried=retried,
             clients=ClientTick(started=new.started, reported=new.reported, abandoned=new.abandoned),

@@ -1,5 +1,5 @@
-"""What users do besides requests: waits between tasks, sleeps and time inside tasks, how many users are warm, and request events
-of user code that are no requests.
+"""What users do besides requests: waits between tasks, sleeps and time inside tasks, how many users are warm, and which of their
+events are metrics.
 
 The load thread adds up, the pump's thread drains. The state of one user (`user_cycle`, `request_events`) is an attribute of its
 greenlet.
@@ -7,10 +7,12 @@ greenlet.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from fnmatch import fnmatchcase
 from typing import ParamSpec, TypeVar
 
 from gevent import get_hub, getcurrent
@@ -18,14 +20,15 @@ from gevent.event import Event
 
 from ..model.experiments import Experiment
 
-# -- custom events -------------------------------------------------------------------------------------------------------------
-# Request events of user code that are no requests: a token counter, the time to a first byte.
+# -- metrics -------------------------------------------------------------------------------------------------------------------
+# Request events of user code that are no requests, but metrics: a token counter, the time to a first byte, a flow of requests.
 #
-# What HttpUser, FastHttpUser and LeanHttpUser fire is a request. What user code fires is a request of a client of its own, such
-# as gRPC, or a figure about a request that counts already. One user's requests follow each other, so it is the latter if
+# What Locust's clients and LeanHttpUser fire is a request. What user code fires is a request of a client of its own, such as
+# gRPC, or a figure about a request that counts already. One user's requests follow each other, so it is the latter if
 # - its time lies within a request of such a client of the same user, or within the reading of its reply, or
 # - it has no time, and since then, or since its task began, the user has waited for nothing: no reply can have come.
-# Users who never use such a client have only requests of their own.
+# Users who never use such a client have only requests of their own. Times are rounded and user code may be slow, so single
+# events may be taken wrongly: a name is what most of its events are.
 
 
 P = ParamSpec("P")
@@ -34,13 +37,15 @@ T = TypeVar("T")
 ROUNDED_S = 0.001
 """Events of user code may be longer than they were by this, since many round to milliseconds."""
 
-CUSTOM_MOST = 20
-"""Names of events of user code that are kept until a client's request ends; some users have no such client."""
+NAMES_MOST = 10_000
+"""Names of events that are remembered; with ids in names each event is judged by itself."""
 
 _CLIENTS = frozenset(
-    ("locust.clients", "locust.contrib.fasthttp", "capexplorer.load.lean.session", "capexplorer.load.lean.response")
+    ("locust.clients", "capexplorer.load.lean.session", "capexplorer.load.lean.response")
+    + tuple(f"locust.contrib.{name}" for name in ("dns", "fasthttp", "milvus", "mongodb", "oai", "postgres", "qdrant"))
 )
-"""Modules whose code fires requests of clients. User code may pass any arguments, so they do not tell who fired an event."""
+"""Modules whose code fires requests of clients that wait for their reply in the user's own greenlet. User code may pass any
+arguments, so they do not tell who fired an event."""
 
 
 class RequestEvents:
@@ -48,20 +53,20 @@ class RequestEvents:
     change while a greenlet runs.
     """
 
-    __slots__ = ("_client_ended_s", "_custom", "_has_waited", "_turn")
+    __slots__ = ("_client_ended_s", "_has_waited", "_is_held", "_turn")
 
     def __init__(self) -> None:
         self._client_ended_s = 0.0
         """When the latest request of a client, or the reading of its reply, ended."""
-        self._custom: dict[str, float] = {}
-        """Events of user code since then, and when each was fired."""
+        self._is_held = False
+        """Whether that request is reported later, at the end of its with-block."""
         self._turn = -1
         self._has_waited = True
         """Whether the user had waited, but not asleep, up to `_turn`, since its latest event or the begin of its task."""
 
     def task_begins(self, turn: int) -> None:
         """What the user has waited for until now was its next task."""
-        self._turn, self._has_waited = turn, False
+        self._turn, self._has_waited, self._is_held = turn, False, False
 
     def sleeps(self, turn: int) -> None:
         """The user goes to sleep."""
@@ -75,24 +80,52 @@ class RequestEvents:
         """The user has read a part of a client's reply."""
         self._client_ended_s, self._turn, self._has_waited = now_s, turn, False
 
-    def of_client(self, began_s: float, ended_s: float, turn: int) -> list[str]:
-        """A client's request has ended: the events that user code fired during it."""
-        self.reads(ended_s, turn)
-        if not self._custom:
-            return []
-        custom, self._custom = self._custom, {}
-        return [name for name, fired_s in custom.items() if fired_s > began_s]
+    def holds(self, now_s: float, turn: int) -> None:
+        """A client has the reply, or its head, and reports the request at the end of its with-block."""
+        self.reads(now_s, turn)
+        self._is_held = True
 
-    def of_user_code(self, name: str, began_s: float, fired_s: float, turn: int) -> list[str]:
-        """User code fires an event: its name if it is no request, as far as it is known until now."""
+    def of_client(self, now_s: float, turn: int) -> None:
+        """A client reports a request."""
+        self.reads(now_s, turn)
+        self._is_held = False
+
+    def is_metric(self, began_s: float, fired_s: float, turn: int) -> bool | None:
+        """Whether an event that user code fires is no request; None: not known, since the user has used no client yet."""
         has_waited = self._has_waited or turn != self._turn
         self._turn, self._has_waited = turn, False
         has_time = began_s < fired_s
-        if self._client_ended_s and (began_s + ROUNDED_S < self._client_ended_s or not (has_time or has_waited)):
-            return [name]
-        if len(self._custom) < CUSTOM_MOST:
-            self._custom[name] = fired_s
-        return []
+        if not self._client_ended_s:
+            return None if not (has_time or has_waited) else False
+        rounded_s = 0.0 if self._is_held and not has_waited else ROUNDED_S  # in the with-block nothing else can have come
+        return began_s + rounded_s < self._client_ended_s or not (has_time or has_waited)
+
+
+class MetricNames:
+    """Which events of user code are metrics, by their names."""
+
+    def __init__(self, named: Sequence[str] = ()) -> None:
+        """`named`: patterns of `METHOD name`, of which the first that matches decides; with `!` in front it names requests."""
+        self._named = [(pattern.removeprefix("!"), not pattern.startswith("!")) for pattern in named]
+        self._most: dict[tuple[str, str], float] = {}
+        """Number of events that were recognised as metrics, less those that were not, by method and name."""
+
+    def has(self, method: str, name: str) -> bool:
+        """Whether this name is a metric's."""
+        return self._most.get((method, name), 0) > 0
+
+    def takes(self, method: str, name: str, recognised: bool | None) -> bool:
+        """Whether an event of this name is a metric, which by itself was `recognised` as one; None: it says nothing."""
+        key, most = (method, name), self._most
+        seen = most.get(key)
+        if seen is None:
+            shown = f"{method} {name}".strip()
+            named = next((is_metric for pattern, is_metric in self._named if fnmatchcase(shown, pattern)), None)
+            seen = 0 if named is None else math.inf if named else -math.inf
+            if len(most) >= NAMES_MOST:
+                return seen > 0 or (not seen and bool(recognised))
+        most[key] = seen + (0 if recognised is None else 1 if recognised else -1)
+        return most[key] > 0
 
 
 def reading_parts(parts: Callable[P, Iterator[T]]) -> Callable[P, Iterator[T]]:
@@ -138,20 +171,42 @@ def turn() -> int:
     return int(getattr(get_hub().loop, "iteration", 0))
 
 
-def fired(method: str, name: str, response_ms: float, start_time: object) -> list[str]:
-    """Names of events of this user that are no requests, as far as they are known now. To be called in a listener of Locust's
-    request event itself. `start_time`: as it was passed to the event (`time.time`); None: it was not.
-    """
-    now_s = time.time()
-    began_s = start_time if isinstance(start_time, float) else now_s - response_ms / 1000
-    events = of_this_user()
+def _is_sent_by_call() -> bool:
+    """Whether `call` of SocketIOUser fires the event, which is a request itself, but sends by `emit`, which fires one, too."""
+    try:
+        firing = sys._getframe(4)
+    except ValueError:
+        return False
+    is_socketio = firing.f_globals.get("__name__") == "locust.contrib.socketio"
+    return is_socketio and firing.f_back is not None and firing.f_back.f_code.co_name == "call"
+
+
+def holds() -> None:
+    """A client returns a reply whose request it reports later, at the end of its with-block."""
+    of_this_user().holds(time.time(), turn())
+
+
+def is_fired_by_client() -> bool:
+    """Whether a client reports a request of this user. To be called in a listener of Locust's request event itself."""
     try:
         fired_by = sys._getframe(3).f_globals.get("__name__")  # what called `fire`, which called the listener
     except ValueError:  # the listener was called by itself
         fired_by = None
-    if fired_by in _CLIENTS:
-        return events.of_client(began_s, now_s, turn())
-    return events.of_user_code(f"{method} {name}", began_s if response_ms else now_s, now_s, turn())
+    is_client = fired_by in _CLIENTS
+    if is_client:
+        of_this_user().of_client(time.time(), turn())
+    return is_client
+
+
+def recognised(response_ms: float, start_time: object) -> bool | None:
+    """Whether an event that user code of this user fires is a metric; None: not known. In the same listener. `start_time`: as it
+    was passed to the event (`time.time`); None: it was not.
+    """
+    if _is_sent_by_call():
+        return True
+    now_s = time.time()
+    began_s = start_time if isinstance(start_time, float) else now_s - response_ms / 1000
+    return of_this_user().is_metric(began_s if response_ms else now_s, now_s, turn())
 
 
 # -- user cycle ----------------------------------------------------------------------------------------------------------------
@@ -301,6 +356,11 @@ class UserActivity:
         cycle = self._cycle()
         if cycle is not None and isinstance(seconds, int | float) and seconds > 0:
             cycle.sleeps(time.monotonic(), seconds)
+
+    def is_warm(self) -> bool:
+        """Whether what the user does now counts in figures; False: it is new."""
+        cycle = self._cycle()
+        return cycle is None or cycle.is_warm
 
     def on_request(self, response_ms: float) -> bool:
         """A request ends. Returns whether it counts in figures; False: it is a new user's warm-up."""

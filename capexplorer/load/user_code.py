@@ -4,7 +4,6 @@ itself."""
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import sysconfig
 from collections import deque
@@ -122,7 +121,7 @@ class LoadLoop(config.loop):  # type: ignore[misc]
 
 KEPT = 10_000
 
-STOPPED, CUSTOM_EVENT = "StopUser", "CustomEvent"
+STOPPED = "StopUser"
 """`UserError.type` of what is no exception that user code has failed to handle."""
 
 _LIBRARIES = (
@@ -135,7 +134,7 @@ _COUNTED = "counted_by_capexplorer"
 
 
 class UserError(msgspec.Struct, frozen=True):
-    """An exception in user code, or one of the types below."""
+    """An exception in user code, or the end of a user by itself."""
 
     type: str
     text: str
@@ -180,10 +179,6 @@ class UserErrors:
         getcurrent().has_stopped = True
         self.add(error)
         self.waiting[-1] = replace(self.waiting[-1], type=STOPPED)
-
-    def on_custom_event(self, event: str) -> None:
-        """User code, which runs now, has fired a request event that has no request of its own."""
-        self.waiting.append(UserError(CUSTOM_EVENT, event[:200], place_in_user_code(inspect.currentframe())))
 
     @contextmanager
     def counted(self) -> Iterator[None]:

@@ -102,6 +102,8 @@ class Workload(msgspec.Struct, frozen=True):
     shape: Any = None
     options: Namespace = msgspec.field(default_factory=default_options)
     """What users find in `environment.parsed_options`."""
+    metrics: tuple[str, ...] = ()
+    """Patterns of events that are no requests (`user_activity.MetricNames`)."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -309,7 +311,7 @@ def wait_time(wait: Wait | float) -> Callable[[Any], float]:
     return made
 
 
-def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = ()) -> Workload:
+def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = (), metrics: tuple[str, ...] = ()) -> Workload:
     """Import a locustfile. Call it in the load thread, so that objects made on import belong to that thread's hub.
 
     `url`: None: LOCUST_HOST, locust.conf or the users' own. `arguments`: options and user classes for the locustfile.
@@ -345,7 +347,7 @@ def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = ()) 
             kind.host = url
         elif kind.host is None and speaks_http:
             raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
-    return Workload(kinds, shapes[0] if shapes else None, options)
+    return Workload(kinds, shapes[0] if shapes else None, options, metrics)
 
 
 def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: Path) -> tuple[type[locust.User], ...]:

@@ -72,11 +72,11 @@ DEATHS = ("target_oom_killed", "target_killed_by_signal", "target_crashed")
 REFUSALS = ("load_shedding", "rate_limited", "server_busy", "too_many_connections")
 """Ids of replies by which a service refuses requests beyond its capacity."""
 
-OF_USER_CODE = ("users_stopped", "custom_events")
+OF_USER_CODE = ("users_stopped",)
 """Ids of what user code does without failing, which changes what the figures mean: a conclusion names it."""
 
 COUNT_NO_REQUESTS = (
-    "user_code_error", "users_stopped", "custom_events", "load_thread_blocked", "event_loop_blocked", "load_thread_ended",
+    "user_code_error", "users_stopped", "custom_metrics", "load_thread_blocked", "event_loop_blocked", "load_thread_ended",
     "worker_lost", "log_write_failed", "unusable_values",
 )  # fmt: skip
 """Causes whose count is not one of failed requests."""

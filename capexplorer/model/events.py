@@ -315,6 +315,8 @@ class LevelClosed(Event, frozen=True, kw_only=True, tag="level_closed"):
     """Why it has no figures and is not judged; None: it has figures."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
+    metrics: tuple[LevelEndpoint, ...] = ()
+    """As `Tick.metrics`, over its settled seconds."""
     bins: tuple[LevelBin, ...] = ()
     """The seconds of a ramp by user count or offered rate, at most 24 bins; its `figures` have no rates."""
 
@@ -469,6 +471,9 @@ class Tick(Event, frozen=True, kw_only=True):
     requests still end; None in all others. No detector uses a tick with this field.
     """
     endpoints: tuple[EndpointTick, ...] = ()
+    metrics: tuple[EndpointTick, ...] = ()
+    """What user code fired beside its requests, by name: `requests` is how often, the latencies are what it gave as the response
+    time, `received_bytes` as the length. They count in no figure of requests."""
     failures: tuple[FailureTick, ...] = ()
     """With a bound on their bytes a second, so some may belong to an earlier one."""
     retried: tuple[FailureTick, ...] = ()

@@ -109,6 +109,7 @@ class LevelBin(Reading, frozen=True, kw_only=True):
     """Mean number of running users."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...] = ()
+    metrics: tuple[LevelEndpoint, ...] = ()
 
 
 def latency_of_kind(found: LevelEndpoint | LevelFigures, kind: LatencyKind) -> Latency:

@@ -87,8 +87,8 @@ class RampFold:
         """`columns`: as of a LevelFold. `binned_by`: the column by which seconds are binned."""
         self._columns = empty() if columns is None else columns
         self._binned_by = binned_by
-        self._seconds: dict[int, tuple[tuple[EndpointTick, ...], OfferedTick | None]] = {}
-        """Endpoints and iterations of each second, by column index."""
+        self._seconds: dict[int, tuple[tuple[EndpointTick, ...], tuple[EndpointTick, ...], OfferedTick | None]] = {}
+        """Endpoints, metrics and iterations of each second, by column index."""
         self._readings: dict[float, ReadingSums] = {}
         """Sums of readings by user count or rate: each belongs to one bin as a whole."""
         self._ticks = 0
@@ -106,7 +106,7 @@ class RampFold:
         at = self._columns[self._binned_by][tick]
         if sample.suspended_s is not None or at != at:
             return
-        self._seconds[tick] = sample.endpoints, sample.offered
+        self._seconds[tick] = sample.endpoints, sample.metrics, sample.offered
         self._readings.setdefault(at, ReadingSums()).add(sample)
 
     def bins(self, *, with_histogram: bool = False) -> tuple[LevelBin, ...]:
@@ -125,8 +125,8 @@ class RampFold:
 
     def _bin(self, ticks: Sequence[int], loads: Iterable[float], with_histogram: bool) -> LevelBin:
         merged = Merged()
-        for endpoints, offered in (self._seconds[tick] for tick in ticks):
-            merged.add_endpoints(endpoints)
+        for endpoints, metrics, offered in (self._seconds[tick] for tick in ticks):
+            merged.add_endpoints(endpoints, metrics)
             merged.offered.add(offered)
         for load in loads:
             merged.readings.merge(self._readings[load])
@@ -136,6 +136,7 @@ class RampFold:
             users=figures.users_mean or 0.0,
             figures=msgspec.structs.replace(figures, failures_while_unsettled=warmup),
             endpoints=merged.endpoint_figures(with_histogram=with_histogram),
+            metrics=merged.metric_figures(),
         )
 
 
@@ -254,6 +255,14 @@ class Level:
         return self._endpoints
 
     @property
+    def metrics(self) -> tuple[LevelEndpoint, ...]:
+        """Figures of each metric of user code over its settled seconds."""
+        if self.closed is not None:
+            return self.closed.metrics
+        assert self.fold is not None
+        return self.fold.merged.metric_figures()
+
+    @property
     def histogram(self) -> LatencyHistogram:
         """Latencies of successes in its settled seconds; at an offered rate times from plan. Empty in logs without histograms."""
         return self.histogram_of("total")
@@ -289,6 +298,7 @@ class Level:
             "settled_s": fold.settled_s,
             "figures": fold.figures(with_histogram=True),
             "endpoints": fold.merged.endpoint_figures(with_histogram=True),
+            "metrics": fold.merged.metric_figures(),
             "bins": ramp.bins(with_histogram=True) if ramp is not None else (),
         }
         if void is not None:

@@ -183,6 +183,7 @@ class Merged:
 
     def __init__(self) -> None:
         self.endpoints: dict[tuple[str, str], EndpointFold] = {}
+        self.metrics: dict[tuple[str, str], EndpointFold] = {}
         self.readings = ReadingSums()
         self.offered = OfferedSums()
 
@@ -190,15 +191,16 @@ class Merged:
         """Add one settled second."""
         self.readings.add(sample)
         self.offered.add(sample.offered)
-        self.add_endpoints(sample.endpoints)
+        self.add_endpoints(sample.endpoints, sample.metrics)
 
-    def add_endpoints(self, ticks: Iterable[EndpointTick]) -> None:
-        """Add the endpoints of one settled second."""
-        for tick in ticks:
-            fold = self.endpoints.get((tick.name, tick.method))
-            if fold is None:
-                fold = self.endpoints[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
-            fold.add(tick)
+    def add_endpoints(self, endpoints: Iterable[EndpointTick], metrics: Iterable[EndpointTick]) -> None:
+        """Add the endpoints and metrics of one settled second."""
+        for folds, ticks in ((self.endpoints, endpoints), (self.metrics, metrics)):
+            for tick in ticks:
+                fold = folds.get((tick.name, tick.method))
+                if fold is None:
+                    fold = folds[tick.name, tick.method] = EndpointFold(tick.name, tick.method)
+                fold.add(tick)
 
     def histogram(self, kind: LatencyKind = "total") -> LatencyHistogram:
         """Latencies of all successes."""
@@ -220,10 +222,15 @@ class Merged:
         """Figures of each endpoint, in the order of their first request."""
         return tuple(fold.figures(with_histogram=with_histogram) for fold in self.endpoints.values())
 
+    def metric_figures(self) -> tuple[LevelEndpoint, ...]:
+        """Figures of each metric, in the order of their first event."""
+        return tuple(fold.figures() for fold in self.metrics.values())
+
     def copy(self) -> Merged:
         """An independent copy."""
         twin = Merged()
         twin.endpoints = {key: fold.copy() for key, fold in self.endpoints.items()}
+        twin.metrics = {key: fold.copy() for key, fold in self.metrics.items()}
         twin.readings, twin.offered = self.readings.copy(), self.offered.copy()
         return twin
 
@@ -232,11 +239,18 @@ class Merged:
         twin = Merged()
         twin.readings = self.readings.without(samples)
         twin.offered = self.offered.without(sample.offered for sample in samples)
-        for key, fold in self.endpoints.items():
-            rest = fold.without(tick for sample in samples for tick in sample.endpoints if (tick.name, tick.method) == key)
-            if rest.requests:
-                twin.endpoints[key] = rest
+        twin.endpoints = _without(self.endpoints, [tick for sample in samples for tick in sample.endpoints])
+        twin.metrics = _without(self.metrics, [tick for sample in samples for tick in sample.metrics])
         return twin
+
+
+_Folds = dict[tuple[str, str], EndpointFold]
+
+
+def _without(folds: _Folds, ticks: Sequence[EndpointTick]) -> _Folds:
+    """Independent copies without these ticks, of those of which something is left."""
+    rest = {key: fold.without(tick for tick in ticks if (tick.name, tick.method) == key) for key, fold in folds.items()}
+    return {key: fold for key, fold in rest.items() if fold.requests}
 
 
 def tick_latency(tick: EndpointTick, kind: LatencyKind = "total") -> Latency:

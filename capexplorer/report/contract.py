@@ -75,6 +75,19 @@ class EndpointOfLevel(TypedDict):
     latency_ms: Latency
 
 
+class MetricOfLevel(TypedDict):
+    """What a locustfile fired beside its requests, over the settled seconds of a level."""
+
+    name: str
+    method: str
+    events: int
+    failures: int
+    mean_length: float | None
+    """Of what it gave as the response length."""
+    value: Latency
+    """Of what it gave as the response time, in its own unit; empty if that was always 0."""
+
+
 class DroppedIterations(TypedDict):
     """Iterations that were planned and did not run to their end: in all, and by the reasons of `levels.csv`."""
 
@@ -174,6 +187,7 @@ class LevelEntry(TypedDict):
     """Mean readings of watched parts, by part and reading."""
     limits: NotRequired[LevelLimits]
     """Only under limits of `[slo]` on a single request, within which goodput is."""
+    metrics: NotRequired[list[MetricOfLevel]]
 
 
 class LevelLimits(TypedDict):

@@ -56,6 +56,7 @@ class ReportedLevel(msgspec.Struct, frozen=True):
     """The session's end for a level that is still open."""
     figures: LevelFigures
     endpoints: tuple[LevelEndpoint, ...]
+    metrics: tuple[LevelEndpoint, ...]
     bin: int | None = None
     """Number of the bin of a ramp; None for a level."""
     void: Void | None = None
@@ -128,6 +129,7 @@ def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[Repor
         ended_s=level.ended_s if level.ended_s is not None else timeline.last_s,
         figures=level.figures,
         endpoints=level.endpoints,
+        metrics=level.metrics,
         void=level.void,
         off_curve=off_curve,
     )
@@ -136,7 +138,14 @@ def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[Repor
     ramp = replace(whole, kind=bin_kind(off_curve))
     by_users = isinstance(level.load, Users)  # the pool of a ramp of rates does not measure the load
     return [
-        replace(ramp, users=part.users if by_users else 0.0, figures=part.figures, endpoints=part.endpoints, bin=number)
+        replace(
+            ramp,
+            users=part.users if by_users else 0.0,
+            figures=part.figures,
+            endpoints=part.endpoints,
+            metrics=part.metrics,
+            bin=number,
+        )
         for number, part in enumerate(level.bins)
     ]
 
@@ -149,6 +158,16 @@ def bin_kind(kind: Why | None) -> Kind:
 def epochs(rows: list[ReportedLevel]) -> list[int]:
     """Epochs with levels, in order; tables name them if there is more than one."""
     return sorted({row.opened.epoch for row in rows})
+
+
+def metric_levels(timeline: Timeline) -> list[tuple[ReportedLevel, LevelEndpoint]]:
+    """Each metric of a locustfile at each level and bin of a ramp, in the order of the session."""
+    return [(row, each) for row in level_rows(timeline) if row.figures.settled for each in row.metrics]
+
+
+def value_of(metric: LevelEndpoint) -> Latency:
+    """What was given as the response time of a metric: empty if that was always 0."""
+    return metric.latency_ms if metric.latency_ms.mean else Latency()
 
 
 # -- endpoint levels -----------------------------------------------------------------------------------------------------------

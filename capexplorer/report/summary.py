@@ -16,7 +16,7 @@ from ..analysis.causes.generator_saturation import others_cpu
 from ..analysis.recommended import recommended
 from ..model.columns import READINGS
 from ..model.events import Header, LevelOpened, Mark, Note, Reanalysed, Verdict, clients_of
-from ..model.figures import LevelFigures
+from ..model.figures import LevelEndpoint, LevelFigures
 from ..model.findings import MarkKind
 from ..model.intervals import Latency
 from ..model.level_use import LevelUse, level_uses
@@ -28,7 +28,7 @@ from ..model.requirements import Answer
 from ..model.timeline import Timeline
 from ..model.verdicts import RegimeVerdict
 from . import stacks
-from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows
+from .rows import Degradations, EndpointAtLevel, ReportedLevel, endpoints_of, first_to_degrade, level_rows, value_of
 from .sweep.findings import entries, findings
 from .sweep.texts import sentence
 from .values import fields, rounded, whole
@@ -113,7 +113,10 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     """
     uses, first = level_uses(timeline), first_to_degrade(timeline)
     return [
-        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ())) | _parts(row.figures) | _limits(row.figures)
+        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ()))
+        | _parts(row.figures)
+        | _limits(row.figures)
+        | _metrics(row)
         for row in level_rows(timeline)
     ]
 
@@ -136,6 +139,21 @@ def _parts(figures: LevelFigures) -> dict[str, Any]:
     """The mean readings of watched parts by name, as the key `parts`; empty without parts."""
     parts = readings_of_parts(figures.readings)
     return {"parts": {name: {key: rounded(value) for key, value in own.items()} for name, own in parts.items()}} if parts else {}
+
+
+def _metrics(row: ReportedLevel) -> dict[str, Any]:
+    """What a locustfile fired beside its requests, as the key `metrics`; empty without such events."""
+    return {"metrics": [_metric(each) for each in row.metrics]} if row.metrics else {}
+
+
+def _metric(each: LevelEndpoint) -> dict[str, Any]:
+    return {
+        **fields(each, ("name", "method")),
+        "events": each.requests,
+        "failures": each.failures,
+        "mean_length": rounded(each.mean_bytes),
+        "value": fields(value_of(each), Latency.__struct_fields__),
+    }
 
 
 def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[str, Any]:

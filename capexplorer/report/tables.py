@@ -12,7 +12,7 @@ import msgspec
 
 from .. import wording
 from ..model.events import Header, HostFacts, Target, Verdict, clients_of
-from ..model.figures import LevelFigures
+from ..model.figures import LevelEndpoint, LevelFigures
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.level_use import level_use
@@ -24,6 +24,7 @@ from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateOb
 from ..wording import numbers, quantities
 from ..wording.numbers import MISSING, significant
 from ..wording.quantities import latency_in_column, latency_title, size
+from .rows import ReportedLevel, metric_levels, value_of
 
 
 class Table(NamedTuple):
@@ -239,6 +240,34 @@ def _interval(low: float | None, high: float | None) -> str:
 def settings(timeline: Timeline) -> Table:
     """One row for each setting that can be derived; none without a load to operate at."""
     return Table(("setting", "value", "why"), wording.settings(timeline), words=(0, 1, 2))
+
+
+# -- metrics of a locustfile ---------------------------------------------------------------------------------------------------
+
+
+ABOUT_METRICS = (
+    "Events that the locustfile fired beside its requests: in none of the other tables. Values are what it gave as the response "
+    "time, lengths what it gave as the response length; their units are its own."
+)
+
+
+def metrics(timeline: Timeline) -> Table:
+    """One row for each metric at each level or bin of a ramp; none without metrics."""
+    titles = ("metric", "load", "events", "/s", "failed", "mean", "p50", "p95", "p99", "max", "mean length")
+    return Table(titles, [_metric(*each) for each in metric_levels(timeline)], words=(0,))
+
+
+def _metric(row: ReportedLevel, each: LevelEndpoint) -> tuple[str, ...]:
+    value, seconds = value_of(each), row.figures.settled_seconds
+    return (
+        f"{each.method} {each.name}".strip(),
+        quantities.load_in_column(row.users, row.offered_per_s),
+        significant(each.requests),
+        significant(each.requests / seconds if seconds else None),
+        significant(each.failures),
+        *map(significant, (value.mean, value.p50, value.p95, value.p99, value.max)),
+        significant(each.mean_bytes),
+    )
 
 
 # -- rate table ----------------------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from ..analysis.causes.classify import NAME_ERRORS, classify
 from ..analysis.causes.episode import Episode, Occurrence
 from ..errors import LogWriteError
-from ..load.user_code import CUSTOM_EVENT, STOPPED, UserError
+from ..load.user_code import STOPPED, UserError
 from ..model.catalogue import ENTRIES, RAISED, USER_CODE
-from ..model.events import FailureSignature, Log, Mark
+from ..model.events import EndpointTick, FailureSignature, Log, Mark
 from ..model.findings import Cause
 from ..model.load import Load
 from ..steer.requested_load import RequestedLoad
@@ -158,7 +158,9 @@ class LogFailures:
 # Their revisions are paced like those of all causes; analysis of a log cannot find them.
 
 
-_OF_USER_CODE = {STOPPED: "users_stopped", CUSTOM_EVENT: "custom_events"}
+METRICS = "custom_metrics"
+
+_OF_USER_CODE = {STOPPED: "users_stopped"}
 """Causes of what user code does without an exception that it has failed to handle."""
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\]")
@@ -176,23 +178,32 @@ class ObservedMarks:
     def __init__(self) -> None:
         self._of_users = {USER_CODE: Episode(f"cause:{USER_CODE}", USER_CODE, 0, ENTRIES[USER_CODE].severity)}
         self._unusable = Episode(f"cause:{UNUSABLE_VALUES}", UNUSABLE_VALUES, 0, ENTRIES[UNUSABLE_VALUES].severity)
+        self._metrics = Episode(f"cause:{METRICS}", METRICS, 0, ENTRIES[METRICS].severity)
 
     def marks(
-        self, load_thread: LoadThread, unusable: Iterable[str], t_s: float, epoch: int, load: Load, *, all_changes: bool = False
+        self,
+        load_thread: LoadThread,
+        unusable: Iterable[str],
+        t_s: float,
+        epoch: int,
+        load: Load,
+        *,
+        metrics: Iterable[EndpointTick] = (),
+        all_changes: bool = False,
     ) -> Iterator[Mark]:
-        """The marks to emit now. `unusable`: names of this tick's values that cannot be recorded. `all_changes`: at the end,
-        without pacing.
+        """The marks to emit now. `unusable`: names of this tick's values that cannot be recorded. `metrics`: those of this tick.
+        `all_changes`: at the end, without pacing.
         """
         for error in [load_thread.errors.waiting.popleft() for _ in range(len(load_thread.errors.waiting))]:
-            is_event = error.type == CUSTOM_EVENT
-            text = ": ".join(filter(None, ("" if is_event else error.type, error.text)))
-            text += f" ({error.line})" if error.line else ""
-            endpoint = error.text if is_event else ""
-            self._of_user(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, endpoint=endpoint, example=text))
+            text = ": ".join(filter(None, (error.type, error.text))) + (f" ({error.line})" if error.line else "")
+            self._of_user(cause_of(error)).occurred(Occurrence(t_s=t_s, load=load, example=text))
         for name in unusable:
             self._unusable.occurred(Occurrence(t_s=t_s, load=load, example=name[:EXAMPLE_MOST]))
+        for each in metrics:
+            count, endpoint = each.requests + each.warmup_requests, f"{each.method} {each.name}".strip()
+            self._metrics.occurred(Occurrence(t_s=t_s, load=load, count=count, endpoint=endpoint))
         self._of_users[USER_CODE].note({"users_replaced": load_thread.replaced})
-        for episode in (*self._of_users.values(), self._unusable):
+        for episode in (*self._of_users.values(), self._unusable, self._metrics):
             revision = episode.news(t_s, epoch, load, all_changes=all_changes)
             if revision is not None:
                 yield revision

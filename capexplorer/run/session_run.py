@@ -31,7 +31,7 @@ from ..load.engine import (
 )
 from ..load.load_thread import LoadThread
 from ..load.workload import Workload
-from ..model.events import SCHEMA, ClientOverhead, Ended, Engine, Event, Header, Log
+from ..model.events import SCHEMA, ClientOverhead, Ended, EndpointTick, Engine, Event, Header, Log
 from ..model.load import Users
 from ..model.timeline import Timeline
 from ..model.watched import PARTS_MOST, PartSpec
@@ -372,7 +372,7 @@ class SessionRun:
             self.context.log.add_grouping()
         self.context.log.add_failures(sample.failures)
         self._emit_log(ended_s)
-        self._emit_observed_marks(ended_s)
+        self._emit_observed_marks(ended_s, sample.metrics)
         self._failures.check_load(ended_s)
         self.workers.emit_mark(self.requested_load.load)
         if self.workers.join_failure:
@@ -390,10 +390,11 @@ class SessionRun:
         start_again = self.workers.resend_users()
         self.load_control.after_suspension(seconds, load_continues=not start_again)
 
-    def _emit_observed_marks(self, t_s: float, *, all_changes: bool = False) -> None:
+    def _emit_observed_marks(self, t_s: float, metrics: Iterable[EndpointTick] = (), *, all_changes: bool = False) -> None:
         assert self._sampler is not None
-        unusable, load = self._sampler.take_unusable(), self.requested_load.load
-        for mark in self._observed.marks(self._load_thread, unusable, t_s, self.context.epoch, load, all_changes=all_changes):
+        unusable, load, epoch = self._sampler.take_unusable(), self.requested_load.load, self.context.epoch
+        marks = self._observed.marks(self._load_thread, unusable, t_s, epoch, load, metrics=metrics, all_changes=all_changes)
+        for mark in marks:
             self.context.emit(mark)
 
     def _emit_log(self, t_s: float) -> None:

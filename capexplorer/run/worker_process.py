@@ -118,7 +118,7 @@ class WorkerProcess:
         if not path.is_file():
             raise InputError(f"{path}: no such locustfile here; give the run's file with -f")
         jobs.check_locustfile(job, path)
-        return workload.from_locustfile(path, job.url, job.arguments)
+        return workload.from_locustfile(path, job.url, job.arguments, job.metrics)
 
     def work(self) -> str:
         """Report each second until the run ends this worker or `end` is called. Returns the run's reason; empty for a normal

@@ -138,13 +138,26 @@ class Visitor({client}):
 """
 
 
-@pytest.mark.parametrize("client", ["HttpUser", "FastHttpUser", "LeanHttpUser", "User"])
-def test_only_events_without_a_request_of_their_own_are_named_with_each_client(tmp_path: Path, client: str) -> None:
+FIGURES = {("METRIC", "ttft"), ("METRIC", "tokens"), ("METRIC", "read"), ("METRIC", "bytes")}
+REQUESTS = {("GET", "stream"), ("GET", "/work"), ("REDIS", "get")}
+
+
+@pytest.mark.parametrize(
+    ("client", "workers"),
+    [("HttpUser", ()), ("FastHttpUser", ()), ("LeanHttpUser", ()), ("User", ()), ("FastHttpUser", ("--workers", "2"))],
+)
+def test_events_without_a_request_of_their_own_are_metrics_with_each_client(
+    tmp_path: Path, client: str, workers: tuple[str, ...]
+) -> None:
     (path := tmp_path / "visits.py").write_text(FIGURES_AND_REQUESTS.format(client=client), encoding="utf-8")
-    run, _ = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "2:3s")
-    marks = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_events"]
+    run, _ = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "2:3s", *workers)
+    samples, has_client = events_of(run.events(), Sample), client != "User"
+    metrics = {(tick.method, tick.name) for sample in samples for tick in sample.metrics}
+    requests = {(tick.method, tick.name) for sample in samples for tick in sample.endpoints}
+    assert (metrics, requests) == ((FIGURES, REQUESTS) if has_client else (set(), {("WS", "call"), ("WS", "push")}))
+    marks = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_metrics"]
     named = {name for each in marks if isinstance(each, Cause) for name in each.endpoints}
-    assert named == (set() if client == "User" else {"METRIC ttft", "METRIC tokens", "METRIC read", "METRIC bytes"})
+    assert named == {f"{method} {name}" for method, name in metrics}
     assert not any(mark.id == "user_code_error" for mark in events_of(run.events(), Mark))
 
 

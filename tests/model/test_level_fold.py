@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -234,3 +235,18 @@ def test_each_bin_of_a_ramp_has_the_readings_of_its_seconds() -> None:
     for t, users in enumerate([1, 1, 2, 60, 60], start=1):
         fold.add(reading(t, settled=False, users=users, queue=t))
     assert [each.figures.readings["target.listen_queue"] for each in fold.bins()] == [2.0, 4.5]
+
+
+def test_metrics_of_a_locustfile_are_folded_beside_the_endpoints_and_change_no_figure() -> None:
+    seconds = [second(t_s, endpoint([100.0, 200.0]), metrics=(endpoint([7.0, 9.0], "ttft"),)) for t_s in (1.0, 2.0, 3.0)]
+    fold = folded(*seconds)
+    assert fold.figures() == folded(*(msgspec.structs.replace(each, metrics=()) for each in seconds)).figures()
+    [found] = fold.without(seconds[2:]).merged.metric_figures()
+    assert (found.name, found.requests, found.latency_ms.mean) == ("ttft", 4, 8.0)
+
+
+def test_metrics_of_a_ramp_are_those_of_its_bins() -> None:
+    ramp = RampFold()
+    for users in (1, 2, 2):
+        ramp.add(second(float(users), endpoint([100.0]), users=users, metrics=(endpoint([7.0], "ttft"),)))
+    assert [(part.users, part.metrics[0].requests) for part in ramp.bins()] == [(1, 1), (2, 2)]

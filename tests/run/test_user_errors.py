@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from capexplorer.load.user_code import UserError, UserErrors
-from capexplorer.model.events import Mark
+from capexplorer.model.events import EndpointTick, Mark
 from capexplorer.model.findings import Cause
 from capexplorer.model.load import Users
 from capexplorer.run.run_failures import ObservedMarks, cause_of
@@ -21,6 +21,18 @@ def marks(observed: ObservedMarks, *errors: UserError, t_s: float = 0.0, replace
     load_thread: Any = SimpleNamespace(errors=UserErrors(), replaced=replaced)
     load_thread.errors.waiting.extend(errors)
     return list(observed.marks(load_thread, (), t_s, epoch=1, load=Users(10), all_changes=is_end))
+
+
+def test_metrics_of_a_locustfile_are_named_in_one_mark_with_their_counts() -> None:
+    observed, load_thread = ObservedMarks(), SimpleNamespace(errors=UserErrors(), replaced=0)
+    ticks = (
+        EndpointTick(name="ttft", method="METRIC", requests=7, warmup_requests=3),
+        EndpointTick(name="tokens", method="", requests=1),
+    )
+    [mark] = observed.marks(load_thread, (), 5.0, epoch=0, load=Users(10), metrics=ticks)  # type: ignore[arg-type]
+    assert (mark.id, mark.severity) == ("custom_metrics", "info")
+    assert isinstance(mark.finding, Cause)
+    assert mark.finding.endpoints == {"METRIC ttft": 10, "tokens": 1}
 
 
 def test_exceptions_in_user_code_are_one_mark_with_revisions() -> None:

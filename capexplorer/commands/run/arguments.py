@@ -25,6 +25,13 @@ class RunArguments:
 
     profile: str | None = argument(shell_complete=shared_options.profiles)
     locustfile: Path | None = option("-f", "--locustfile", type=LocalFile(), help="A Locust file; it needs no change.")
+    custom_metrics: tuple[str, ...] = option(
+        "--custom-metric",
+        multiple=True,
+        metavar="PATTERN",
+        help='With -f: events of these names are metrics, no requests, such as "METRIC *"; "!REDIS get": requests after all.'
+        " Repeatable.",
+    )
     host: str | None = option("--host", metavar="URL", help="URL of a running service; no target is started.")
     requests: tuple[str, ...] = option(
         "--request",

@@ -133,5 +133,6 @@ def _workload(options: RunOptions, url: str) -> Workload:
     from ...load import workload
 
     if options.locustfile is not None:
-        return workload.from_locustfile(options.locustfile, options.users_url(url), options.locust_arguments)
+        arguments, metrics = options.locust_arguments, options.profile.users.metrics
+        return workload.from_locustfile(options.locustfile, options.users_url(url), arguments, metrics)
     return workload.from_profile(options.profile.users, url, options.values, options.variables)

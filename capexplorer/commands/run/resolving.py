@@ -317,8 +317,9 @@ def _spawn_rate(asked: RunArguments, found: Profile) -> float | None:
 
 
 def _users(asked: RunArguments, found: Profile) -> Users:
-    """The profile's users, with the arrivals of the command line."""
-    return found.users if asked.arrivals is None else msgspec.structs.replace(found.users, arrivals=asked.arrivals)
+    """The profile's users, with the arrivals and metrics of the command line."""
+    metrics = (*asked.custom_metrics, *found.users.metrics)
+    return msgspec.structs.replace(found.users, arrivals=asked.arrivals or found.users.arrivals, metrics=metrics)
 
 
 def given_settings(settings: tuple[str, ...]) -> dict[str, str]:

@@ -157,4 +157,5 @@ def _job(options: RunOptions, service: Service) -> Job:
         max_body_mb=users.max_body_mb,
         traceparent=options.traceparent,
         limits=options.profile.slo.of_request,
+        metrics=users.metrics,
     )

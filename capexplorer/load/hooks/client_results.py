@@ -25,6 +25,7 @@ from ...model.events import FailureSignature
 from ..bodies import CHUNK_BYTES, HEAD_MOST_BYTES, LEAVING, BodyTooLarge, UnusableReply, body_limit, unpacked
 from ..request_counts import drop, note_attempt, request_counts
 from ..signature import signature_of
+from ..user_activity import holds
 
 _CALL = "capexplorer_call"
 """Attribute of a greenlet: whether the request of the client's call that it is in has started; None: it is in none."""
@@ -59,6 +60,8 @@ def observed_call(call_client: Callable[..., Any]) -> Callable[..., Any]:
             has_started, of_greenlet[_CALL] = of_greenlet[_CALL], outer
         request_counts.started += not has_started  # the client reports what it refuses to send, too
         request_counts.reported += not hasattr(response, "is_decided")
+        if not getattr(response, "is_decided", True):
+            holds()
         return response
 
     return request

@@ -89,7 +89,9 @@ AFTER_LOCUST = (
     # What user code does with a client and with time.
     Hook(_Reply, "iter_content", user_activity.reading_parts, "user code that reads a reply has waited for nothing else"),
     Hook(fasthttp.FastResponse, "iter_content", user_activity.reading_parts, "user code that reads has waited for nothing else"),
+    Hook(fasthttp.FastResponse, "__iter__", user_activity.reading_parts, "user code that reads has waited for nothing else"),
     Hook(fasthttp.FastResponse, "read", user_activity.reading, "user code that reads has waited for nothing else"),
+    Hook(fasthttp.FastResponse, "readline", user_activity.reading, "user code that reads has waited for nothing else"),
     Hook(locust, "constant_pacing", task_hooks.pacing_known, "says how long its pace is"),
     Hook(locust.user.wait_time, "constant_pacing", task_hooks.pacing_known, "says how long its pace is"),
 )

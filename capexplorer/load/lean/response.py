@@ -23,6 +23,7 @@ from requests.utils import get_encoding_from_headers
 
 from ..bodies import LEAVING, unpacked
 from ..request_counts import drop, request_counts
+from ..user_activity import holds
 from .connection import Reply, Stream
 from .prepared import Prepared
 
@@ -313,6 +314,7 @@ class CaughtResponse(LeanResponse):
     def hold(self, *, response: LeanResponse, **meta: Any) -> None:
         """Keep what is reported when the with-block ends."""
         self.request_meta = meta
+        holds()
 
     def _report(self, exception: BaseException | None) -> None:
         request_counts.reported += 1

@@ -246,7 +246,7 @@ class Merging:
     """The merging of one session. It bounds endpoint names and failures of all workers together; each worker bounds its own."""
 
     def __init__(self) -> None:
-        self.names = EndpointNames()
+        self.names, self._metric_names = EndpointNames(), EndpointNames()
         self.failures = FailureStream()
 
     def merge(self, ticks: Sequence[RecordedTick], ended_s: float, offered: OfferedTick | None = None) -> RecordedTick:
@@ -260,7 +260,8 @@ class Merging:
         return RecordedTick(
             t_s=ended_s,
             duration_s=ended_s - min((tick.t_s - tick.duration_s for tick in ticks), default=ended_s),
-            endpoints=tuple([_endpoint(key, each, everything) for key, each in sorted(self._by_endpoint(ticks).items())]),
+            endpoints=_endpoints(self.names, [each for tick in ticks for each in tick.endpoints], everything),
+            metrics=_endpoints(self._metric_names, [each for tick in ticks for each in tick.metrics], LatencyHistogram()),
             failures=failures,
             retried=retried,
             clients=_clients(ticks),
@@ -273,18 +274,19 @@ class Merging:
         """Let the next tick, which is the last, have all waiting failures without a bound."""
         self.failures.most_bytes = math.inf
 
-    def _by_endpoint(self, ticks: Sequence[RecordedTick]) -> dict[tuple[str, str], list[EndpointTick]]:
-        found: dict[tuple[str, str], list[EndpointTick]] = {}
-        for tick in ticks:
-            for each in tick.endpoints:
-                found.setdefault(self.names.canonical(each.method, each.name), []).append(each)
-        return found
-
     def _count_failures(self, tick: RecordedTick) -> None:
         for retried, failures in ((False, tick.failures), (True, tick.retried)):
             for each in failures:
                 method, name = self.names.canonical(each.method, each.name)
                 self.failures.add(name, method, each.signature, each.example or "", retried=retried, count=each.count)
+
+
+def _endpoints(names: EndpointNames, ticks: Iterable[EndpointTick], everything: LatencyHistogram) -> tuple[EndpointTick, ...]:
+    """Those of the same name as one, in order; their latencies are added to `everything`."""
+    found: dict[tuple[str, str], list[EndpointTick]] = {}
+    for each in ticks:
+        found.setdefault(names.canonical(each.method, each.name), []).append(each)
+    return tuple([_endpoint(key, own, everything) for key, own in sorted(found.items())])
 
 
 def _endpoint(key: tuple[str, str], ticks: Sequence[EndpointTick], everything: LatencyHistogram) -> EndpointTick:

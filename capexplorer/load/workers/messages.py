@@ -96,6 +96,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each request has a trace."""
     limits: RequestLimits | None = None
     """Which successes count as goodput; None: all."""
+    metrics: tuple[str, ...] = ()
+    """Patterns of events of a locustfile that are no requests."""
 
 
 class BeginsLevel(msgspec.Struct, frozen=True, kw_only=True):
@@ -280,20 +282,21 @@ def _check_numbers(second: WorkerSecond) -> None:
 
     Takes 0.27 ms for 20 endpoints, of which decoding their histograms takes 0.16.
     """
-    _, refused = outside.struct(replace(second, endpoints=()))
+    _, refused = outside.struct(replace(second, endpoints=(), metrics=()))
     if refused:
         raise ValueError(f"no finite numbers: {', '.join(refused)}")
     counts = [getattr(second, name) or 0 for name in SUMMED]
     counts += [each.count for each in (*second.failures, *second.retried)] + [each.count for each in second.user_errors]
-    for each in second.endpoints:  # the most: without a walk through each field by its name
+    for each in (*second.endpoints, *second.metrics):  # the most: without a walk through each field by its name
         counts += [value for value in astuple(each) if value.__class__ in (int, float)]
         if each.failures > each.requests or each.warmup_failures > each.warmup_requests:
             raise ValueError(f"{each.name:.60}: more failures than requests")
     if not all(0 <= count < outside.GREATEST for count in counts):  # False for NaN
         raise ValueError("numbers that are negative or infinite")
-    succeeded = sum(each.requests - each.failures for each in second.endpoints)
-    if merged([each.latency for each in second.endpoints if each.latency]).count > succeeded:
-        raise ValueError("its histograms have more requests than succeeded")
+    for ticks in (second.endpoints, second.metrics):
+        succeeded = sum(each.requests - each.failures for each in ticks)
+        if merged([each.latency for each in ticks if each.latency]).count > succeeded:
+            raise ValueError("its histograms have more requests than succeeded")
 
 
 # -- plain ---------------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """`export --format csv`: a folder of tables, whose columns docs/exports.md describes.
 
 levels.csv has a line per level or bin of a ramp, endpoints.csv a line per endpoint of each of these, seconds.csv a line per tick,
-causes.csv a line per cause, bottleneck or leak, and, with watched parts, parts.csv a line per part of each level or bin. An empty
-cell was not measured. Numbers have a decimal point and no separators; lines end in CR LF (RFC 4180).
+causes.csv a line per cause, bottleneck or leak, and, with watched parts, parts.csv a line per part of each level or bin; with
+metrics of a locustfile, metrics.csv has a line per metric of each. An empty cell was not measured. Numbers have a decimal point
+and no separators; lines end in CR LF (RFC 4180).
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import Any
 from ... import wording
 from ...model.columns import OF_STREAMS, WRITTEN
 from ...model.events import Header, Mark
+from ...model.figures import LevelEndpoint
 from ...model.reading_means import READ_RATIO, readings_of_parts
 from ...model.timeline import Timeline
 from ...wording import units
 from .. import summary
 from ..escaping import cell
-from ..rows import EndpointAtLevel, endpoint_levels, level_rows
+from ..rows import EndpointAtLevel, ReportedLevel, endpoint_levels, level_rows, metric_levels, value_of
 from ..statements import findings
 from ..values import rounded
 from . import Format
@@ -35,6 +37,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
         "endpoints.csv": endpoints(timeline),
         "seconds.csv": seconds(timeline),
         "causes.csv": causes(timeline),
+        **({"metrics.csv": metrics(timeline)} if any(level.metrics for level in timeline.levels) else {}),
         **({"parts.csv": parts(timeline)} if timeline.parts else {}),
     }
 
@@ -84,6 +87,24 @@ def _endpoint(row: EndpointAtLevel) -> list[object]:
     return [level.opened.index, level.opened.epoch, level.users, each.method, each.name, each.requests, each.failures,
             *(rounded(value, 6) for value in figures),
             row.degrades_first, level.offered_per_s]  # fmt: skip
+
+
+METRIC_COLUMNS = (
+    "level", "epoch", "users", "method", "name", "events", "failures", "mean", "p50", "p95", "p99", "max", "mean_length",
+    "offered_per_s",
+)  # fmt: skip
+
+
+def metrics(timeline: Timeline) -> bytes:
+    """What a locustfile fired beside its requests, over the settled seconds of each level or bin of a ramp."""
+    return table(METRIC_COLUMNS, (_metric(*each) for each in metric_levels(timeline)))
+
+
+def _metric(row: ReportedLevel, each: LevelEndpoint) -> list[object]:
+    value = value_of(each)
+    figures = (value.mean, value.p50, value.p95, value.p99, value.max, each.mean_bytes)
+    return [row.opened.index, row.opened.epoch, row.users, each.method, each.name, each.requests, each.failures,
+            *(rounded(figure, 6) for figure in figures), row.offered_per_s]  # fmt: skip
 
 
 def seconds(timeline: Timeline) -> bytes:

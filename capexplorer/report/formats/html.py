@@ -212,6 +212,8 @@ def render(timeline: Timeline) -> bytes:
         least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},
         rates=tables.rates(timeline),
         about_rates=tables.ABOUT,
+        metrics=tables.metrics(timeline),
+        about_metrics=tables.ABOUT_METRICS,
         level_titles=in_units(LEVEL_TITLES),
         charts=len(timeline) > 0,
         endpoints=[endpoint(each) for each in endpoint_totals(timeline)],

@@ -77,6 +77,7 @@ def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> byt
     if (rates := tables.rates(timeline)).rows:
         blocks += ["## Offered rates", rates.markdown(), tables.ABOUT]
     blocks += _endpoint_levels(timeline)
+    blocks += _metrics(timeline)
     blocks += _marks(timeline)
     blocks += _stacks(timeline)
     blocks += _telemetry(timeline)
@@ -192,6 +193,12 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
         *_tails(row),
         numbers.percent_in_full(row.failure_ratio),
     ]
+
+
+def _metrics(timeline: Timeline) -> list[str]:
+    found = tables.metrics(timeline)
+    escaped = found._replace(rows=[[code(name), *cells] for name, *cells in found.rows])
+    return ["## Metrics", escaped.markdown(), tables.ABOUT_METRICS] if found.rows else []
 
 
 def _marks(timeline: Timeline) -> list[str]:

@@ -67,21 +67,31 @@ class Row(msgspec.Struct, frozen=True):
 
 def rows_shown(timeline: Timeline, kind: LatencyKind = "total") -> tuple[str, list[Row]]:
     """(label on what the figures cover, rows with the total first). Without rows there is nothing to show."""
-    level, last = timeline.level, timeline.last
+    level, last, settled = timeline.level, timeline.last, _settled(timeline)
     if level is None:
         return "", []
-    if level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
-        return _settled(level, kind)
-    if timeline.ended is not None:
-        settled = next((each for each in reversed(timeline.levels) if each.figures.settled), None)
-        if settled is not None:
-            return _settled(settled, kind)
+    if settled is not None:
+        return f"{_named(settled)}: settled {text.span(settled.figures.settled_seconds)}", settled_rows(settled, kind)
     words = f"{_named(level)}: the last second, {timeline.phase}"
     return words, last_rows(timeline, kind) if last is not None and last.endpoints else []
 
 
-def _settled(level: Level, kind: LatencyKind) -> tuple[str, list[Row]]:
-    return f"{_named(level)}: settled {text.span(level.figures.settled_seconds)}", settled_rows(level, kind)
+def metrics_shown(timeline: Timeline) -> list[Row]:
+    """The rows of metrics of user code, over the same time."""
+    settled, last = _settled(timeline), timeline.last
+    if settled is not None:
+        rows = rows_of(settled.metrics, settled.figures.settled_seconds)
+    else:
+        rows = [] if last is None else [_of_tick(tick, last.duration_s) for tick in last.metrics]
+    return [row if row.latency.mean else msgspec.structs.replace(row, latency=Latency()) for row in rows]  # all 0: no times
+
+
+def _settled(timeline: Timeline) -> Level | None:
+    """The level whose settled seconds are shown; None: it is the last second."""
+    level = timeline.level
+    if level is not None and level.figures.settled and (timeline.phase == "settled" or level.closed is not None):
+        return level
+    return None if timeline.ended is None else next((each for each in reversed(timeline.levels) if each.figures.settled), None)
 
 
 def _named(level: Level) -> str:
@@ -147,20 +157,7 @@ def last_rows(timeline: Timeline, kind: LatencyKind) -> list[Row]:
     last = timeline.last
     if last is None:
         return []
-    rows = [
-        Row(
-            name_of(tick),
-            tick.requests,
-            tick.failures,
-            _rate(tick.requests, last.duration_s),
-            tick_latency(tick, kind),
-            {stage: tick_latency(tick, stage) for stage in tick.stages},
-            _rate(tick.tokens, last.duration_s),
-            tick.received_bytes / tick.requests if tick.requests else None,
-            (tick.method, tick.name),
-        )
-        for tick in last.endpoints
-    ]
+    rows = [_of_tick(tick, last.duration_s, kind) for tick in last.endpoints]
     requests, failures = sum(row.requests for row in rows), sum(row.failures for row in rows)
     latency = Latency(p50=last.p50_ms, p95=last.p95_ms, p99=last.p99_ms, max=last.max_ms)
     stages = {stage: _latency_of_all(last, stage) for stage in STAGES if any(stage in row.stages for row in rows)}
@@ -182,6 +179,20 @@ def _latency_of_all(last: Sample, stage: Stage) -> Latency:
     return Latency(**dict(zip(("p50", "p95", "p99", "max"), found, strict=True)))
 
 
+def _of_tick(tick: EndpointTick, seconds: float, kind: LatencyKind = "total") -> Row:
+    return Row(
+        name_of(tick),
+        tick.requests,
+        tick.failures,
+        _rate(tick.requests, seconds),
+        tick_latency(tick, kind),
+        {stage: tick_latency(tick, stage) for stage in tick.stages},
+        _rate(tick.tokens, seconds),
+        tick.received_bytes / tick.requests if tick.requests else None,
+        (tick.method, tick.name),
+    )
+
+
 def _mean_bytes(rows: Sequence[Row]) -> float | None:
     requests = sum(row.requests for row in rows)
     return sum((row.mean_bytes or 0.0) * row.requests for row in rows) / requests if requests else None
@@ -196,6 +207,8 @@ DEGRADES = "▸ "
 
 LEGEND = f"{DEGRADES}degrades first"
 """The meaning of that sign, in the line of titles."""
+
+METRICS = "metrics of the locustfile, in no figure: what it gave as response time, and as length in the column bytes"
 
 NAME_CELLS = 16
 """Least width of the name in cells; columns for which there is then no space are left out."""
@@ -299,6 +312,9 @@ class EndpointsPane(ScrollingPane):
         first_name = None if first is None else name_of(first)
         body = [row_line(row, shown, palette, width, first=row.name == first_name) for row in rows[1:]]
         body.append(row_line(rows[0], shown, palette, width, total=True))
+        if metrics := metrics_shown(timeline):
+            body.append(text.line([(f" {METRICS}", muted)], width))
+            body += [row_line(row, shown, palette, width) for row in metrics]
         begin, end = self.window(len(body), max(0, size.height - len(head)))
         return [*head, *body[begin:end]][: size.height]
 

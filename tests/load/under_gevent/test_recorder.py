@@ -20,7 +20,7 @@ from capexplorer.load.bounded_keys import TEXTS
 from capexplorer.load.kept_requests import RequestSampling
 from capexplorer.load.lag import PERIOD_S, Lag, LagMeter
 from capexplorer.load.recorder import Recorder
-from capexplorer.load.user_activity import UserActivity
+from capexplorer.load.user_activity import MetricNames, UserActivity, of_this_user, turn
 from capexplorer.load.user_code import UserErrors
 from capexplorer.model import outside
 from capexplorer.model.histogram import LatencyHistogram
@@ -140,6 +140,78 @@ def test_custom_events_with_unexpected_values_are_recorded_as_text() -> None:
     ticks = recorder.drain(0.0, 0).endpoints
     found = [(each.method, each.name, each.requests, each.clamped) for each in ticks]
     assert found == [("", "x", 1, 1), ("GET", "/a", 1, 1), ("WS", "17", 1, 1)]
+
+
+def _as_client(recorder: Recorder, *args: Any) -> None:
+    """Fires a request as a client of Locust does: by code of its module."""
+    names = {"__name__": "locust.clients", "fire": lambda: recorder.on_request(*args)}
+    exec("fire()", names)
+
+
+class Named:
+    """A recorder, and the events of a user who asks for a reply and says how long its first byte took."""
+
+    def __init__(self, *named: str) -> None:
+        self.recorder = Recorder()
+        self.recorder.metrics = MetricNames(named)
+
+    def iteration(self, *, fires: bool, error: Exception | None = None) -> None:
+        """In the greenlet of a user."""
+        of_this_user().task_begins(turn())
+        gevent.sleep(0.002)
+        _as_client(self.recorder, "GET", "/chat", 20.0, 100)
+        if fires:
+            self.recorder.on_request("METRIC", "ttft", 7.0, 0, error)
+            self.recorder.on_request("METRIC", "tokens", 0, 37)
+
+
+def test_a_second_with_metrics_has_the_requests_of_one_without() -> None:
+    """Throughput, goodput, the knee and Little's law are made of these."""
+    with_metrics, without = Named(), Named()
+
+    def live() -> None:
+        for number in range(10):
+            with_metrics.iteration(fires=True, error=ValueError("too slow") if number == 0 else None)
+            without.iteration(fires=False)
+
+    gevent.spawn(live).join()
+    found, plain = (each.recorder.drain(0.0, 1) for each in (with_metrics, without))
+    alike = {name: getattr(plain, name) for name in ("duration_s", "clients")}
+    assert msgspec.structs.replace(found, metrics=(), **alike) == plain
+    assert [(each.name, each.requests, each.failures) for each in found.metrics] == [("tokens", 10, 0), ("ttft", 10, 1)]
+    tokens, ttft = found.metrics
+    assert (tokens.received_bytes, tokens.latency_sum_ms) == (370, 0.0)
+    assert LatencyHistogram.decode(ttft.latency or "").max_ms == pytest.approx(7.0, rel=0.001)
+
+
+def test_metrics_that_are_recognised_after_the_first_of_them_leave_no_request_behind() -> None:
+    """A user's first event may precede its first request, which alone tells that it is none."""
+    user = Named()
+
+    def live() -> None:
+        of_this_user().task_begins(turn())
+        user.recorder.on_request("METRIC", "queued", 0, 3)
+        user.iteration(fires=False)
+        user.recorder.on_request("METRIC", "queued", 0, 4)
+
+    gevent.spawn(live).join()
+    tick = user.recorder.drain(0.0, 1)
+    assert [(each.name, each.requests) for each in tick.endpoints] == [("/chat", 1)]
+    assert [(each.name, each.received_bytes) for each in tick.metrics] == [("queued", 7)]
+
+
+def test_names_of_the_profile_are_metrics_but_never_requests_of_a_client() -> None:
+    user = Named("!METRIC ttft", "GET *", "GRPC *")
+
+    def live() -> None:
+        user.iteration(fires=True)
+        gevent.sleep(0.002)
+        user.recorder.on_request("GRPC", "call", 1.0, 0)
+
+    gevent.spawn(live).join()
+    tick = user.recorder.drain(0.0, 1)
+    assert [each.name for each in tick.endpoints] == ["/chat", "ttft"]
+    assert [each.name for each in tick.metrics] == ["call", "tokens"]
 
 
 @pytest.mark.parametrize("took", [math.nan, math.inf, "soon"], ids=str)

@@ -53,6 +53,14 @@ def test_counts_and_sums_of_workers_are_added() -> None:
     assert (tick.waits, tick.wait_sum_s, tick.sleeps, tick.sleep_sum_s, tick.tasks, tick.task_sum_s) == (3, 2.0, 1, 0.5, 5, 3.0)
 
 
+def test_metrics_of_workers_are_added_and_are_no_requests() -> None:
+    tick = Merging().merge(
+        [second(10.0, metrics=(endpoint("ttft", 1.0, 2.0),)), second(10.0, metrics=(endpoint("ttft", 5.0),))], 10.0
+    )
+    assert [(each.name, each.requests, each.latency_sum_ms) for each in tick.metrics] == [("ttft", 3, 8.0)]
+    assert (tick.endpoints, tick.all_requests, tick.max_ms) == ((), 0, None)
+
+
 def test_one_worker_that_does_not_know_its_warm_users_leaves_them_unknown() -> None:
     assert Merging().merge([second(10.0), second(10.0, warm_users=None)], 10.0).warm_users is None
 
