@@ -41,6 +41,7 @@ from capexplorer.model.events import (
     Verdict,
 )
 from capexplorer.model.findings import Bend, Recovered
+from capexplorer.model.histogram import LatencyHistogram
 from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
 from capexplorer.model.load import Rate, Users
 from capexplorer.model.readings import (
@@ -285,6 +286,14 @@ def _lists() -> Iterator[tuple[str, Case]]:
     long = (EndpointTick(name="/api/v1/customers/{id}/orders/{id}/lines", method="GET", requests=1),)
     settling = with_last(Timeline(session([(10, 3)])), phase="settling", endpoints=long)
     yield "endpoints-with-a-long-name", pane(EndpointsPane, settling, SMALL)
+    histogram = LatencyHistogram()
+    histogram.record_us([180_000] * 40)
+    ttft = EndpointTick(name="ttft", method="METRIC", requests=40, latency=histogram.encode(), latency_sum_ms=7_200.0)
+    tokens = EndpointTick(name="tokens", method="METRIC", requests=40, received_bytes=1_480)
+    yield (
+        "endpoints-with-metrics",
+        pane(EndpointsPane, with_last(Timeline(session([(10, 3)])), phase="settling", metrics=(ttft, tokens)), LARGE),
+    )
     of_all_kinds: list[Event] = [
         Target(t_s=0.1, state="starting", params={"threads": 8}),
         Command(t_s=1.0, name="users", args={"users": 10}),

@@ -80,7 +80,7 @@ def metrics_shown(timeline: Timeline) -> list[Row]:
     """The rows of metrics of user code, over the same time."""
     settled, last = _settled(timeline), timeline.last
     if settled is not None:
-        rows = rows_of(settled.metrics, settled.figures.settled_seconds)
+        rows = rows_of(settled.metrics, settled.figures.settled_seconds, "total")
     else:
         rows = [] if last is None else [_of_tick(tick, last.duration_s) for tick in last.metrics]
     return [row if row.latency.mean else msgspec.structs.replace(row, latency=Latency()) for row in rows]  # all 0: no times
@@ -208,7 +208,7 @@ DEGRADES = "▸ "
 LEGEND = f"{DEGRADES}degrades first"
 """The meaning of that sign, in the line of titles."""
 
-METRICS = "metrics of the locustfile, in no figure: what it gave as response time, and as length in the column bytes"
+METRICS = "metrics of the locustfile, in no figure of requests (bytes: length as fired)"
 
 NAME_CELLS = 16
 """Least width of the name in cells; columns for which there is then no space are left out."""
