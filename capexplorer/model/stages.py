@@ -25,6 +25,9 @@ Stage = Literal["ttfb", "ttft", "tpot", "itl"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 """In the order in which they are shown."""
 
+TABLED: tuple[Stage, ...] = ("ttft", "tpot")
+"""Those that tables with few columns have; most often ttfb is close to ttft, and itl to tpot."""
+
 LatencyKind = Literal["total"] | Stage
 """`total`: of the whole request, which each one has. So a latency is chosen, on the screen and in exports."""
 

@@ -17,7 +17,7 @@ from ..model.level import Void
 from ..model.load import Arrivals
 from ..model.recommended import Estimate
 from ..model.stacks import Clock, Runtime
-from ..model.stages import LimitName
+from ..model.stages import LimitName, Stage
 from ..model.sweep import SettingEnd
 from ..model.telemetry import BegunLines, BentSeries, UnknownWhy
 from ..model.verdicts import Confidence, EndpointDegradation, KneeKind, Limit, RateLimit, RateVerdict, Severity
@@ -73,6 +73,9 @@ class EndpointOfLevel(TypedDict):
     """Whether it degrades first, and has at this level."""
     mean_bytes: float | None
     latency_ms: Latency
+    tokens_per_s: NotRequired[float | None]
+    stages: NotRequired[dict[Stage, Latency]]
+    """Both only of a session with streams."""
 
 
 class MetricOfLevel(TypedDict):
@@ -156,6 +159,11 @@ class LevelEntry(TypedDict):
     requests_per_task: float | None
     task_s: float | None
     latency_ms: Latency
+    tokens_per_s: NotRequired[float | None]
+    """Tokens, or events, of streams that ended well; only of a session with streams, as `stages`."""
+    stages: NotRequired[dict[Stage, Latency]]
+    """By stage in ms: `ttfb` to the first byte, `ttft` to the first token or event, `tpot` per further token, `itl` between
+    events."""
     endpoints: list[EndpointOfLevel]
     target_cpu_ratio: float | None
     """1 is one core busy, here and in the other CPU ratios."""

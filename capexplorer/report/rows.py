@@ -11,13 +11,15 @@ from msgspec.structs import replace
 
 from .. import wording
 from ..model.events import LevelOpened
-from ..model.figures import LevelEndpoint, LevelFigures
+from ..model.figures import LevelEndpoint, LevelFigures, latency_of_kind
 from ..model.intervals import PERCENTILE_VALUES_LEAST, Z95, Latency
 from ..model.level import Level, Void
 from ..model.level_use import level_uses
 from ..model.load import Rate, Users
+from ..model.stages import TABLED, Stage
 from ..model.timeline import Timeline
 from ..model.verdicts import EndpointDegradation, Why
+from ..wording.quantities import LATENCY_NAMES, latency_title
 
 Percentile = Literal["p95", "p99"]
 """A percentile that tables mark if it is computed from fewer values than PERCENTILE_VALUES_LEAST."""
@@ -80,6 +82,10 @@ class ReportedLevel(msgspec.Struct, frozen=True):
         """Of successes."""
         return self.figures.latency_ms
 
+    def stage_ms(self, stage: Stage) -> Latency:
+        """Of successes whose replies are streams."""
+        return latency_of_kind(self.figures, stage)
+
     def has_few(self, percentile: Percentile) -> bool:
         """Whether this percentile is computed from too few values. False if values were not counted."""
         successes = self.figures.requests - self.figures.failures
@@ -111,6 +117,15 @@ def level_rows(timeline: Timeline) -> list[ReportedLevel]:
 def user_rows(timeline: Timeline) -> list[ReportedLevel]:
     """The rows of levels of users. Levels of offered rates have a table of their own (`tables`)."""
     return [row for row in level_rows(timeline) if isinstance(row.opened.load, Users)]
+
+
+def stage_titles(timeline: Timeline) -> list[str]:
+    """Titles of the columns of streams in tables: tokens a second, and the p95 of stages; empty without streams."""
+    return ["tokens /s", *(latency_title(f"{stage} p95") for stage in TABLED)] if timeline.stages else []
+
+
+STAGES_NOTE = f"Of streams, {', '.join(f'{stage}: {LATENCY_NAMES[stage]}' for stage in TABLED)}."
+"""What the abbreviations in these titles mean, for the line below a table."""
 
 
 def sign_notes(kinds: Iterable[Kind]) -> list[str]:
@@ -192,6 +207,16 @@ class EndpointAtLevel(msgspec.Struct, frozen=True):
     def latency_ms(self) -> Latency:
         """Of successes."""
         return self.endpoint.latency_ms
+
+    def stage_ms(self, stage: Stage) -> Latency:
+        """Of successes whose replies are streams."""
+        return latency_of_kind(self.endpoint, stage)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Those of its streams; None without settled seconds."""
+        settled_s = self.level.figures.settled_seconds
+        return self.endpoint.tokens / settled_s if settled_s else None
 
     @property
     def goodput_rps(self) -> float | None:

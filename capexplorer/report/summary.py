@@ -113,7 +113,7 @@ def level_entries(timeline: Timeline) -> list[dict[str, Any]]:
     """
     uses, first = level_uses(timeline), first_to_degrade(timeline)
     return [
-        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ()))
+        _entry(row, uses[row.opened.index], first.get(row.opened.epoch, ()), has_streams=bool(timeline.stages))
         | _parts(row.figures)
         | _limits(row.figures)
         | _metrics(row)
@@ -156,7 +156,7 @@ def _metric(each: LevelEndpoint) -> dict[str, Any]:
     }
 
 
-def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[str, Any]:
+def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations, *, has_streams: bool) -> dict[str, Any]:
     figures, is_ramp = row.figures, row.opened.ramp
     of_load = "rate" if row.kind == "rate" else "recovery" if "recovery" in use.whys else "step"
     kind = "ramp" if is_ramp else use.why if use.why in ("stacks", "experiment") else of_load
@@ -171,7 +171,8 @@ def _entry(row: ReportedLevel, use: LevelUse, degraded: Degradations) -> dict[st
         "void": row.void,
         **{name: _figure(figures, name) for name in _OF_REQUESTS},
         "latency_ms": fields(figures.latency_ms, Latency.__struct_fields__),
-        "endpoints": list(map(_endpoint, endpoints_of(row, degraded))),
+        **({"tokens_per_s": rounded(figures.tokens_per_s), **_stages(figures)} if has_streams else {}),
+        "endpoints": [_endpoint(each, has_streams=has_streams) for each in endpoints_of(row, degraded)],
         **{name: _figure(figures, name) for name in _MEANS},
         "others_cpu_ratio": rounded(others_cpu(figures)),
         "other_processes": {name: rounded(ratio) for name, ratio in figures.other_processes.items()} or None,
@@ -189,13 +190,19 @@ def _figure(figures: LevelFigures, name: str) -> float | int | None:
     return round(value) if name in _WHOLE else rounded(value, _DIGITS.get(name, 3))
 
 
-def _endpoint(row: EndpointAtLevel) -> dict[str, Any]:
+def _stages(found: LevelFigures | LevelEndpoint) -> dict[str, Any]:
+    """The key `stages`, only of a session with streams."""
+    return {"stages": {stage: fields(each.ms, Latency.__struct_fields__) for stage, each in found.stages.items()}}
+
+
+def _endpoint(row: EndpointAtLevel, *, has_streams: bool) -> dict[str, Any]:
     return {
         **fields(row.endpoint, ("name", "method", "requests", "failures")),
         "goodput_rps": rounded(row.goodput_rps),
         "leaves_first": row.degrades_first,
         "mean_bytes": rounded(row.endpoint.mean_bytes),
         "latency_ms": fields(row.latency_ms, Latency.__struct_fields__),
+        **({"tokens_per_s": rounded(row.tokens_per_s), **_stages(row.endpoint)} if has_streams else {}),
     }
 
 

@@ -12,19 +12,20 @@ import msgspec
 
 from .. import wording
 from ..model.events import Header, HostFacts, Target, Verdict, clients_of
-from ..model.figures import LevelEndpoint, LevelFigures
+from ..model.figures import LevelEndpoint, LevelFigures, latency_of_kind
 from ..model.intervals import Z95
 from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.limits import limits_in_profile
 from ..model.load import OfferedFigures, Users
+from ..model.stages import TABLED
 from ..model.stages import limits_in_profile as limits_on_requests
 from ..model.timeline import Timeline, version_of
 from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict, Why
 from ..wording import numbers, quantities
 from ..wording.numbers import MISSING, significant
 from ..wording.quantities import latency_in_column, latency_title, size
-from .rows import ReportedLevel, metric_levels, value_of
+from .rows import STAGES_NOTE, ReportedLevel, metric_levels, stage_titles, value_of
 
 
 class Table(NamedTuple):
@@ -284,6 +285,11 @@ ABOUT = (
 )
 
 
+def about_rates(timeline: Timeline) -> str:
+    """What the columns of the table are, for the line below it."""
+    return f"{ABOUT} {STAGES_NOTE}" if timeline.stages else ABOUT
+
+
 def rates(timeline: Timeline) -> Table:
     """One row for each rate level or bin of a ramp, in the order of the session; none without such levels."""
     found: list[tuple[str, ...]] = []
@@ -294,8 +300,9 @@ def rates(timeline: Timeline) -> Table:
         verdict = verdicts.get(level.opened.epoch)
         judged = verdict.rates.levels if verdict is not None and verdict.rates is not None else ()
         state = next((each for each in judged if each.level == level.opened.index), None)
-        found += _rate_rows(level, state)
-    titles = (*_ITERATIONS, *map(latency_title, _LATENCIES), "state")
+        found += _rate_rows(level, state, has_streams=bool(timeline.stages))
+    of_streams = stage_titles(timeline)
+    titles = (*_ITERATIONS, *map(latency_title, _LATENCIES), *of_streams, "state")
     return Table(titles, found, words=(len(titles) - 1,))
 
 
@@ -303,17 +310,22 @@ _OUTSIDE: Mapping[Why | None, str] = {"stacks": "stacks sampled", "experiment": 
 """Levels that no verdict is about."""
 
 
-def _rate_rows(level: Level, state: RateLevelVerdict | None) -> list[tuple[str, ...]]:
+def _rate_rows(level: Level, state: RateLevelVerdict | None, *, has_streams: bool) -> list[tuple[str, ...]]:
     if level.opened.ramp and level.bins:
-        return [_line(part.figures, part.figures.offered, "ramp") for part in level.bins]
+        return [_line(part.figures, part.figures.offered, "ramp", has_streams=has_streams) for part in level.bins]
     unjudged = _OUTSIDE.get(level_use(level, None).why, MISSING) if level.figures.settled else "not settled"
     words = wording.rate_level(state) if state is not None else unjudged
-    return [_line(level.figures, level.figures.offered, words, level.load.per_s)]
+    return [_line(level.figures, level.figures.offered, words, level.load.per_s, has_streams=has_streams)]
 
 
-def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None) -> tuple[str, ...]:
+def _line(
+    found: LevelFigures, offered: OfferedFigures | None, words: str, per_s: float | None = None, *, has_streams: bool
+) -> tuple[str, ...]:
+    p95s = (latency_in_column(latency_of_kind(found, stage).p95) for stage in TABLED)
+    of_streams = (significant(found.tokens_per_s), *p95s) if has_streams else ()
     if offered is None:
-        return quantities.load_in_column(0, per_s), *[MISSING] * (len(_ITERATIONS) + len(_LATENCIES) - 1), words
+        missing = [MISSING] * (len(_ITERATIONS) + len(_LATENCIES) + len(of_streams) - 1)
+        return quantities.load_in_column(0, per_s), *missing, words
     error = None if offered.finished_se_per_s is None else Z95 * offered.finished_se_per_s
     ended, latency = offered.finished + offered.failed, offered.from_plan_ms
     return (
@@ -329,5 +341,6 @@ def _line(found: LevelFigures, offered: OfferedFigures | None, words: str, per_s
         latency_in_column(latency.p99),
         latency_in_column(found.latency_ms.p99),
         latency_in_column(offered.late_p99_ms),
+        *of_streams,
         words,
     )

@@ -12,6 +12,7 @@ from typing import Any
 import kit.stacks
 from kit.scenario import Scenario
 from kit.stacks import POOL_AND_QUERY
+from kit.streams import streams
 from marked import marked
 from msgspec.structs import replace
 from session.samples import busy_sample
@@ -494,6 +495,8 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "stacks of one load, and what could not be sampled": lambda: (
         kit.stacks.session(POOL_AND_QUERY[1], failed=("perf: no",)).events
     ),
+    "streams": lambda: streams().events,
+    "streams at offered rates": lambda: streams(at_rates=True).events,
     "a sweep": lambda: swept().events,
     "a sweep by offered rates": lambda: swept(finds_rate=True).events,
     "watched parts": with_parts,

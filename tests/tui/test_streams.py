@@ -7,6 +7,7 @@ from kit.scenario import Scenario
 from kit.streams import streams
 from textual.geometry import Size
 
+from capexplorer.model.events import Sample
 from capexplorer.model.figures import latency_of_kind
 from capexplorer.model.stages import LATENCY_KINDS, LatencyKind
 from capexplorer.model.timeline import KeptLatencies, Timeline
@@ -22,7 +23,7 @@ from .drawn import SMALL, pane_text
 from .session_events import session
 from .stage import WIDE, Stage, says, shows, tell
 
-NARROW, PAGE = Size(38, 8), Size(78, 60)
+PAGE = Size(78, 60)
 
 
 def test_the_latencies_of_a_session_follow_each_other_in_a_circle() -> None:
@@ -54,12 +55,12 @@ def test_the_heatmap_and_an_endpoints_chart_are_of_the_chosen_latency() -> None:
     timeline.latency_seconds = kept = KeptLatencies()
     for event in scenario.events:
         timeline.apply(event)
-        if event.__class__.__name__ == "Sample":
-            kept.add(event)  # type: ignore[arg-type]
+        if isinstance(event, Sample):
+            kept.add(event)
     drawn = {
         kind: (
             pane_text(LatencyPane(), timeline, SMALL, DisplayOptions(window_s=None, latency_form="heatmap", latency_kind=kind)),
-            pane_text(EndpointLatency(("GET", "/")), timeline, PAGE, DisplayOptions(window_s=None, latency_kind=kind)),
+            pane_text(EndpointLatency(("GET", "/chat")), timeline, PAGE, DisplayOptions(window_s=None, latency_kind=kind)),
         )
         for kind in LATENCY_KINDS
     }

@@ -322,7 +322,7 @@ def _timeline(path: Path) -> Timeline:
 
 _OF_LEVEL = (
     "index", "epoch", "users", "kind", "offered", "started_s", "ended_s", "settled", "requests", "failures", "failure_ratio",
-    "goodput_rps", "goodput_se_rps", "latency_ms", "held", "service_state",
+    "goodput_rps", "goodput_se_rps", "latency_ms", "tokens_per_s", "stages", "held", "service_state",
 )  # fmt: skip
 """Keys of a level in the export that `follow` shows."""
 
@@ -339,7 +339,11 @@ def _made(timeline: Timeline) -> list[Mark]:
 def _levels_after(ended: int, timeline: Timeline) -> list[dict[str, Any]]:
     """The levels that ended after so many, bins of ramps included."""
     new = {level.opened.index for level in [level for level in timeline.levels if level.closed is not None][ended:]}
-    return [{key: each[key] for key in _OF_LEVEL} for each in (level_entries(timeline) if new else ()) if each["index"] in new]
+    return [
+        {key: each[key] for key in _OF_LEVEL if key in each}
+        for each in (level_entries(timeline) if new else ())
+        if each["index"] in new
+    ]
 
 
 def _told(mark: Mark) -> dict[str, Any]:

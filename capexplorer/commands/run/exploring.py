@@ -29,6 +29,7 @@ from ...model.level import Level
 from ...model.limits import LEAST_GENERATOR_OPEN_FILES
 from ...model.load import OfferedFigures, Rate, Users
 from ...model.requirements import Requirement, State
+from ...model.stages import TABLED
 from ...model.timeline import Timeline
 from ...remote import run_sockets
 from ...run.options import RunOptions
@@ -253,7 +254,7 @@ def level_line(closed: LevelClosed) -> str:
     if closed.void is not None:
         return f"{load}: {wording.VOID[closed.void]}"
     if figures.offered is not None:
-        return f"{load}: {_iterations(figures.offered)} in {_settled(figures)}"
+        return f"{load}: {_iterations(figures.offered, figures)} in {_settled(figures)}"
     if figures.goodput_rps is None:
         settling = (
             f"users settle in {closed.settling_s:.0f} s, and whole seconds after that count"
@@ -265,8 +266,14 @@ def level_line(closed: LevelClosed) -> str:
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (
         f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"
-        f" {figures.failures} failures in {_settled(figures)}"
+        f"{_of_streams(figures)} {figures.failures} failures in {_settled(figures)}"
     )
+
+
+def _of_streams(figures: LevelFigures) -> str:
+    """` ttft p95 210 ms, tpot p95 12.1 ms,`; empty without streams."""
+    known = [stage for stage in TABLED if stage in figures.stages]
+    return "".join(f" {stage} p95 {latency(figures.stages[stage].ms.p95)}," for stage in known)
 
 
 def _settled(figures: LevelFigures) -> str:
@@ -275,12 +282,12 @@ def _settled(figures: LevelFigures) -> str:
     return f"{seconds} settled second{'s' * (seconds != 1)}"
 
 
-def _iterations(offered: OfferedFigures) -> str:
+def _iterations(offered: OfferedFigures, figures: LevelFigures) -> str:
     """`finished 198.0 ± 1.2/s, p95 from plan 12.1 ms, 2 failed, 31 dropped (31 held by the target)`."""
     finished, p95 = _with_error(offered.finished_per_s, offered.finished_se_per_s), latency(offered.from_plan_ms.p95)
     why = wording.drops(offered.dropped)
     dropped = f"{offered.dropped.total} dropped" + (f" ({why})" if why else "")
-    return f"finished {finished}, p95 from plan {p95}, {offered.failed} failed, {dropped}"
+    return f"finished {finished}, p95 from plan {p95},{_of_streams(figures)} {offered.failed} failed, {dropped}"
 
 
 def _with_error(per_s: float, se_per_s: float | None) -> str:

@@ -22,7 +22,7 @@ from ..compare import Comparison, Session, curve_of_last, sentences
 from ..compare.comparison import Curve
 from ..compare.markdown import Row, of_figure, of_loads
 from ..escaping import code, markdown
-from ..rows import user_rows
+from ..rows import stage_titles, user_rows
 from ..tables import Table
 from . import Format
 from .markdown import levels
@@ -56,7 +56,7 @@ def render(timeline: Timeline, baseline: Baseline = NO_BASELINE, picture_url: st
     shown = [f"![Goodput and latency against users]({quote(picture_url, safe=':/?&=%#@+,;~')})"] if picture_url else []
     blocks += shown or _chart(timeline, comparison)
     if rows := user_rows(timeline):
-        blocks += ["<details><summary>Levels</summary>", *levels(rows), "</details>"]
+        blocks += ["<details><summary>Levels</summary>", *levels(rows, stage_titles(timeline)), "</details>"]
     if (rates := tables.rates(timeline)).rows:
         blocks += ["<details><summary>Offered rates</summary>", rates.markdown(), "</details>"]
     return ("\n\n".join([*blocks, _session(timeline)]) + "\n").encode()

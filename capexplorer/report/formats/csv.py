@@ -11,14 +11,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ... import wording
-from ...model.columns import OF_STREAMS, WRITTEN
+from ...model.columns import OF_STREAMS, PERCENTILES, WRITTEN, percentile_column
 from ...model.events import Header, Mark
 from ...model.figures import LevelEndpoint
 from ...model.reading_means import READ_RATIO, readings_of_parts
+from ...model.stages import Stage
 from ...model.timeline import Timeline
 from ...wording import units
 from .. import summary
@@ -44,8 +45,8 @@ def render(timeline: Timeline) -> dict[str, bytes]:
 
 def levels(timeline: Timeline) -> bytes:
     """The summary's levels as flat columns: `latency_ms.p50` is `latency_p50_ms`."""
-    rows = [_flat(level) for level in summary.level_entries(timeline)]
-    return table(rows[0] if rows else LEVEL_COLUMNS, (row.values() for row in rows))
+    titles = (*LEVEL_COLUMNS, *_of_streams(timeline))
+    return table(titles, ([flat.get(name) for name in titles] for flat in map(_flat, summary.level_entries(timeline))))
 
 
 LEVEL_COLUMNS = (
@@ -66,8 +67,16 @@ def _flat(level: dict[str, object]) -> dict[str, object]:
     latency = level["latency_ms"]
     assert isinstance(latency, dict)
     known: Any = level["offered"]
-    flat = {**level, **{f"latency_{name}_ms": value for name, value in latency.items()}, **summary.columns(known)}
-    return {name: flat[name] for name in LEVEL_COLUMNS}
+    stages: Any = level.get("stages", {})
+    of_stages = {percentile_column(stage, name): each[name] for stage, each in stages.items() for name in PERCENTILES}
+    flat = {f"latency_{name}_ms": value for name, value in latency.items()}
+    return {**level, **flat, **summary.columns(known), **of_stages}
+
+
+def _of_streams(timeline: Timeline) -> tuple[str, ...]:
+    """The columns of levels and endpoints that only a session with streams has."""
+    percentiles = (percentile_column(stage, name) for stage in timeline.stages for name in PERCENTILES)
+    return ("tokens_per_s", *percentiles) if timeline.stages else ()
 
 
 ENDPOINT_COLUMNS = (
@@ -78,7 +87,17 @@ ENDPOINT_COLUMNS = (
 
 def endpoints(timeline: Timeline) -> bytes:
     """The figures of each endpoint over the settled seconds of each level."""
-    return table(ENDPOINT_COLUMNS, map(_endpoint, endpoint_levels(timeline)))
+    stages = timeline.stages
+    return table(
+        (*ENDPOINT_COLUMNS, *_of_streams(timeline)),
+        ([*_endpoint(row), *(_endpoint_streams(row, stages) if stages else ())] for row in endpoint_levels(timeline)),
+    )
+
+
+def _endpoint_streams(row: EndpointAtLevel, stages: Sequence[Stage]) -> Iterator[object]:
+    yield rounded(row.tokens_per_s, 6)
+    for stage in stages:
+        yield from (rounded(getattr(row.stage_ms(stage), name), 6) for name in PERCENTILES)
 
 
 def _endpoint(row: EndpointAtLevel) -> list[object]:

@@ -3,6 +3,7 @@
 The file of a level of users has the latencies of successes in settled seconds, of all endpoints together, as measured: nothing is
 corrected for coordinated omission, since in a closed-loop test users wait for their responses. A rate level has two files:
 `service-time`, with the same latencies, and `time-from-plan`, with the times of iterations from the moment at which each was due.
+Each stage of replies that are streams has a further one, such as `ttft`.
 
 The library's `output_percentile_distribution` is not used: it does not scale the standard deviation, has other steps than the
 original of HdrHistogram, and iterates over 23,552 counters in Python.
@@ -21,6 +22,7 @@ from hdrh.histogram import HdrHistogram
 
 from ...errors import InputError
 from ...model.histogram import LatencyHistogram, merged
+from ...model.stages import LATENCY_KINDS, texts
 from ...model.timeline import Timeline
 from ..rows import ReportedLevel, level_rows
 from . import Format
@@ -31,19 +33,21 @@ _US_PER_MS = 1000
 
 
 def render(timeline: Timeline) -> dict[str, bytes]:
-    """The files, one or two for each level or bin of a ramp that has latencies. Raises InputError if none has."""
+    """The files, for each level or bin of a ramp one for each latency that it has. Raises InputError if none has."""
     folds = {level.opened.index: level.fold for level in timeline.levels}
     files: dict[str, bytes] = {}
     for row in level_rows(timeline):
         fold, offered = folds[row.opened.index] if row.bin is None else None, row.figures.offered
+        kinds = LATENCY_KINDS if timeline.stages else LATENCY_KINDS[:1]
         if fold is not None:  # of an open level; a closed one has its recorded histograms
-            latencies, from_plan = fold.merged.histogram(), fold.merged.offered.histogram
+            latencies = {kind: fold.merged.histogram(kind) for kind in kinds}
+            from_plan = fold.merged.offered.histogram
         else:
-            latencies = merged([endpoint.latency for endpoint in row.endpoints if endpoint.latency])
+            latencies = {kind: merged(texts(row.endpoints, kind)) for kind in kinds}
             from_plan = merged([offered.from_plan] if offered is not None and offered.from_plan else [])
-        found = {"": latencies}
-        if row.offered_per_s is not None:
-            found = {"-service-time": latencies, "-time-from-plan": from_plan}
+        whole = latencies.pop("total")
+        found = {"": whole} if row.offered_per_s is None else {"-service-time": whole, "-time-from-plan": from_plan}
+        found |= {f"-{stage}": each for stage, each in latencies.items()}
         files |= {f"{_name(row)}{what}.hgrm": distribution(one) for what, one in found.items() if one.count}
     if not files:
         raise InputError("hgrm: no level of this session has a latency histogram: there is no distribution to write")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 
 import msgspec
@@ -17,14 +17,17 @@ from markupsafe import Markup
 
 from ... import wording
 from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
+from ...model.columns import percentile_column
 from ...model.intervals import PERCENTILE_VALUES_LEAST
+from ...model.stages import TABLED, Stage
 from ...model.timeline import FailureCount, Timeline, version_of
 from ...wording import numbers, quantities, units
-from ...wording.quantities import latency_title
+from ...wording.quantities import LATENCY_NAMES, latency_title
 from .. import capacity, stacks, tables
 from ..escaping import page
 from ..rows import (
     SIGNS,
+    STAGES_NOTE,
     EndpointAtLevel,
     ReportedLevel,
     by_endpoint,
@@ -73,12 +76,20 @@ _ENDPOINT_LEVEL_TITLES = (
     ("endpoint", ""), ("epoch", ""), ("users", ""), ("requests", ""), ("goodput", "/s"), ("mean", "ms"), ("p50", "ms"),
     ("p95", "ms"), ("p99", "ms"), ("failed", "%"),
 )  # fmt: skip
+_STREAM_TITLES = (("tokens", "/s"), *((f"{stage} p95", "ms") for stage in TABLED))
+"""Only of sessions with streams, behind p99."""
 _LEAVES_TITLE = ("degrades first", "")
 FAILURE_TITLES = (("failure", ""), ("endpoint", ""), ("count", ""), ("first", ""), ("last", ""))
 
 
 def _megabytes() -> str:
     return units.byte_names()[_MEGABYTES]
+
+
+def with_streams(titles: Sequence[tuple[str, str]], timeline: Timeline) -> Sequence[tuple[str, str]]:
+    """The titles, with those of streams if there are some."""
+    behind = titles.index(("p99", "ms")) + 1
+    return (*titles[:behind], *_STREAM_TITLES, *titles[behind:]) if timeline.stages else titles
 
 
 def in_units(titles: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -112,6 +123,12 @@ def _tails(row: ReportedLevel | EndpointAtLevel) -> Iterator[_Cell]:
     yield _latency(row.latency_ms.p99, few=row.has_few("p99"))
 
 
+def _streams(row: ReportedLevel | EndpointAtLevel, tokens_per_s: float | None) -> Iterator[_Cell]:
+    """Tokens a second, and the p95 of stages."""
+    yield _cell(tokens_per_s)
+    yield from (_latency(row.stage_ms(stage).p95, few=row.has_few("p95")) for stage in TABLED)
+
+
 def levels(timeline: Timeline) -> dict[str, object] | None:
     """The capacity curve and one row for each level; None without levels of users."""
     rows, drawn = user_rows(timeline), capacity.drawing(timeline)
@@ -119,13 +136,15 @@ def levels(timeline: Timeline) -> dict[str, object] | None:
         return None
     return {
         "drawing": None if drawn is None else Markup(drawn),  # each text in it is escaped by svg.text
-        "rows": [{"level": row.opened.index, "bin": "" if row.bin is None else row.bin, "cells": _row(row)} for row in rows],
+        "rows": [
+            {"level": row.opened.index, "bin": "" if row.bin is None else row.bin, "cells": _row(row, timeline)} for row in rows
+        ],
         "epochs": len(epochs(rows)) > 1,
-        "notes": sign_notes(row.kind for row in rows),
+        "notes": [*sign_notes(row.kind for row in rows), *([STAGES_NOTE] if timeline.stages else [])],
     }
 
 
-def _row(row: ReportedLevel) -> list[_Cell]:
+def _row(row: ReportedLevel, timeline: Timeline) -> list[_Cell]:
     shown, latency = row.figures, row.figures.latency_ms
     rss = None if shown.target_rss_bytes is None else units.bytes_in(shown.target_rss_bytes, _megabytes())
     percent = None if shown.failure_ratio is None else 100 * shown.failure_ratio
@@ -133,7 +152,8 @@ def _row(row: ReportedLevel) -> list[_Cell]:
     return [
         _cell(row.opened.epoch), _cell(row.opened.index), _cell(row.users, users),
         _cell(row.settled_seconds), _cell(row.requests), _cell(shown.goodput_rps), _cell(row.goodput_error_rps, digits=2),
-        _cell(shown.throughput_rps), _latency(latency.p50), *_tails(row), _latency(latency.max),
+        _cell(shown.throughput_rps), _latency(latency.p50), *_tails(row),
+        *(_streams(row, shown.tokens_per_s) if timeline.stages else ()), _latency(latency.max),
         _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
         _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
     ]  # fmt: skip
@@ -153,11 +173,11 @@ def levels_of_endpoints(timeline: Timeline) -> dict[str, object] | None:
         return None
     leaves = any(row.degrades_first for row in rows)
     return {
-        "titles": (*in_units(_ENDPOINT_LEVEL_TITLES), *[_LEAVES_TITLE] * leaves),
+        "titles": (*in_units(with_streams(_ENDPOINT_LEVEL_TITLES, timeline)), *[_LEAVES_TITLE] * leaves),
         "rows": [
             {
                 "name": f"{row.endpoint.method} {row.endpoint.name}".strip(),
-                "cells": _endpoint_level(row, leaves),
+                "cells": _endpoint_level(row, leaves, has_streams=bool(timeline.stages)),
                 "kinds": " ".join(["begins"] * (index == 0) + ["leaves"] * row.degrades_first),
             }
             for own in endpoints
@@ -169,14 +189,14 @@ def levels_of_endpoints(timeline: Timeline) -> dict[str, object] | None:
     }
 
 
-def _endpoint_level(row: EndpointAtLevel, leaves: bool) -> list[_Cell]:
+def _endpoint_level(row: EndpointAtLevel, leaves: bool, *, has_streams: bool) -> list[_Cell]:
     level, latency = row.level, row.latency_ms
     percent = None if row.failure_ratio is None else 100 * row.failure_ratio
     return [
         _cell(level.opened.epoch),
         _cell(level.users, f"{SIGNS[level.marked_as][0]}{quantities.load_in_column(level.users, level.offered_per_s)}"),
         _cell(row.endpoint.requests), _cell(row.goodput_rps), _latency(latency.mean), _latency(latency.p50),
-        *_tails(row), _cell(percent),
+        *_tails(row), *(_streams(row, row.tokens_per_s) if has_streams else ()), _cell(percent),
         *[_cell(None, "yes" if row.degrades_first else "")] * leaves,
     ]  # fmt: skip
 
@@ -211,10 +231,10 @@ def render(timeline: Timeline) -> bytes:
         levels=levels(timeline),
         least={name: f"{least:,}" for name, least in PERCENTILE_VALUES_LEAST.items()},
         rates=tables.rates(timeline),
-        about_rates=tables.ABOUT,
+        about_rates=tables.about_rates(timeline),
         metrics=tables.metrics(timeline),
         about_metrics=tables.ABOUT_METRICS,
-        level_titles=in_units(LEVEL_TITLES),
+        level_titles=in_units(with_streams(LEVEL_TITLES, timeline)),
         charts=len(timeline) > 0,
         endpoints=[endpoint(each) for each in endpoint_totals(timeline)],
         endpoint_titles=ENDPOINT_TITLES,
@@ -416,16 +436,32 @@ CHARTS = (
 )  # fmt: skip
 
 
+def charts_of(timeline: Timeline) -> list[Chart]:
+    """All charts; with streams also one of each stage, and of tokens, behind that of latency."""
+    if not timeline.stages:
+        return list(CHARTS)
+    behind = [chart.id for chart in CHARTS].index("latency") + 1
+    tokens = Chart("tokens", "Tokens per second of streams, as these end", "/s", (Line("tokens_per_s", "tokens", 0),))
+    return [*CHARTS[:behind], *map(_stage_chart, timeline.stages), tokens, *CHARTS[behind:]]
+
+
+def _stage_chart(stage: Stage) -> Chart:
+    name, colors = LATENCY_NAMES[stage], {"p50": 1, "p95": 0, "p99": 2}
+    lines = tuple(Line(percentile_column(stage, each), each, color, 3) for each, color in colors.items())
+    return Chart(stage, f"{name[0].upper()}{name[1:]} ({stage}) in each second", "ms", lines, logarithmic=True)
+
+
 def data(timeline: Timeline) -> dict[str, Any]:
     """The data of all charts as plain values. The same timeline gives the same values."""
-    decimals = {line.column: line.decimals for chart in CHARTS for line in chart.lines}
+    charts = charts_of(timeline)
+    decimals = {line.column: line.decimals for chart in charts for line in chart.lines}
     times, series = points(timeline, decimals)
     return {
         "times_s": times,
         "series": series,
         "charts": [
             {**msgspec.to_builtins(chart), "title": latency_title(chart.title, ", ") if chart.unit == "ms" else chart.title}
-            for chart in CHARTS
+            for chart in charts
         ],
         "levels": _levels(timeline),
         "marks": _marks(timeline),

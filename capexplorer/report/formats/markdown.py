@@ -6,12 +6,13 @@ The picture is a file in the same folder; on a clipboard or a pipe there is none
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import quote
 
 from ... import wording
 from ...model.intervals import PERCENTILE_VALUES_LEAST
+from ...model.stages import TABLED
 from ...model.timeline import Timeline, version_of
 from ...wording import numbers, quantities
 from ...wording.quantities import latency_title
@@ -20,6 +21,7 @@ from ..capacity import picture
 from ..escaping import code, markdown, markdown_spans
 from ..rows import (
     SIGNS,
+    STAGES_NOTE,
     EndpointAtLevel,
     Kind,
     ReportedLevel,
@@ -27,6 +29,7 @@ from ..rows import (
     endpoint_levels,
     epochs,
     sign_notes,
+    stage_titles,
     user_rows,
 )
 from ..statements import changes, findings, notes, opening
@@ -73,9 +76,9 @@ def render(timeline: Timeline, pictures: Mapping[str, str] = NO_PICTURES) -> byt
         blocks.append(f"![Goodput and latency against users]({quote(pictures['capacity'])})")
     blocks += _settings(timeline)
     if rows := user_rows(timeline):
-        blocks += ["## Levels", *levels(rows)]
+        blocks += ["## Levels", *levels(rows, stage_titles(timeline))]
     if (rates := tables.rates(timeline)).rows:
-        blocks += ["## Offered rates", rates.markdown(), tables.ABOUT]
+        blocks += ["## Offered rates", rates.markdown(), tables.about_rates(timeline)]
     blocks += _endpoint_levels(timeline)
     blocks += _metrics(timeline)
     blocks += _marks(timeline)
@@ -115,19 +118,20 @@ def _settings(timeline: Timeline) -> list[str]:
     return ["## Settings", escaped.markdown()] if found.rows else []
 
 
-def levels(rows: list[ReportedLevel]) -> list[str]:
-    """The table of levels, and what its signs mean."""
+def levels(rows: list[ReportedLevel], of_streams: Sequence[str]) -> list[str]:
+    """The table of levels, and what its signs mean. `of_streams`: titles of the columns of streams."""
     several = len(epochs(rows)) > 1
     titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
-    titles += ["failures", "target CPU, cores", latency_title("generator lag p99")]
-    table = Table(["epoch"] * several + titles, [[str(row.opened.epoch)] * several + _cells(row) for row in rows])
+    titles += [*of_streams, "failures", "target CPU, cores", latency_title("generator lag p99")]
+    cells = [[str(row.opened.epoch)] * several + _cells(row, has_streams=bool(of_streams)) for row in rows]
+    table = Table(["epoch"] * several + titles, cells)
     sentence = [_FEW] if any(row.has_few("p99") and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
-    sentence += sign_notes(row.kind for row in rows)
+    sentence += [*sign_notes(row.kind for row in rows), *([STAGES_NOTE] if of_streams else [])]
     return [table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
-def _cells(row: ReportedLevel) -> list[str]:
+def _cells(row: ReportedLevel, *, has_streams: bool) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
         _sign(row.kind) + quantities.load_in_column(row.users, row.offered_per_s),
@@ -137,6 +141,7 @@ def _cells(row: ReportedLevel) -> list[str]:
         numbers.significant(shown.throughput_rps),
         quantities.latency_in_column(latency.p50),
         *_tails(row),
+        *(_streams(row, row.figures.tokens_per_s) if has_streams else ()),
         _failures(row),
         numbers.significant(shown.target_cpu_ratio),
         quantities.latency_in_column(shown.loop_lag_p99_ms),
@@ -150,9 +155,19 @@ def _sign(kind: Kind) -> str:
 
 def _tails(row: ReportedLevel | EndpointAtLevel) -> Iterator[str]:
     """p95 and p99, in parentheses if they are based on too few values."""
-    for value, few in ((row.latency_ms.p95, row.has_few("p95")), (row.latency_ms.p99, row.has_few("p99"))):
-        shown = quantities.latency_in_column(value)
-        yield f"({shown})" if few and value is not None else shown
+    yield _few(row.latency_ms.p95, row.has_few("p95"))
+    yield _few(row.latency_ms.p99, row.has_few("p99"))
+
+
+def _few(value_ms: float | None, is_few: bool) -> str:
+    shown = quantities.latency_in_column(value_ms)
+    return f"({shown})" if is_few and value_ms is not None else shown
+
+
+def _streams(row: ReportedLevel | EndpointAtLevel, tokens_per_s: float | None) -> Iterator[str]:
+    """Tokens a second and the p95 of stages."""
+    yield numbers.significant(tokens_per_s)
+    yield from (_few(row.stage_ms(stage).p95, row.has_few("p95")) for stage in TABLED)
 
 
 def _failures(row: ReportedLevel) -> str:
@@ -169,8 +184,9 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     if len(endpoints) < 2:
         return []
     several = len({row.level.opened.epoch for row in rows}) > 1
-    titles = ["users", "requests", "goodput /s", *map(latency_title, ("mean", "p50", "p95", "p99")), "failures"]
-    shown = [_endpoint_cells(row, several) for own in endpoints[:_ENDPOINTS_MOST] for row in own]
+    of_streams = stage_titles(timeline)
+    titles = ["users", "requests", "goodput /s", *map(latency_title, ("mean", "p50", "p95", "p99")), *of_streams, "failures"]
+    shown = [_endpoint_cells(row, several, has_streams=bool(of_streams)) for own in endpoints[:_ENDPOINTS_MOST] for row in own]
     table = Table(["endpoint", *["epoch"] * several, *titles], shown, words=(0,))
     sentence = [_DEGRADES] if any(row.degrades_first for row in rows) else [_NONE_DEGRADES]
     sentence += sign_notes(row.level.marked_as for row in rows)
@@ -179,7 +195,7 @@ def _endpoint_levels(timeline: Timeline) -> list[str]:
     return ["## Endpoints by level", table.markdown(), " ".join(sentence)]
 
 
-def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
+def _endpoint_cells(row: EndpointAtLevel, epoch: bool, *, has_streams: bool) -> list[str]:
     level, latency = row.level, row.latency_ms
     name = code(f"{row.endpoint.method} {row.endpoint.name}".strip())
     return [
@@ -191,6 +207,7 @@ def _endpoint_cells(row: EndpointAtLevel, epoch: bool) -> list[str]:
         quantities.latency_in_column(latency.mean),
         quantities.latency_in_column(latency.p50),
         *_tails(row),
+        *(_streams(row, row.tokens_per_s) if has_streams else ()),
         numbers.percent_in_full(row.failure_ratio),
     ]
 

@@ -21,7 +21,7 @@ from ...model.intervals import Latency
 from ...model.level import Level
 from ...model.load import Rate
 from ...model.slice import tick_latency
-from ...model.stages import STAGES, LatencyKind, Stage, texts
+from ...model.stages import STAGES, TABLED, LatencyKind, Stage, texts
 from ...model.timeline import Timeline
 from ...model.verdicts import EndpointDegradation
 from ...wording import numbers, quantities
@@ -254,9 +254,6 @@ COLUMNS = (
 )
 """All columns from left to right."""
 
-_FIRST: tuple[Stage, ...] = ("ttft", "tpot")
-"""The stages whose p95 has a column beside the percentiles of the chosen latency."""
-
 
 def _p95_of(stage: Stage) -> Column:
     return Column(stage, lambda row: quantities.latency_cell(row.stages.get(stage, Latency()).p95), None, least=ENOUGH_FOR_P95)
@@ -271,13 +268,13 @@ def columns_of(rows: Iterable[Row], kind: LatencyKind) -> list[Column]:
     place = [each.title for each in found].index("req/s") + 1
     found.insert(place, Column("tok/s", lambda row: quantities.rate_cell(row.tokens_per_s), rank=2))
     place = [each.title for each in found].index("p99") + 1
-    found[place:place] = [_p95_of(stage) for stage in _FIRST if stage != kind]
+    found[place:place] = [_p95_of(stage) for stage in TABLED if stage != kind]
     return found
 
 
 def stages_label(columns: Sequence[Column]) -> str:
     """What the columns of stages have; empty without them."""
-    names = ", ".join(each.title for each in columns if each.title in _FIRST)
+    names = ", ".join(each.title for each in columns if each.title in TABLED)
     return f"; {names}: p95" if names else ""
 
 

@@ -11,8 +11,10 @@ from textual.strip import Strip
 
 from ... import wording
 from ...model.events import Mark, Note, Target
+from ...model.figures import latency_of_kind
 from ...model.intervals import Z95
 from ...model.load import Rate, Users
+from ...model.stages import TABLED
 from ...model.timeline import Timeline
 from ...wording import numbers, quantities
 from ..display_options import DisplayOptions, Palette
@@ -110,8 +112,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
         called = "" if isinstance(level.load, Users) else "service time "
         yield called + quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))
         if figures.stages:
-            first = [(f"{stage} p95", each.ms.p95) for stage, each in figures.stages.items() if stage in ("ttft", "tpot")]
-            yield quantities.latency_list(first)
+            yield quantities.latency_list((f"{stage} p95", latency_of_kind(figures, stage).p95) for stage in TABLED)
             yield f"{quantities.rate_cell(figures.tokens_per_s)} tokens/s"
         yield f"{text.percent(figures.failure_ratio)} failed"
         yield f"settled {text.span(figures.settled_seconds)}"

@@ -18,7 +18,7 @@ from ...model.figures import LevelFigures, latency_of_kind
 from ...model.intervals import Z95
 from ...model.level import Level
 from ...model.sources import SessionEntry
-from ...model.stages import Stage
+from ...model.stages import TABLED
 from ...report.compare import Comparison
 from ...wording.numbers import MISSING, count, three_digits
 from ...wording.quantities import LATENCY_NAMES, latency_cell, latency_title, rate_cell, size
@@ -273,7 +273,7 @@ class SessionLevels(ModalScreen[None]):
 def _columns(*, has_streams: bool) -> list[tuple[str, int]]:
     """With streams the p95 of stages and tokens a second are in place of other percentiles and of the target's CPU."""
     percentiles = [(latency_title(name), 6) for name in (("p95",) if has_streams else ("p50", "p95", "p99"))]
-    latencies = [*percentiles, *((stage, 6) for stage in _STAGES if has_streams)]
+    latencies = [*percentiles, *((stage, 6) for stage in TABLED if has_streams)]
     use = ("tok/s", 6) if has_streams else ("cpu", 5)
     return [("level", 5), ("users", 6), ("goodput/s", 9), ("±", 6), *latencies, ("failed", 6), use, ("settled", 7)]
 
@@ -281,14 +281,10 @@ def _columns(*, has_streams: bool) -> list[tuple[str, int]]:
 def _latencies(found: LevelFigures, *, has_streams: bool) -> tuple[float | None, ...]:
     whole = found.latency_ms
     return (
-        (whole.p95, *(latency_of_kind(found, stage).p95 for stage in _STAGES))
+        (whole.p95, *(latency_of_kind(found, stage).p95 for stage in TABLED))
         if has_streams
         else (whole.p50, whole.p95, whole.p99)
     )
-
-
-_STAGES: tuple[Stage, ...] = ("ttft", "tpot")
-"""Those whose p95 the table has."""
 
 
 def levels_text(levels: Sequence[Level]) -> Text:
@@ -313,5 +309,5 @@ def levels_text(levels: Sequence[Level]) -> Text:
         columns = zip(figures, titles, strict=True)
         text.append(" ".join(pad(each, cells, right=True) for each, (_, cells) in columns) + "\n")
     if has_streams:
-        text.append(f"\np95 of {', '.join(f'{LATENCY_NAMES[stage]} ({stage})' for stage in _STAGES)}")
+        text.append(f"\np95 of {', '.join(f'{LATENCY_NAMES[stage]} ({stage})' for stage in TABLED)}")
     return text
