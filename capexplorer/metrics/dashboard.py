@@ -26,6 +26,9 @@ class Panel(NamedTuple):
     """(expression, legend) of each line. Each metric gets the selector of the chosen sessions."""
 
 
+_STAGE_P95 = f"histogram_quantile(0.95, sum by (le, stage) (rate(capexplorer_request_stage_duration_seconds_bucket[{_RATE}])))"
+
+
 def _quantile(q: float) -> str:
     return f"histogram_quantile({q}, sum by (le) (rate(capexplorer_request_duration_seconds_bucket[{_RATE}])))"
 
@@ -50,6 +53,8 @@ PANELS = (
         ),
     ),
     Panel("Latency of successes", "s", tuple((_quantile(q), f"p{q * 100:g}") for q in (0.5, 0.95, 0.99))),
+    Panel("Streams: p95 of each stage", "s", ((_STAGE_P95, "{{stage}}"),)),
+    Panel("Streams: tokens", "cps", ((f"sum(rate(capexplorer_tokens_total[{_RATE}]))", "tokens"),)),
     Panel(
         "Failures by reason", "reqps",
         ((f"sum by (reason) (rate(capexplorer_request_failures_total[{_RATE}]))", "{{reason}}"),),

@@ -3,7 +3,7 @@ page docs/metrics.md read.
 
 Names follow Prometheus: base units, a suffix for the unit, `_total` for counters. A figure that was not measured has no value,
 never 0. Counters and histograms grow over the whole session. The number of series is bounded for any traffic: 50 endpoints
-(2,000 series of latency), 20 reasons of failure.
+(2,000 series of latency, and of each stage of streams), 20 reasons of failure.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..model.events import EndpointTick, Event, FailureSignature, Mark, Sample
 from ..model.histogram import counts_between
 from ..model.level_use import level_use
 from ..model.load import OfferedTick
+from ..model.stages import STAGES, LatencyKind
 from ..model.timeline import Timeline, version_of
 from ..model.verdicts import CONFIDENCES, Confidence, KneeVerdict
 from ..wording.requirements import STATES, text_of
@@ -49,6 +50,8 @@ class Latencies(NamedTuple):
     sum_s: float
 
 
+_NONE = Latencies((0,) * (len(BOUNDS_S) + 1), 0.0)
+
 Labels = tuple[str, ...]
 Value = float | Latencies
 Values = Mapping[Labels, Value]
@@ -62,20 +65,23 @@ class EndpointTotal:
     """One endpoint since the session's start."""
 
     def __init__(self) -> None:
-        self.requests = 0
-        self._counts, self._sum_ms = [0] * (len(BOUNDS_S) + 1), 0.0
+        self.requests = self.tokens = 0
+        self.latencies: dict[LatencyKind, Latencies] = {"total": _NONE}
+        """Those of successes, without warm-up."""
 
     def add(self, tick: EndpointTick) -> None:
         """Add the requests of a second."""
         self.requests += tick.requests + tick.warmup_requests
-        if tick.latency:
-            self._counts = [*map(sum, zip(self._counts, counts_between([tick.latency], _EDGES_US).tolist(), strict=True))]
-            self._sum_ms += tick.latency_sum_ms
+        self.tokens += tick.tokens
+        self._add("total", tick.latency, tick.latency_sum_ms)
+        for stage, found in tick.stages.items():
+            self._add(stage, found.latency, found.sum_ms)
 
-    @property
-    def latencies(self) -> Latencies:
-        """Those of successes, without warm-up."""
-        return Latencies(tuple(self._counts), self._sum_ms / 1000)
+    def _add(self, kind: LatencyKind, text: str | None, sum_ms: float) -> None:
+        if text:
+            before = self.latencies.get(kind, _NONE)
+            counts = tuple(map(sum, zip(before.counts, counts_between([text], _EDGES_US).tolist(), strict=True)))
+            self.latencies[kind] = Latencies(counts, before.sum_s + sum_ms / 1000)
 
 
 class Totals:
@@ -161,6 +167,21 @@ def _session(totals: Totals) -> Values:
     if header is None:
         return {}
     return {(header.id, header.target.name, version_of(totals.timeline) or ""): 1.0}
+
+
+def _stages(totals: Totals) -> Values:
+    """By stage, method and endpoint; only of streams."""
+    return {
+        (stage, *key): total.latencies[stage]
+        for stage in STAGES
+        for key, total in totals.endpoints.items()
+        if stage in total.latencies
+    }
+
+
+def _tokens(totals: Totals) -> Values:
+    """Only of endpoints that had a stream."""
+    return {key: float(total.tokens) for key, total in totals.endpoints.items() if len(total.latencies) > 1}
 
 
 def _disturbed(totals: Totals) -> Values:
@@ -253,8 +274,13 @@ METRICS = (
     Metric("session_ended", "gauge", "Whether it has ended (0, 1)", lambda totals: _one(totals.timeline.ended is not None)),
     Metric(
         "request_duration", "histogram", "Latency of successes, without warm-up",
-        lambda totals: {key: total.latencies for key, total in totals.endpoints.items()}, _ENDPOINT, "seconds",
+        lambda totals: {key: total.latencies["total"] for key, total in totals.endpoints.items()}, _ENDPOINT, "seconds",
     ),
+    Metric(
+        "request_stage_duration", "histogram", "Stages of successes whose replies are streams: ttfb, ttft, tpot, itl",
+        _stages, ("stage", *_ENDPOINT), "seconds",
+    ),
+    Metric("tokens", "counter", "Tokens, or events, of these streams", _tokens, _ENDPOINT),
     Metric(
         "requests", "counter", "Requests that ended, warm-up and failures included",
         lambda totals: {key: total.requests for key, total in totals.endpoints.items()}, _ENDPOINT,

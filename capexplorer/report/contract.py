@@ -743,6 +743,13 @@ class FiguresAtLoad(TypedDict):
     p50: NotRequired[Figure]
     p95: NotRequired[Figure]
     p99: NotRequired[Figure]
+    ttft_p50: NotRequired[Figure]
+    ttft_p95: NotRequired[Figure]
+    ttft_p99: NotRequired[Figure]
+    tpot_p50: NotRequired[Figure]
+    tpot_p95: NotRequired[Figure]
+    tpot_p99: NotRequired[Figure]
+    """Those of stages: only of sessions with streams."""
     failure_ratio: NotRequired[Figure]
     target_cpu: NotRequired[Figure]
 
@@ -760,6 +767,13 @@ class ChangesAtLoad(TypedDict):
     p50: NotRequired[Change]
     p95: NotRequired[Change]
     p99: NotRequired[Change]
+    ttft_p50: NotRequired[Change]
+    ttft_p95: NotRequired[Change]
+    ttft_p99: NotRequired[Change]
+    tpot_p50: NotRequired[Change]
+    tpot_p95: NotRequired[Change]
+    tpot_p99: NotRequired[Change]
+    """Those of stages: only of sessions with streams."""
     failure_ratio: NotRequired[Change]
     target_cpu: NotRequired[Change]
 
@@ -819,6 +833,8 @@ class OverallChanges(TypedDict):
     mean: NotRequired[OverallChangeEntry]
     p50: NotRequired[OverallChangeEntry]
     p95: NotRequired[OverallChangeEntry]
+    ttft_p95: NotRequired[OverallChangeEntry]
+    tpot_p95: NotRequired[OverallChangeEntry]
     target_cpu: NotRequired[OverallChangeEntry]
     failure_ratio: NotRequired[OverallChangeEntry]
 

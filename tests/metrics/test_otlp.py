@@ -69,7 +69,7 @@ def test_counters_and_histograms_count_from_the_sessions_start(session: Followed
         assert each.data_points[0].start_time_unix_nano == BEGAN_NS
         assert each.data_points[0].time_unix_nano == BEGAN_NS + round(session.read(lambda it: it.timeline.last_s) * 1e9)
     (point,) = durations.data_points
-    ((latencies,),) = (values.values() for metric, values in session.figures() if metric.kind == "histogram")
+    ((latencies,),) = (values.values() for metric, values in session.figures() if metric.name == "request_duration")
     assert isinstance(latencies, Latencies)
     assert (tuple(point.bucket_counts), tuple(point.explicit_bounds)) == (latencies.counts, BOUNDS_S)
     assert (point.count, point.sum) == (sum(latencies.counts), latencies.sum_s)

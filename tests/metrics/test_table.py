@@ -134,3 +134,15 @@ def test_a_knee_that_is_only_bounded_has_no_value() -> None:
 def test_the_reason_of_a_failure_has_no_text_of_the_service(signature: FailureSignature, reason: str) -> None:
     events = Scenario().level(users=1, failed=1, signature=signature, seconds=1).events
     assert set(values(events, "request_failures")) == {("GET", "/", reason)}
+
+
+def test_stages_of_streams_and_their_tokens_grow_by_endpoint() -> None:
+    session = Scenario().level(users=4, rps=40, p99_ms=90.0, seconds=3, tokens=800, stages={"ttft": 60.0, "itl": 5.0})
+    found = values(session.events, "request_stage_duration")
+    assert {*found} == {("ttft", "GET", "/"), ("itl", "GET", "/")}
+    ttft = found["ttft", "GET", "/"]
+    assert isinstance(ttft, Latencies)
+    assert sum(ttft.counts) == 120
+    assert ttft.sum_s == pytest.approx(120 * 0.045)
+    assert values(session.events, "tokens") == {("GET", "/"): 2_400.0}
+    assert values(Scenario().level(users=4, p99_ms=9.0).events, "tokens") == {}

@@ -32,7 +32,8 @@ CAPACITY = RateCapacity(kind="capacity", per_s=100.0, low_per_s=95.0, high_per_s
 
 
 def whole() -> Scenario:
-    session = Scenario().ready().level(users=4, rps=90, p99_ms=12.0, settling=2)
+    session = Scenario().ready()
+    session.level(users=4, rps=90, p99_ms=12.0, settling=2, tokens=900, stages={"ttft": 6.0, "tpot": 0.5})
     session.level(users=8, rps=120, failed=3, p99_ms=20.0, signature=REFUSED)
     session.level(offered_per_s=80.0, seconds=[{"offered": OFFERED}] * 4, rps=80, p99_ms=15.0, is_closed=False, **READINGS)
     session.add(

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from kit.scenario import Scenario
+from kit.streams import streams
 from marked import marked
 from msgspec.structs import replace
 
 from capexplorer.model.events import HostFacts, Mark, Target, TargetFacts, Verdict
 from capexplorer.model.timeline import Timeline
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
-from capexplorer.report.compare import Session
+from capexplorer.report.compare import SecondLatencies, Session
 
 from . import simulated_rates
 from .compared import HOST, USERS, LevelSpec, knee, overheads, session, timeline
@@ -30,6 +32,12 @@ POOL_OF_2 = timeline(POOL_LEVELS, more=[KNEES[0]])
 POOL_OF_4 = timeline([*LOW, LevelSpec(24, 72.0), MORE, LevelSpec(96, 150.0)], more=[KNEES[1]], id="b")
 FLAT = [LevelSpec(24, 158.0, 4.0), LevelSpec(26, 128.0, 2.0), LevelSpec(37, 157.0, 6.0), LevelSpec(45, 145.0, 20.0)]
 UNEVEN = (0.9, 1.1, 0.95, 1.05, 1.0, 0.92, 1.08, 1.0)
+
+
+def with_seconds(scenario: Scenario) -> Session:
+    """A session whose seconds are known, so that there is an error of each percentile."""
+    latencies = SecondLatencies()
+    return Session(Timeline(latencies.collecting(scenario.events)), latencies=latencies)
 
 
 def pair(before: Timeline, after: Timeline) -> Sequence[Session]:
@@ -98,6 +106,7 @@ def at_rates(*capacities: float) -> Sequence[Session]:
 TEN = [LevelSpec(10)]
 
 COMPARED: Mapping[str, Callable[[], Sequence[Session]]] = {
+    "later first tokens": lambda: [with_seconds(streams(20)), with_seconds(streams(20, slower=1.6))],
     "a doubled capacity": lambda: pair(POOL_OF_2, POOL_OF_4),
     "a change at one level below the limit": lambda: pair(
         POOL_OF_2, timeline([*LOW[:-1], LevelSpec(12, 99.0), LevelSpec(24, 72.0), LevelSpec(48, 78.0)], more=[KNEES[0]])

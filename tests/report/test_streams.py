@@ -12,12 +12,17 @@ import pytest
 from kit.scenario import Scenario
 from kit.streams import TOKENS, streams
 
+from capexplorer.commands.compare import rendered
 from capexplorer.model.columns import PERCENTILES, percentile_column
 from capexplorer.model.figures import latency_of_kind
 from capexplorer.model.level import Level
 from capexplorer.model.stages import STAGES, TABLED
 from capexplorer.model.timeline import Timeline
+from capexplorer.report.compare import Comparison, SecondLatencies, Session, compare
+from capexplorer.report.compare.fail_if import judge, parse
 from capexplorer.report.formats import FORMATS
+from capexplorer.tui.display_options import DisplayOptions
+from capexplorer.tui.panes import baseline_curve
 from capexplorer.wording.quantities import latency_in_column
 
 STREAMS = streams()
@@ -107,3 +112,54 @@ def test_an_export_without_streams_names_no_stage(form: str) -> None:
 def test_the_same_log_exports_the_same_stages_after_it_was_closed_and_read_again() -> None:
     assert exported("csv") == exported("csv", streams())
     assert Timeline(STREAMS.events).stages == STAGES
+
+
+# -- compared
+
+
+def compared(before: Scenario, after: Scenario) -> Comparison:
+    sessions = []
+    for scenario in (before, after):
+        latencies = SecondLatencies()
+        sessions.append(Session(Timeline(latencies.collecting(scenario.events)), latencies=latencies))
+    return compare(sessions)
+
+
+def test_later_first_tokens_are_found_although_whole_requests_take_as_long() -> None:
+    (pair,) = compared(streams(20), streams(20, slower=1.6)).pairs
+    assert {one.figure for one in pair.claimed} == {"ttft_p95"}
+    assert pair.directions == {False}
+    at_16 = pair.levels[-1]
+    assert (at_16["ttft_p95"].ratio, at_16["tpot_p95"].ratio) == pytest.approx((0.6, 0.0), abs=0.01)
+
+
+def test_equal_streams_do_not_differ() -> None:
+    (pair,) = compared(streams(20), streams(20)).pairs
+    assert pair.claimed == ()
+    assert {one.figure for one in pair.levels[-1].differences} >= {"ttft_p50", "ttft_p95", "ttft_p99", "tpot_p95"}
+
+
+def test_stages_are_not_compared_with_a_session_that_has_none() -> None:
+    plain = Scenario()
+    for users in (1, 4, 8, 16):
+        plain.level(users=users, seconds=20, rps=users, p99_ms=900.0)
+    comparison = compared(plain, streams(20))
+    assert not any("ttft" in one.figure for level in comparison.pairs[0].levels for one in level.differences)
+    assert "ttft" not in rendered(comparison, "md").decode()
+    outcome = judge(parse("ttft_p95>10%"), comparison)
+    assert outcome.unjudged and not outcome.failed
+
+
+def test_a_condition_on_first_tokens_fails_where_they_are_later() -> None:
+    worse, same = compared(streams(20), streams(20, slower=1.6)), compared(streams(20), streams(20))
+    condition = parse("ttft_p95@16>10%")
+    assert (len(judge(condition, worse).failed), len(judge(condition, same).failed)) == (1, 0)
+    assert judge(parse("tpot_p95>10%"), worse).failed == ()
+
+
+def test_the_baseline_behind_latency_by_users_is_of_the_chosen_stage() -> None:
+    curve = compared(streams(), streams(slower=2.0)).curves[0]
+    options = DisplayOptions(baseline=curve, latency_kind="ttft")
+    users, values = baseline_curve.latencies(options, by_offered_rate=False)[-1]
+    assert users == 16
+    assert values["p95"] == pytest.approx(latency_of_kind(LAST.figures, "ttft").p95)

@@ -16,7 +16,7 @@ from ...wording.quantities import offered_rate
 from .across_levels import OverallChange
 from .difference import Difference
 from .environment import Differing, RunConditions
-from .estimates import DEGREES_MOST, Estimate, SecondLatencies
+from .estimates import DEGREES_MOST, MISSING, Estimate, SecondLatencies
 
 CAPACITY_DEGREES = 2.0
 """Degrees of freedom that each level beyond the knee gives the capacity's error: its seconds are not independent."""
@@ -142,7 +142,9 @@ class MatchedLoad(msgspec.Struct, frozen=True):
         return str(self.load.users) if isinstance(self.load, Users) else offered_rate(self.load.per_s)
 
     def __getitem__(self, figure: str) -> Difference:
-        return next(each for each in self.differences if each.figure == figure)
+        """That of a figure; not measured for stages of sessions without streams."""
+        missing = Difference(figure, MISSING, MISSING, "not_measured")
+        return next((each for each in self.differences if each.figure == figure), missing)
 
 
 class Pair(msgspec.Struct, frozen=True):

@@ -24,9 +24,19 @@ from ...model.reading_means import readings_of_parts
 from ...model.timeline import Timeline, version_of
 from ...model.verdicts import RateLevelVerdict, RegimeVerdict
 from .comparison import Curve, CurvePoint, Session
-from .difference import LEAST_RATIO, LEVEL_FIGURES
+from .difference import LEAST_RATIO, LEVEL_FIGURES, STAGE_FIGURES
 from .environment import RunConditions
-from .estimates import Estimate, SecondLatencies, estimate, level_estimates, parts, percentile_estimates, pooled, recorded
+from .estimates import (
+    MISSING,
+    Estimate,
+    SecondLatencies,
+    estimate,
+    level_estimates,
+    parts,
+    percentile_estimates,
+    pooled,
+    recorded,
+)
 
 NOT_STATIONARY = ("queue_grows", "dropped")
 """States of levels whose queue grew: their percentiles depend on how long they lasted."""
@@ -202,10 +212,12 @@ def _points(levels: Sequence[Level], session: Session) -> tuple[CurvePoint, ...]
             found.setdefault(level.users, []).append(level_estimates(level, session.timeline, session.latencies))
             if use.is_disturbed or is_disturbed(level.figures, cpus):
                 disturbed.add(level.users)
+    measured = {name for each in found.values() for one in each for name in one}
+    names = [figure.name for figure in (*LEVEL_FIGURES, *STAGE_FIGURES) if figure.name in measured]
     return tuple(
         CurvePoint(
             Users(users),
-            {figure.name: pooled([one[figure.name] for one in each]) for figure in LEVEL_FIGURES},
+            {name: pooled([one.get(name, MISSING) for one in each]) for name in names},
             len(each),
             users in disturbed,
         )

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.figures import LevelFigures
+from ...model.stages import TABLED, qualified
 from ...wording import quantities
 from .estimates import DEGREES_MOST, FALSE_MOST, MISSING, Estimate, estimate, probability, recorded, threshold, welch
 
@@ -39,22 +40,29 @@ LEVEL_FIGURES = (
 )
 """Throughput includes failures, so more of it may be worse and it has no better direction."""
 
+STAGE_FIGURES = tuple(
+    Figure(qualified(stage, name), f"{stage} {name}", "ms", -1) for stage in TABLED for name in ("p50", "p95", "p99")
+)
+"""Further latencies, of sessions whose replies are streams."""
+
 KNEE_FIGURES = (Figure("knee", "knee", "users", 1), Figure("capacity", "capacity", "/s", 1))
 
 SERVICE_TIME = Figure("service_time", "service time", "ms", -1)
 """A figure of the whole curve only (`across_levels.service_time_change`)."""
 
-FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *KNEE_FIGURES, SERVICE_TIME)}
+FIGURES = {figure.name: figure for figure in (*LEVEL_FIGURES, *STAGE_FIGURES, *KNEE_FIGURES, SERVICE_TIME)}
 
-LATENCIES = ("mean", "p50", "p95", "p99")
+LATENCIES = ("mean", "p50", "p95", "p99", *(figure.name for figure in STAGE_FIGURES))
+
+STAGE_P95S = tuple(qualified(stage, "p95") for stage in TABLED)
 
 HEADLINE_LATENCIES = ("p95", "mean", "p50")
 """Latencies of which a verdict names the first that differs, in this order."""
 
-CLAIMED_FIGURES = ("goodput", "failure_ratio", "mean", "p95")
+CLAIMED_FIGURES = ("goodput", "failure_ratio", "mean", "p95", *STAGE_P95S)
 """Figures of a user count that are tested for the verdict. p50 is shown but not tested, since it changes with the mean."""
 
-CLAIMED_LATENCIES = ("mean", "p95")
+CLAIMED_LATENCIES = ("mean", "p95", *STAGE_P95S)
 """Latencies that are tested over all user counts below the limit."""
 
 CLAIMED_RATE_FIGURES = ("goodput", "failure_ratio", "p95")
@@ -77,6 +85,7 @@ RUN_TO_RUN = {
     "target_cpu": 0.03,
     "capacity": 0.02,
     "service_time": 0.015,
+    **{qualified(stage, name): spread for stage in TABLED for name, spread in (("p50", 0.02), ("p95", 0.03), ("p99", 0.05))},
 }
 """Relative standard deviation of a figure between runs of an unchanged service, in addition to the variation within a run: memory
 layout, CPU frequency, other processes. The seconds of a single run cannot show it (docs/compare.md).

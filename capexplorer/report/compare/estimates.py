@@ -20,6 +20,7 @@ from ...model.histogram import LatencyHistogram, merged
 from ...model.intervals import PERCENTILE_VALUES_LEAST, Latency
 from ...model.level import Level
 from ...model.slice import BATCHES
+from ...model.stages import TABLED, LatencyKind, qualified, texts
 from ...model.timeline import Timeline
 
 # -- significance --------------------------------------------------------------------------------------------------------------
@@ -145,20 +146,23 @@ class SecondLatencies:
     """Encoded histograms of successes by tick, in the order of the timeline's columns."""
 
     def __init__(self) -> None:
-        self._ticks: list[tuple[str, ...]] = []
+        kinds: tuple[LatencyKind, ...] = ("total", *TABLED)
+        self._ticks: dict[LatencyKind, list[Sequence[str]]] = {kind: [] for kind in kinds}
         self._from_plan: list[str | None] = []
 
     def collecting(self, events: Iterable[Event]) -> Iterator[Event]:
         """Pass the events through unchanged, and keep the histograms of each sample."""
         for event in events:
             if isinstance(event, Sample):
-                self._ticks.append(tuple(tick.latency for tick in event.endpoints if tick.latency))
+                for kind, ticks in self._ticks.items():
+                    ticks.append(tuple(texts(event.endpoints, kind)))
                 self._from_plan.append(event.offered.from_plan if event.offered is not None else None)
             yield event
 
-    def histogram(self, ticks: Sequence[int]) -> LatencyHistogram:
+    def histogram(self, ticks: Sequence[int], kind: LatencyKind = "total") -> LatencyHistogram:
         """All latencies of these ticks (column indices), merged."""
-        return merged([text for tick in ticks if tick < len(self._ticks) for text in self._ticks[tick]])
+        kept = self._ticks[kind]
+        return merged([text for tick in ticks if tick < len(kept) for text in kept[tick]])
 
     def from_plan(self, ticks: Sequence[int]) -> LatencyHistogram:
         """Times from plan of all iterations at offered rates in these ticks, merged."""
@@ -198,7 +202,7 @@ def recorded(se: float | None) -> Spread | None:
 
 
 def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies) -> dict[str, Estimate]:
-    """Every figure of a settled level, by the names of `difference.LEVEL_FIGURES`."""
+    """Every figure of a settled level, by the names of `difference.LEVEL_FIGURES`; with streams also of `STAGE_FIGURES`."""
     figures = level.figures
     cut = parts(timeline.seconds_of(level))
 
@@ -220,7 +224,12 @@ def level_estimates(level: Level, timeline: Timeline, latencies: SecondLatencies
     found["failure_ratio"] = replace(found["failure_ratio"], requests=figures.requests)
     successes = figures.requests - figures.failures if figures.counted else None
     histograms = [latencies.histogram(each) for each in cut]
-    return found | percentile_estimates(figures.latency_ms, successes, figures.settled_seconds, histograms)
+    found |= percentile_estimates(figures.latency_ms, successes, figures.settled_seconds, histograms)
+    for stage in (stage for stage in TABLED if stage in figures.stages):
+        count, whole = level.histogram_of(stage).count or None, figures.stages[stage].ms
+        own = percentile_estimates(whole, count, figures.settled_seconds, [latencies.histogram(each, stage) for each in cut])
+        found |= {qualified(stage, name): each for name, each in own.items()}
+    return found
 
 
 def percentile_estimates(

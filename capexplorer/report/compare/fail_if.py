@@ -13,10 +13,11 @@ from ...toml import nearest
 from ...wording.quantities import offered_rate
 from . import sentences
 from .comparison import Comparison, Pair
-from .difference import Difference
+from .difference import STAGE_FIGURES, Difference
 from .estimates import FALSE_MOST, significant_by_holm
 
-NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", "failure_ratio")
+OF_STREAMS = tuple(figure.name for figure in STAGE_FIGURES)
+NAMES = ("knee", "capacity", "goodput", "p50", "p95", "p99", *OF_STREAMS, "failure_ratio")
 OF_THE_CURVE = ("knee", "capacity")
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -24,7 +25,8 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 
 HELP = """A condition is FIGURE[@LOAD] OP PERCENT: FIGURE is one of knee, capacity,
-goodput, p50, p95, p99, failure_ratio, OP one of < <= > >=, LOAD a number of
+goodput, p50, p95, p99, failure_ratio, and of streams ttft_p50, ttft_p95,
+ttft_p99, tpot_p50, tpot_p95, tpot_p99, OP one of < <= > >=, LOAD a number of
 users, or an offered rate such as 200/s, where latencies are times from plan.
 PERCENT is the change against the first session: "goodput<-5%" holds when
 goodput fell by more than 5%, "p95@50>10%" when p95 at 50 users rose by more

@@ -35,6 +35,8 @@ from .difference import (
     LATENCIES,
     LEVEL_FIGURES,
     SERVICE_TIME,
+    STAGE_FIGURES,
+    STAGE_P95S,
     Difference,
     difference,
     overhead_difference,
@@ -173,7 +175,9 @@ def _overall_claims(changes: tuple[OverallChange, ...]) -> tuple[OverallChange, 
 
 def _significant_singles(pair: Pair, false_most: float) -> frozenset[tuple[Load, str]]:
     """The (load, figure) that are significant, of user counts at which one of the two is at its limit."""
-    family = {(level.load, name): level[name].p for level in _at_limit(pair) for name in CLAIMED_FIGURES}
+    family = {
+        (level.load, one.figure): one.p for level in _at_limit(pair) for one in level.differences if one.figure in CLAIMED_FIGURES
+    }
     return significant_by_holm({key: p for key, p in family.items() if p is not None}, false_most)
 
 
@@ -213,7 +217,8 @@ def pair_of(before: Curve, after: Curve) -> Pair:
     users = [ours.load.users for ours, _ in common]
     figures = {
         figure.name: widened(figure.name, [(ours.figures[figure.name], theirs.figures[figure.name]) for ours, theirs in common])
-        for figure in LEVEL_FIGURES
+        for figure in (*LEVEL_FIGURES, *STAGE_FIGURES)
+        if all(figure.name in each.figures for both in common for each in both)
     }
     disturbed = [ours.disturbed or theirs.disturbed for ours, theirs in common]
     figures["target_cpu"] = with_scatter(figures["target_cpu"])
@@ -358,7 +363,7 @@ def _overall(
     found = [goodput and replace(goodput, beyond=goodput.levels * is_limited)]
     if not other_clients:
         found.append(service_time_change(at("mean", below), at("goodput", beyond)))
-        found += [latency_change(name, at(name, below)) for name in HEADLINE_LATENCIES]
+        found += [latency_change(name, at(name, below)) for name in (*HEADLINE_LATENCIES, *STAGE_P95S) if name in figures]
     return tuple(each for each in found if each is not None)
 
 
@@ -390,8 +395,10 @@ def _overhead_change(figure: str, before: Curve, after: Curve) -> float | None:
     """The difference of the client overheads in ms: of p99 for p95 and p99, of the median for other latencies. None: unknown."""
     if any(len(each.overheads) != 1 or len(clients_of(each.run.header)) != 1 for each in (before, after)):
         return None
+    if figure.startswith("tpot"):  # what a client adds to each token is not measured
+        return None
     (ours,), (theirs,) = before.overheads.values(), after.overheads.values()
-    return theirs.p99_ms - ours.p99_ms if figure in ("p95", "p99") else theirs.p50_ms - ours.p50_ms
+    return theirs.p99_ms - ours.p99_ms if figure.endswith(("p95", "p99")) else theirs.p50_ms - ours.p50_ms
 
 
 # -- across sessions -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ...wording import numbers, quantities, units
 from ...wording.quantities import latency
 from .across_levels import OverallChange
 from .comparison import Comparison, Curve, MatchedLoad, Pair
-from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, Difference
+from .difference import FIGURES, HEADLINE_LATENCIES, LEAST_RATIO, SERVICE_TIME, STAGE_P95S, Difference
 from .environment import Differing
 
 MISSING = "–"
@@ -437,6 +437,8 @@ def _claims(pair: Pair) -> Iterable[str]:
         yield from _of(("goodput",), pair)
     by_client = _of_clients(pair)
     yield from [by_client] if by_client else _of((*HEADLINE_LATENCIES, SERVICE_TIME.name), pair)
+    for name in STAGE_P95S:
+        yield from _of((name,), pair)
 
 
 def _failing_alone(pair: Pair) -> Iterable[str]:
