@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import msgspec
 
@@ -89,7 +89,17 @@ SERVICES = (
 )
 
 
-def judge(service: KnownService, knee: dict[str, Any], blamed: Sequence[str]) -> Judged:
+class Known(Protocol):
+    """A service with a truth."""
+
+    @property
+    def capacity_rps(self) -> float: ...
+
+    @property
+    def knee_users(self) -> float: ...
+
+
+def judge(service: Known, knee: dict[str, Any], blamed: Sequence[str]) -> Judged:
     """`knee`: that of the summary, empty without one. Wrong are a knee or a capacity that is more than 10% off, and ids that the
     service does not have."""
     problems = [name for name, found, true in _compared(service, knee) if found is not None and abs(found / true - 1) > NEAR]
@@ -107,7 +117,7 @@ def judge_rate(service: KnownService, found: dict[str, Any], blamed: Sequence[st
     return Judged(missing=("capacity",) * (per_s is None), wrong=(*("capacity",) * (not is_near), *wrongly_blamed))
 
 
-def _compared(service: KnownService, knee: dict[str, Any]) -> Sequence[tuple[str, float | None, float]]:
+def _compared(service: Known, knee: dict[str, Any]) -> Sequence[tuple[str, float | None, float]]:
     return (("knee", knee.get("users"), service.knee_users), ("capacity", knee.get("capacity_rps"), service.capacity_rps))
 
 

@@ -21,6 +21,7 @@ from lab.trials.faults import trial as faults
 from lab.trials.moving import Truth
 from lab.trials.parts import trial as parts
 from lab.trials.parts.shop import Host, Place
+from lab.trials.protocols.trial import of_fault
 
 Ids = tuple[str, ...]
 
@@ -303,3 +304,20 @@ def test_the_parts_of_a_level_that_a_shift_split_are_judged_as_one_with_the_good
     found = around([LOW, level(80, 10.0, 3), level(80, 10.0, 4), level(20, None), level(20, 19.0)])
     assert found is not None
     assert (found[1]["failures"], found[1]["goodput_rps"], found[2]["goodput_rps"]) == (7, 10.0, 19.0)
+
+
+# -- protocols -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marks", "missing", "wrong"),
+    [
+        ([mark("deadlock"), mark("think_time_limited", "info", kind="bottleneck")], (), ()),
+        ([mark("deadlock", state="retracted")], ("deadlock",), ()),
+        ([mark("deadlock"), mark("lock_timeout")], (), ("lock_timeout",)),
+        ([mark("unknown")], ("deadlock",), ("unknown",)),
+    ],
+)
+def test_a_fault_of_a_protocol_has_its_cause_and_no_other(marks: list[Mark], missing: Ids, wrong: Ids) -> None:
+    found = of_fault("deadlock", Ran(tuple(marks)))
+    assert (found.missing, found.wrong) == (missing, wrong)

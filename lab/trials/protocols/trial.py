@@ -13,12 +13,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from lab.kit.programs import missing
 from lab.kit.runs import Ran, headless
 from lab.trial import Judged, Trial
 from lab.trials.faults.trial import HARMLESS, current_of
 from lab.trials.protocols import servers
-from lab.trials.services import BLAMES, NEAR, RIGHT, TIMEOUT_S
+from lab.trials.services import BLAMES, TIMEOUT_S, judge
 
 KNEE = "knee"
 Started = tuple[Sequence[str], Mapping[str, str]]
@@ -45,8 +47,12 @@ class Spoken:
     """The module that its users import."""
 
     @property
+    def capacity_rps(self) -> float:
+        return self.workers / self.sleep_s
+
+    @property
     def knee_users(self) -> float:
-        return self.workers / self.sleep_s * (self.think_s + self.sleep_s)
+        return self.capacity_rps * (self.think_s + self.sleep_s)
 
 
 def _at(port: int, user: str = "") -> list[str]:
@@ -144,22 +150,19 @@ class Protocols(Trial[Spoken]):
         how = ("--autopilot",) if variant == KNEE else ("--plan", case.plan)
         with case.serve(folder, variant) as (words, variables):
             ran = headless(folder / "run", case.name, *words, *how, timeout_s=TIMEOUT_S, environment=variables)
-        return _of_knee(case, ran) if variant == KNEE else _of_fault(case.faults[variant], ran)
+        return _of_knee(case, ran) if variant == KNEE else of_fault(case.faults[variant], ran)
 
 
 def _of_knee(case: Spoken, ran: Ran) -> Judged:
-    found, blamed = ran.knee or {}, _ids(ran, *BLAMES)
-    users = found.get("users")
-    is_far = users is not None and abs(users / case.knee_users - 1) > NEAR
+    found, blamed = ran.knee or {}, sorted(_ids(ran, *BLAMES))
     figures = {name: found.get(name) for name in ("users", "users_low", "users_high", "capacity_rps", "confidence", "limit")}
-    return Judged(
-        missing=("knee",) * (users is None),
-        wrong=(*("knee",) * is_far, *sorted(blamed - RIGHT)),
-        figures={**figures, "true": case.knee_users, "blamed": sorted(blamed), "exit_code": ran.exit_code},
+    return msgspec.structs.replace(
+        judge(case, found, blamed),
+        figures={**figures, "true": case.knee_users, "blamed": blamed, "exit_code": ran.exit_code},
     )
 
 
-def _of_fault(cause: str, ran: Ran) -> Judged:
+def of_fault(cause: str, ran: Ran) -> Judged:
     causes = _ids(ran, "cause")
     return Judged(
         missing=(cause,) * (cause not in causes),
