@@ -78,7 +78,7 @@ def _redis(chain: Sequence[BaseException], response: object) -> str:
         text, kind = str(link), type(link).__name__
         if "max number of clients reached" in text:
             return "Redis MAXCLIENTS"
-        if (code := getattr(link, "status_code", None)) and isinstance(code, str):
+        if isinstance(code := getattr(link, "status_code", None), str):
             return f"Redis {code}"
         if kind == "ResponseError":
             found = _REPLY_CODE.match(text)

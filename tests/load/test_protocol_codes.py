@@ -31,9 +31,9 @@ def refused(words: str) -> BaseException:
     return sql("OperationalError", f'connection failed: connection to server at "127.0.0.1", port 5432 failed: FATAL:  {words}')
 
 
-def dns(rcode: int = 0, *, truncated: bool = False) -> Any:
+def dns(rcode: int = 0, *, truncated: bool = False, answer: tuple[str, ...] = ()) -> Any:
     flags = 0x8180 | rcode | 0x0200 * truncated
-    return type("Message", (SimpleNamespace,), {"__module__": "dns.message"})(flags=flags, answer=[])
+    return type("Message", (SimpleNamespace,), {"__module__": "dns.message"})(flags=flags, answer=answer)
 
 
 NO_ANSWER = raised("LocustError", "No answer in DNS response", "locust.exception")
@@ -46,10 +46,10 @@ class PahoError(enum.IntEnum):
 class ReasonCode:
     """As paho's: no number, with one."""
 
-    value = 151
+    value = 153
 
     def __str__(self) -> str:
-        return "Quota exceeded"
+        return "Payload format invalid"
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,24 @@ class ReasonCode:
         ("MQTT", Exception("5"), None, "MQTT 5", "not_authorised"),
         ("MQTT", Exception("Server busy"), None, "MQTT 137", "server_busy"),
         ("MQTT", PahoError.MQTT_ERR_CONN_LOST, None, "MQTT CONN_LOST", "connection_reset"),
-        ("MQTT", ReasonCode(), None, "MQTT 151", "server_busy"),
+        ("MQTT", Exception("Quota exceeded"), None, "MQTT 151", "server_busy"),
+        ("MQTT", ReasonCode(), None, "MQTT 153", "unknown"),
+        ("MQTT", 17, None, "", "failed_check"),
         ("MQTT", AssertionError("an error response during subscription: [128]"), None, "MQTT 128", "service_error"),
         ("MQTT", AssertionError("my own check"), None, "", "failed_check"),
         ("DNS", NO_ANSWER, dns(2), "DNS SERVFAIL", "service_error"),
         ("DNS", NO_ANSWER, dns(3), "DNS NXDOMAIN", "request_rejected"),
         ("DNS", NO_ANSWER, dns(truncated=True), "DNS TRUNCATED", "truncated_reply"),
         ("DNS", NO_ANSWER, dns(), "DNS NODATA", "request_rejected"),
+        ("DNS", NO_ANSWER, dns(9), "DNS 9", "unknown"),
+        ("DNS", raised("ResponseError", "wrong_address", "users"), dns(answer=("192.0.2.1",)), "", "failed_check"),
+        ("DNS", raised("NXDOMAIN", "no such name", "dns.resolver"), None, "DNS NXDOMAIN", "request_rejected"),
+        ("DNS", raised("Truncated", "the flag is set", "dns.message"), None, "DNS TRUNCATED", "truncated_reply"),
+        ("DNS", raised("NoNameservers", "127.0.0.1 answered SERVFAIL", "dns.resolver"), None, "DNS SERVFAIL", "service_error"),
+        ("SQL", raised("DeadlockDetected", "deadlock", "psycopg2.errors", pgcode="40P01"), None, "SQLSTATE 40P01", "deadlock"),
+        ("V", raised("ResponseError", "BUSY Valkey is busy", "valkey.exceptions"), None, "Redis BUSY", "server_busy"),
+        ("GET", raised("ResponseError", "BUSY as can be", "users"), None, "", "failed_check"),
+        ("GET", raised("Trouble", "SERVFAIL", "users"), None, "", "unknown"),
         ("DNS", raised("Timeout", "The DNS operation timed out.", "dns.exception"), None, "", "read_timeout"),
         ("GET", PahoError.MQTT_ERR_CONN_LOST, None, "", "failed_check"),
         ("GET", 7, None, "", "failed_check"),
