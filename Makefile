@@ -24,7 +24,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers knees moving operating protocols services stacks sweeps aa ab mutants changelog setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees moving operating protocols services stacks sweeps aa ab mutants changelog setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -133,6 +133,10 @@ hangups: setup
 # 25 minutes: workers of runs killed or stopped at random moments. COUNT=4 SEED=7 for a short run.
 lost-workers: setup
 	$(BIN)/python -m lab.trials lost-workers --count $(or $(COUNT),50) --seed $(or $(SEED),0) --save
+
+# Five minutes: examples of Locust's documentation in Locust and here. NAMES="tags pytest-functions" for a short run.
+conformance: setup
+	$(BIN)/python -m lab.trials conformance $(NAMES)
 
 # An hour and a half on two cores. PARTS="simulated rates" SEEDS=5 FIRST_SEED=905000 for a short run, PARTS=live EXPLORATIONS=1 for
 # one round of real services. Two rivals run themselves, from .rivals/; brk is left out without cargo.

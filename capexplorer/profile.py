@@ -164,10 +164,33 @@ class Users(Table, frozen=True, kw_only=True):
     """What `{{NAME}}` in a task stands for: each request takes one at random from a list, or from a column of a CSV file,
     relative to the profile."""
     locustfile: str | None = None
-    """Path of a Locust file, relative to the profile, instead of tasks."""
+    """Path of a Locust file, relative to the profile, instead of tasks; or of several, `a.py,b.py`, or of a folder of them."""
     metrics: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
     """Request events of a locustfile that are no requests, beside those that are recognised: patterns of `METHOD name`, such as
     `"METRIC *"`; with `!` in front, events that are requests after all."""
+
+
+def locustfiles(given: Path) -> tuple[Path, ...]:
+    """The files of a path as Locust takes it: of several, separated by commas, or of all in a folder and below it but those whose
+    names begin with `_`. Raises InputError: there are none.
+    """
+    found: list[Path] = []
+    for path in map(Path, str(given).split(",")):
+        files = sorted(each for each in path.rglob("*.py") if not each.name.startswith("_")) if path.is_dir() else [path]
+        if not files or not files[0].is_file():
+            raise InputError(f"{path}: no such locustfile")
+        found += files
+    return tuple(dict.fromkeys(found))
+
+
+def beside(folder: Path, locustfile: str) -> Path:
+    """The path of `users.locustfile` of a profile in this folder."""
+    return Path(",".join(str(folder / each.strip()) for each in locustfile.split(",")))
+
+
+def names_of(locustfile: Path) -> str:
+    """Its name, without folders; of several, all of them."""
+    return ", ".join(Path(each).name for each in str(locustfile).split(","))
 
 
 def csv_column(given: str, name: str) -> tuple[str, str]:
@@ -390,7 +413,7 @@ def _users_mistakes(users: Users, folder: Path) -> Iterator[tuple[str, str]]:
         yield "users.task", "not allowed beside `users.locustfile`"
     if users.locustfile is None and not users.task:
         yield "users", "expected `[[users.task]]` or `locustfile`"
-    if users.locustfile is not None and not os.path.isfile(folder / users.locustfile):
+    if users.locustfile is not None and not all(map(os.path.exists, str(beside(folder, users.locustfile)).split(","))):
         yield "users.locustfile", f"no such file: {toml.shown(users.locustfile)}"
     for name, given in users.values.items():
         if isinstance(given, str) and not os.path.isfile(folder / csv_column(given, name)[0]):
@@ -448,5 +471,5 @@ def plain(profile: Profile, name: str, locustfile: Path | None = None) -> dict[s
     found = {"name": name, **msgspec.to_builtins(profile)}
     if locustfile is not None:
         kept = {key: value for key, value in found["users"].items() if key not in _NOT_OF_LOCUSTFILES}
-        found["users"] = {**kept, "locustfile": profile.users.locustfile or locustfile.name}
+        found["users"] = {**kept, "locustfile": profile.users.locustfile or names_of(locustfile)}
     return found

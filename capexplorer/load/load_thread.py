@@ -55,7 +55,7 @@ from .offering import Offering
 from .recorder import Recorder
 from .user_activity import MetricNames, UserActivity
 from .user_code import LoadHub, UserCodeFault, UserErrors, place, place_in_user_code
-from .workload import Workload
+from .workload import Workload, configure
 
 T = TypeVar("T")
 
@@ -330,7 +330,9 @@ class LoadThread(HubThread):
             host=workload.options.host,
             parsed_options=workload.options,
             events=Events() if own_events else locust.events,  # type: ignore[no-untyped-call]
+            **workload.available,
         )
+        configure(environment)
         environment.stats = BoundedStats()
         return environment
 

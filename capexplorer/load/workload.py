@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import math
 import random
 import re
@@ -14,19 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import locust
 import msgspec
 from locust.argument_parser import get_empty_argument_parser, get_parser, setup_parser_arguments
 from locust.clients import HttpSession
 from locust.contrib.fasthttp import FastHttpSession
-from locust.util.load_locustfile import load_locustfile
+from locust.util.load_locustfile import load_locustfile, load_locustfile_pytest
 
 from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
 from ..model.experiments import Experiment
-from ..profile import Task, Users, Wait
+from ..profile import Task, Users, Wait, locustfiles
 from ..toml import nearest
 from . import variables
 from .connections import uncounted
@@ -41,9 +43,14 @@ from .variables import DrawnTogether, drawn
 # A locustfile's own options as Locust reads them: from arguments, variables of the environment and locust.conf.
 
 
-USED = ("host", "tags", "exclude_tags", "user_classes")
+USED = ("host", "tags", "exclude_tags", "user_classes", "config", "config_users", "equal_weights", "stop_timeout")
 """Locust's own options that have an effect here; the others concern its web interface, its files and its way to step users."""
+OF_SHAPES = ("num_users", "spawn_rate", "run_time")
+"""Those that a shape with `use_common_options` reads."""
 HOW = "give it after `--`, in locust.conf, or as the environment variable that it names"
+
+
+T = TypeVar("T")
 
 
 class _Refused(Exception):
@@ -58,15 +65,16 @@ def default_options() -> Namespace:
     return options
 
 
-def parse(arguments: Sequence[str], where: str) -> Namespace:
-    """The options of a locustfile that has been imported, and so has added its own; `where` names it in messages.
+def parse(arguments: Sequence[str], where: str, used: Sequence[str] = USED) -> Namespace:
+    """The options of a locustfile that has been imported, and so has added its own; `where` names it in messages. `used`: options
+    of Locust that have an effect.
 
     Raises InputError: an unknown option, a missing one, a value that is not allowed, or an option of Locust without effect here.
     """
     try:
         parser = get_parser()
         parser.exit = _refuse
-        _check_effect(parser, arguments)
+        _check_effect(parser, arguments, used)
         options: Namespace = parser.parse_args(list(arguments))
     except _Refused as refused:
         raise InputError(f"{where}: {refused}") from None
@@ -81,12 +89,12 @@ def _refuse(status: int = 0, message: str | None = None) -> None:
     raise _Refused(f"{said} ({HOW})" if "required" in said else said)
 
 
-def _check_effect(parser: Any, arguments: Sequence[str]) -> None:
+def _check_effect(parser: Any, arguments: Sequence[str], used: Sequence[str]) -> None:
     """Raises _Refused: one of these is an option of Locust that has no effect here."""
     own = {*vars(default_options()), "help", "version"}
     for argument in arguments:
         action = parser._option_string_actions.get(argument.partition("=")[0])
-        if action is not None and action.dest in own and action.dest not in USED:
+        if action is not None and action.dest in own and action.dest not in used:
             known = sorted(option for option, each in parser._option_string_actions.items() if each.dest not in own)
             own_options = f"; the locustfile's own options: {', '.join(known)}" if known else ""
             raise _Refused(f"{argument}: an option of Locust that has no effect here{own_options}")
@@ -104,6 +112,8 @@ class Workload(msgspec.Struct, frozen=True):
     """What users find in `environment.parsed_options`."""
     metrics: tuple[str, ...] = ()
     """Patterns of events that are no requests (`user_activity.MetricNames`)."""
+    available: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What Locust's environment has about the files and all of their classes, by its parameter."""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -136,7 +146,7 @@ def _pacing_s(kind: type[locust.User]) -> float | None:
 
 
 def _shipped_base(kind: type[locust.User]) -> str:
-    return next(base.__name__ for base in kind.__mro__ if base is LeanHttpUser or base.__module__.split(".")[0] == "locust")
+    return next(base.__name__ for base in kind.__mro__[1:] if base is LeanHttpUser or base.__module__.split(".")[0] == "locust")
 
 
 def from_profile(
@@ -316,22 +326,15 @@ def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = (), 
 
     `url`: None: LOCUST_HOST, locust.conf or the users' own. `arguments`: options and user classes for the locustfile.
 
-    Raises InputError if the file is missing, has a syntax error, raises on import, has no users or a user without a host, or if
+    Raises InputError if a file is missing, has a syntax error, raises on import, has no users or a user without a host, or if
     it does not take the arguments.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such locustfile")
-    # Locust has the folder in front while it imports the file. For imports inside tasks it stays, but last: no module in it takes
-    # the place of one of Python's or of a library's that is imported later.
-    sys.path.append(str(path.resolve().parent))
-    try:
-        classes, shapes = load_locustfile(str(path.resolve()))
-    except SyntaxError as error:
-        raise InputError(f"{error.filename or path}:{error.lineno}: {error.msg}") from None
-    except BaseException as error:  # noqa: BLE001 - sys.exit or KeyboardInterrupt of a locustfile, too
-        raise InputError(_import_failure(path, error)) from None
-    options = parse(arguments, str(path))
-    kinds = _chosen(classes, options.user_classes, path)
+    files = locustfiles(path)
+    classes, shapes = _imported(files)
+    used = (*USED, *OF_SHAPES) if any(shape.use_common_options for shape in shapes.values()) else USED
+    options = parse(arguments, str(path), used)
+    chosen_shape = next((shapes[name] for name in options.user_classes if name in shapes), next(iter(shapes.values()), None))
+    kinds = _chosen(classes, [name for name in options.user_classes if name not in shapes], path)
     if not kinds:
         raise InputError(f"{path}: no user classes with a weight above 0 (expected a subclass of HttpUser, FastHttpUser or User)")
     url = options.host = url if url is not None else options.host
@@ -347,7 +350,64 @@ def from_locustfile(path: Path, url: str | None, arguments: Sequence[str] = (), 
             kind.host = url
         elif kind.host is None and speaks_http:
             raise InputError(f"{path}: {kind.__name__} has no host; give --host URL or a profile with a target")
-    return Workload(kinds, shapes[0] if shapes else None, options, metrics)
+    available = {
+        "locustfile": files[0].name,
+        "parsed_locustfiles": list(map(str, files)),
+        "available_user_classes": classes,
+        "available_shape_classes": shapes,
+        "available_user_tasks": {name: kind.tasks for name, kind in classes.items()},
+    }
+    return Workload(kinds, chosen_shape, options, metrics, available)
+
+
+def _imported(files: Sequence[Path]) -> tuple[dict[str, type[locust.User]], dict[str, Any]]:
+    """User classes and shapes of these files, by name; test functions of pytest if they have no user class. Raises InputError."""
+    classes: dict[str, type[locust.User]] = {}
+    shapes: dict[str, Any] = {}
+    for file in files:
+        found, found_shapes = _import(file, load_locustfile)
+        _add(classes, found, file)
+        _add(shapes, {type(shape).__name__: shape for shape in found_shapes}, file)
+    for file in files if not classes else ():
+        _add(classes, _import(file, load_locustfile_pytest), file)
+    return classes, shapes
+
+
+def _import(file: Path, load: Callable[[str], T]) -> T:
+    # Locust has the folder in front while it imports the file. For imports inside tasks it stays, but last: no module in it takes
+    # the place of one of Python's or of a library's that is imported later.
+    if (folder := str(file.resolve().parent)) not in sys.path:
+        sys.path.append(folder)
+    try:
+        return load(str(file.resolve()))
+    except SyntaxError as error:
+        raise InputError(f"{error.filename or file}:{error.lineno}: {error.msg}") from None
+    except BaseException as error:  # noqa: BLE001 - sys.exit or KeyboardInterrupt of a locustfile, too
+        raise InputError(_import_failure(file, error)) from None
+
+
+def _add(known: dict[str, T], found: Mapping[str, T], file: Path) -> None:
+    """Add the classes of one file. Raises InputError: another file has one of the same name."""
+    for name, each in found.items():
+        if name in known and _source(known[name]) != _source(each):
+            raise InputError(f"{file}: {name} is also in {_source(known[name])}: expected another name")
+        known.setdefault(name, each)
+
+
+def _source(each: Any) -> str:
+    return inspect.getfile(each if isinstance(each, type) else type(each))
+
+
+def configure(environment: Any) -> None:
+    """Let `--config-users` and `--equal-weights` change the user classes of Locust's environment. Raises InputError."""
+    options = environment.parsed_options
+    for settings in itertools.chain(*(options.config_users or ())):
+        try:
+            environment.update_user_class(settings)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"--config-users: {settings!r:.80}: {type(error).__name__}: {error}") from None
+    if options.equal_weights:
+        environment.assign_equal_weights()
 
 
 def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: Path) -> tuple[type[locust.User], ...]:

@@ -29,6 +29,7 @@ from ..load.workers import worker_engine
 from ..load.workers.messages import ENDED, Job, WorkerHello, WorkerSecond
 from ..load.workers.worker_engine import WorkerEngine, second_of
 from ..load.workload import Workload
+from ..profile import locustfiles
 from ..read.probes import WorkerProbes
 from ..session import redact
 from ..session.canonical import canonical
@@ -115,8 +116,10 @@ class WorkerProcess:
         if job.users is not None and job.locustfile is None:
             return workload.from_profile(job.users, job.url or "", job.values, os.environ)
         path = self._options.locustfile or Path(job.locustfile or "")
-        if not path.is_file():
-            raise InputError(f"{path}: no such locustfile here; give the run's file with -f")
+        try:
+            locustfiles(path)
+        except InputError as error:
+            raise InputError(f"{error} here; give the run's file with -f") from None
         jobs.check_locustfile(job, path)
         return workload.from_locustfile(path, job.url, job.arguments, job.metrics)
 

@@ -14,6 +14,7 @@ TRIALS = {
     "ab-simulated": "ab:Simulated",
     "compose": "compose.trial:Compose",
     "confirmed": "confirmed:Confirmed",
+    "conformance": "conformance.trial:Conformance",
     "experiments": "experiments.trial:Experiments",
     "faults": "faults.trial:Faults",
     "fuzz-logs": "fuzz.cases:Logs",

@@ -24,7 +24,13 @@ class RunArguments:
     """As given on the command line."""
 
     profile: str | None = argument(shell_complete=shared_options.profiles)
-    locustfile: Path | None = option("-f", "--locustfile", type=LocalFile(), help="A Locust file; it needs no change.")
+    locustfile: Path | None = option(
+        "-f",
+        "--locustfile",
+        type=LocalFile(),
+        help="A Locust file, which needs no change; several, a.py,b.py; or a folder of them. Its own options and names of user"
+        " classes follow at the end, after `--`.",
+    )
     custom_metrics: tuple[str, ...] = option(
         "--custom-metric",
         multiple=True,

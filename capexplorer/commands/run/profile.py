@@ -215,7 +215,8 @@ def with_service_and_users(asked: RunArguments) -> RunArguments:
         return asked if asked.names_service else replace(asked, host=_origin(asked.requests))
     if asked.profile is not None or asked.locustfile is not None:
         return asked
-    return _offered(asked)
+    named = os.environ.get("LOCUST_LOCUSTFILE")
+    return replace(asked, locustfile=Path(named)) if named else _offered(asked)
 
 
 def _of_url(asked: RunArguments, given: str) -> RunArguments:
@@ -271,8 +272,9 @@ def profile_of(asked: RunArguments) -> tuple[str, Profile, str, dict[str, str]]:
         return _service_name(asked), _of_requests(asked, variables), "--request", variables
     if asked.locustfile is not None and asked.profile is None:
         placeholder = Users(task=(Task(name="/"),))
-        title = f"locustfile {asked.locustfile.name}"
-        return asked.locustfile.stem, Profile(title=title, users=placeholder), str(asked.locustfile), variables
+        first, *_ = profile.locustfiles(asked.locustfile)
+        title = f"locustfile {profile.names_of(asked.locustfile)}"
+        return first.stem, Profile(title=title, users=placeholder), str(asked.locustfile), variables
     path = paths.profile(asked.profile or DEFAULT_PROFILE)
     return path.stem, profile.load(path), str(path), variables
 

@@ -20,7 +20,7 @@ from ...model.limits import Limits
 from ...model.load import Rate
 from ...model.requirements import LoadRequirement, Requirement
 from ...model.watched import PartSpec, mistakes, parsed_part
-from ...profile import Profile, Users
+from ...profile import Profile, Users, beside
 from ...read.servers import missing_client
 from ...run.options import NO_RATES, SECRET, RunOptions, Task
 from ...session import redact
@@ -130,7 +130,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     sessions_dir = asked.sessions_dir or paths.sessions()
     spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
-    locustfile = asked.locustfile or (Path(where).parent / found.users.locustfile if found.users.locustfile else None)
+    locustfile = asked.locustfile or (beside(Path(where).parent, found.users.locustfile) if found.users.locustfile else None)
     if asked.locust_arguments and locustfile is None:
         raise InputError(f"{shown(asked.locust_arguments[0])}: arguments after `--` are for a locustfile: add -f LOCUSTFILE")
     allow_hosts = (*found.guards.allow_hosts, *asked.allow_hosts)

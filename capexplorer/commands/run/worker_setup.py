@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...addresses import host_and_port
 from ...errors import InputError
-from ...profile import WORKERS_MOST, Profile
+from ...profile import WORKERS_MOST, Profile, locustfiles
 from ...run.options import SECRET, RunOptions, WorkersWanted
 from ...toml import shown
 from .arguments import RunArguments
@@ -104,7 +104,8 @@ def join_host(workers: WorkersWanted) -> str:
 
 def worker_arguments(options: RunOptions) -> tuple[str, ...]:
     """Arguments of `capexplorer worker` on this machine, other than `--join`."""
-    file = ("-f", str(options.locustfile.resolve())) if options.locustfile is not None else ()
+    files = () if options.locustfile is None else locustfiles(options.locustfile)
+    file = ("-f", ",".join(str(each.resolve()) for each in files)) if files else ()
     return (*file, *(word for host in options.allow_hosts for word in ("--allow-host", host)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import gevent.hub
 import msgspec
 from locust.exception import StopUser
+from locust.user.users import PytestUser
 
 from ..bodies import LEAVING
 from ..offering import Offering
@@ -123,6 +124,8 @@ def observed_run(run: Callable[[Any], None], observers: Observers) -> Callable[[
                 raise
 
         user.on_start = start
+        if isinstance(user, PytestUser):  # it has no tasks: its test functions are called without end
+            observers.activity.on_task()
         try:
             run(user)
         finally:

@@ -23,7 +23,7 @@ from ...model.histogram import LatencyHistogram, merged
 from ...model.load import NO_DROPS, Drops, OfferedRate, OfferedTick
 from ...model.readings import GeneratorReading, PortsReading
 from ...model.stages import RequestLimits
-from ...profile import MAX_BODY_MB, Users
+from ...profile import MAX_BODY_MB, Users, locustfiles
 from ..recorder import SUMMED, RecordedTick
 from ..signature import fold
 from ..variables import DrawnTogether
@@ -113,9 +113,9 @@ def versions() -> dict[str, str]:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a locustfile. Raises InputError."""
+    """SHA-256 of a locustfile, or of all of several. Raises InputError."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(b"".join(each.read_bytes() for each in locustfiles(path))).hexdigest()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
 

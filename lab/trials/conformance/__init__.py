@@ -1,0 +1,1 @@
+"""Examples of Locust's documentation in plain Locust and in capexplorer, side by side."""
