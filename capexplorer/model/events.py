@@ -357,7 +357,7 @@ class PartState(Event, frozen=True, kw_only=True, tag="part"):
 Phase = Literal["spawning", "settling", "settled"]
 
 
-CODE = re.compile(r"(SQLSTATE|Redis|MQTT|DNS|gRPC|WebSocket|GraphQL) \w{1,40}(?=:|$)")
+CODE = re.compile(r"(SQLSTATE|Redis|MQTT|DNS|gRPC|WebSocket|GraphQL) [A-Z0-9_]{1,40}(?=:|$)")
 """The code by which a protocol other than HTTP says why a request failed, at the beginning of a failure's text."""
 
 

@@ -128,6 +128,11 @@ def test_a_locustfile_that_names_a_code_itself_is_understood() -> None:
     assert classify(signature, "Linux") == "deadlock"
 
 
+def test_a_check_that_is_named_after_a_protocol_is_a_check() -> None:
+    signature = signature_of(raised("CatchResponseError", "Redis cache: expected 7, read 3", "locust.exception"))
+    assert classify(signature, "Linux") == "failed_check"
+
+
 def test_a_user_that_cannot_be_made_for_lack_of_connections_is_no_error_of_user_code() -> None:
     errors = UserErrors()
     errors.add(refused("sorry, too many clients already"))
