@@ -19,6 +19,8 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     method: str
     requests: Annotated[int, msgspec.Meta(ge=0)]
     failures: Annotated[int, msgspec.Meta(ge=0)]
+    within_limits: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Successes within the limits on a single request; None: there are none."""
     mean_bytes: float | None = None
     latency_ms: Latency = Latency()
     latency: str | None = None
@@ -27,6 +29,11 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     """Of successes whose replies are streams."""
     tokens: int = 0
     """Tokens, or events, in these streams."""
+
+    @property
+    def good(self) -> int:
+        """Requests that are goodput."""
+        return self.requests - self.failures if self.within_limits is None else self.within_limits
 
 
 class LevelFigures(Reading, frozen=True, kw_only=True):

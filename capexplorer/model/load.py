@@ -131,11 +131,11 @@ class OfferedFigures(Reading, frozen=True, kw_only=True):
     miscounted: bool = False
     """Whether `OfferedTick.is_miscounted` in one of these seconds: then no count can be trusted."""
     finished_per_s: float = 0.0
-    """Goodput in iterations: compare it with `offered_per_s`, while `goodput_rps` counts work."""
+    """Goodput in iterations, within limits on a single request: compare it with `offered_per_s`; `goodput_rps` counts work."""
     finished_se_per_s: float | None = None
     """Standard error by batch means, as of `LevelFigures.goodput_se_rps`."""
-    within_limits_se_per_s: float | None = None
-    """The same of those within the limits on a single request; None: all are, or there are too few seconds."""
+    served_se_per_s: float | None = None
+    """The same of all that finished; None: all were within limits, or there are too few seconds."""
     in_flight_mean: float = 0.0
     queued_mean: float = 0.0
     """Mean numbers of iterations in flight, and of those among them that waited for a user."""

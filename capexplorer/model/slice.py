@@ -108,6 +108,7 @@ class EndpointFold:
     def __init__(self, name: str, method: str) -> None:
         self.name, self.method = name, method
         self.requests = self.failures = self.received_bytes = self.tokens = 0
+        self.within_limits: int | None = None
         self.sums_ms: dict[LatencyKind, float] = {"total": 0.0}
         """Of each latency of successes that there was."""
         self._latencies: dict[LatencyKind, HistogramSum] = {"total": HistogramSum()}
@@ -125,6 +126,8 @@ class EndpointFold:
         self.failures += tick.failures
         self.received_bytes += tick.received_bytes
         self.tokens += tick.tokens
+        if tick.within_limits is not None:
+            self.within_limits = (self.within_limits or 0) + tick.within_limits
         self._add("total", tick.latency, tick.latency_sum_ms)
         for stage, found in tick.stages.items():
             self._add(stage, found.latency, found.sum_ms)
@@ -146,6 +149,8 @@ class EndpointFold:
         twin.failures -= sum(tick.failures for tick in given)
         twin.received_bytes -= sum(tick.received_bytes for tick in given)
         twin.tokens -= sum(tick.tokens for tick in given)
+        if twin.within_limits is not None:
+            twin.within_limits -= sum(tick.within_limits or 0 for tick in given)
         twin.sums_ms["total"] -= math.fsum(tick.latency_sum_ms for tick in given)
         for stage, found in ((stage, found) for tick in given for stage, found in tick.stages.items()):
             twin.sums_ms[stage] -= found.sum_ms
@@ -161,6 +166,7 @@ class EndpointFold:
             method=self.method,
             requests=self.requests,
             failures=self.failures,
+            within_limits=self.within_limits,
             mean_bytes=self.received_bytes / self.requests if self.requests else None,
             latency_ms=latency_of(histogram, self.sums_ms["total"]),
             latency=histogram.encode() if with_histogram and histogram.count else None,
@@ -383,21 +389,17 @@ class Slice:
             return None
         means = {name: math.fsum(values) / len(values) for name in _OFFERED if (values := _measured(self.values(name)))}
         counts = self._iterations() if sums is None else _iterations(sums, with_histogram)
+        is_whole = len(rates) == len(self.ticks)
         return OfferedFigures(
             offered_per_s=round(math.fsum(rates) / len(rates), 6),
             **counts,
-            finished_per_s=counts["finished"] / seconds,
-            finished_se_per_s=self.batch_error("finished", "duration_s") if len(rates) == len(self.ticks) else None,
-            within_limits_se_per_s=self._within_limits_error() if len(rates) == len(self.ticks) else None,
+            finished_per_s=(counts["finished"] - counts["beyond_limits"]) / seconds,
+            finished_se_per_s=self.batch_error("finished_within_limits", "duration_s") if is_whole else None,
+            served_se_per_s=self.batch_error("finished", "duration_s") if is_whole and counts["beyond_limits"] else None,
             in_flight_mean=means["in_flight"],
             queued_mean=means["queued"],
             late_p99_ms=means.get("late_p99_ms"),
         )
-
-    def _within_limits_error(self) -> float | None:
-        """Of the iterations within limits, a second; None where all are."""
-        is_all = self.values("finished_within_limits") == self.values("finished")
-        return None if is_all else self.batch_error("finished_within_limits", "duration_s")
 
     def _iterations(self) -> dict[str, Any]:
         """Counts from columns, which have no failed iterations: they are what remains of those planned and in flight. Drops by

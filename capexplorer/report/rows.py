@@ -220,9 +220,9 @@ class EndpointAtLevel(msgspec.Struct, frozen=True):
 
     @property
     def goodput_rps(self) -> float | None:
-        """Its successes a second; None without settled seconds."""
+        """Its successes a second, within the limits on a single request; None without settled seconds."""
         settled_s = self.level.figures.settled_seconds
-        return (self.endpoint.requests - self.endpoint.failures) / settled_s if settled_s else None
+        return self.endpoint.good / settled_s if settled_s else None
 
     @property
     def failure_ratio(self) -> float | None:

@@ -11,6 +11,7 @@ from .. import wording
 from ..model.events import Header, Mark, MarkChange, Note, Verdict, clients_of
 from ..model.findings import Cause, Shift, Stalled
 from ..model.load import Rate
+from ..model.stages import LIMIT_NAMES
 from ..model.timeline import Timeline
 from ..model.verdicts import SEVERITIES, RateObjective, SloVerdict
 from ..wording import numbers, quantities
@@ -74,7 +75,8 @@ def _waits(wait: Any) -> str:
 def _not_judged(header: Header | None) -> str:
     """What to say without a verdict on an objective: there is none, or nothing that could be judged by it."""
     wanted: Mapping[str, Any] = (header.profile.get("slo") if header is not None else None) or {}
-    is_set = any(limit is not None for limit in wanted.values())
+    of_request = {f"{name}_ms" for name in LIMIT_NAMES}  # these are judged with each request
+    is_set = any(limit is not None for name, limit in wanted.items() if name not in of_request)
     return "The objectives could not be judged: too few levels." if is_set else "No objective is set."
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from ..model.stages import LIMIT_NAMES
 from ..model.verdicts import RateCapacity, RateLevelVerdict
 
 Why = Literal[
@@ -253,8 +254,10 @@ class RateSearch:
 
 def _may_be_higher(found: RateCapacity, most_per_s: float) -> bool:
     """Whether higher rates may show more: the maximum of goodput was not reached, or a part of the requests may have no limit. A
-    rate GROWTH times that from which on not all is served shows which.
+    rate GROWTH times that from which on not all is served shows which. Beyond a limit on a single request goodput only falls.
     """
+    if found.limit in LIMIT_NAMES:
+        return False
     is_seen = most_per_s >= GROWTH * found.per_s
     if found.kind == "capacity":
         return found.may_rise and not is_seen

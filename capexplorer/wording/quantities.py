@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
+from ..model.figures import LevelFigures
 from ..model.load import Load, Users
 from ..model.stages import LatencyKind
 from . import units
-from .numbers import MISSING, count, counted, number, significant, three_digits, users_of_level, with_error
+from .numbers import MISSING, count, counted, number, percent, significant, three_digits, users_of_level, with_error
 
 Digits = Callable[[float], str]
 
@@ -172,3 +173,9 @@ def load(users: float | None, offered_per_s: float | None) -> str:
 def load_in_column(users: float, offered_per_s: float | None) -> str:
     """A level's user count, or its offered rate, below a title: `37.5`, `200/s`."""
     return users_of_level(users) if offered_per_s is None else offered_rate(offered_per_s)
+
+
+def beyond_limits(figures: LevelFigures) -> str:
+    """The share of the requests beyond each limit on a single one: `tpot 61%, ttft 2%`, the greatest first; `none`."""
+    ordered = sorted(figures.beyond_limits.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered) or "none"

@@ -106,13 +106,22 @@ AT_100 = RateCapacity(kind="capacity", per_s=100, confidence="medium", may_rise=
     ("capacity", "most", "decision"),
     [
         (DEPARTS, 100, Offer(150, "higher")),
+        (replace(DEPARTS, limit="tpot"), 100, End(32, "capacity", found=True)),
         (replace(DEPARTS, rises=True), 150, Offer(220, "higher")),
         (replace(DEPARTS, rises=True), 200, End(32, "capacity", found=True)),
         (AT_100, 150, Offer(220, "higher")),
         (AT_100, 200, End(32, "capacity", found=True)),
         (replace(AT_100, may_rise=False), 150, End(32, "capacity", found=True)),
     ],
-    ids=["its maximum was not reached", "it rises", "it rises up to twice the rate", "it may rise", "it may not", "it does not"],
+    ids=[
+        "its maximum was not reached",
+        "a limit on a request broke",
+        "it rises",
+        "it rises up to twice the rate",
+        "it may rise",
+        "it may not",
+        "it does not",
+    ],
 )
 def test_higher_rates_are_offered_while_goodput_may_rise_with_them(capacity: RateCapacity, most: float, decision: object) -> None:
     pilot = search_at_10_per_s()

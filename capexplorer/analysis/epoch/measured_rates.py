@@ -250,6 +250,7 @@ class RateLadder(MeasuredEpoch, frozen=True, dict=True):
             if each.rate.started_s in chosen  # bins of a ramp all have the start of the ramp
             and not each.rate.left_out
             and each.rate.due
+            and not each.rate.works_off
             and (not each.ladder_level.goodput_disturbed or state_of(each.rate, LowLoad()) == "kept")
         ]
 
@@ -327,8 +328,8 @@ def _rate_level(
         beyond_limits=offered.beyond_limits,
         beyond_each=None if figures.served_rps is None else tuple(figures.beyond_limits.items()),
         tokens=None if tokens_per_s is None else tokens_per_s * figures.settled_seconds,
-        goodput_se_per_s=offered.within_limits_se_per_s if offered.beyond_limits else offered.finished_se_per_s,
-        served_se_per_s=offered.finished_se_per_s,
+        goodput_se_per_s=offered.finished_se_per_s,
+        served_se_per_s=offered.served_se_per_s,
         in_flight=offered.in_flight_mean,
         service_ms=figures.latency_ms.mean,
         failed_ms=_failed_ms(figures),

@@ -123,6 +123,11 @@ class RateLevel(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.goodput_se_per_s or 0.0, counted, RELATIVE_ERROR_FLOOR * self.goodput_per_s)
 
     @property
+    def works_off(self) -> bool:
+        """Whether requests beyond a limit may be those of an earlier backlog, which surely shrinks."""
+        return self.beyond_limits > 0 and -self.growth / self.seconds > SURE_ERRORS * self.growth_error_per_s
+
+    @property
     def growth_error_per_s(self) -> float:
         """Standard error of growth per second: that of a random walk, one step up per arrival and one down per completion.
 
@@ -288,7 +293,7 @@ def _losses(level: RateLevel, low: LowLoad) -> dict[LevelState, float]:
     """The share of the arrivals that the service lost, by the state that it names; 0 if it is not surely above its threshold."""
     growth_per_s = level.growth / level.seconds
     least_per_s = max(SURE_ERRORS * level.growth_error_per_s, LOST_LEAST * level.offered_per_s)
-    failed_low = failure_bounds(level)[0] - low.failure_high
+    failed_low = failure_bounds(level.served if level.works_off else level)[0] - low.failure_high
     dropped_by_target = (level.dropped - level.dropped_by_generator) / level.due if _surely_drops(level) else 0.0
     return {
         "queue_grows": growth_per_s / level.offered_per_s if level.due and growth_per_s > least_per_s else 0.0,

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from ... import wording
 from ...model import one_blas_thread  # noqa: F401  before numpy is loaded
 from ...model.columns import percentile_column
+from ...model.figures import LevelFigures
 from ...model.intervals import PERCENTILE_VALUES_LEAST
 from ...model.stages import TABLED, Stage
 from ...model.timeline import FailureCount, Timeline, version_of
@@ -68,6 +69,15 @@ LEVEL_TITLES = (
     ("host CPU", "cores"), ("generator CPU", "cores"), ("generator lag p99", "ms"), ("ports used", ""),
 )  # fmt: skip
 """Titles of columns with their units; `in_units` replaces `bytes` and `ms` by the user's."""
+
+
+def _level_titles(timeline: Timeline) -> Sequence[tuple[str, str]]:
+    """Those of levels; with columns of streams, and under limits on a single request the share beyond each."""
+    titles = with_streams(LEVEL_TITLES, timeline)
+    if timeline.limits is None:
+        return titles
+    return [*((title.replace("goodput", "within limits"), unit) for title, unit in titles), ("beyond limits", "")]
+
 
 _MEGABYTES = 2
 """Index in `units.byte_names` of the unit of bytes in the table of levels."""
@@ -156,7 +166,15 @@ def _row(row: ReportedLevel, timeline: Timeline) -> list[_Cell]:
         *(_streams(row, shown.tokens_per_s) if timeline.stages else ()), _latency(latency.max),
         _cell(percent), _cell(shown.target_cpu_ratio), _cell(rss), _cell(shown.host_cpu_ratio), _cell(shown.generator_cpu_ratio),
         _latency(shown.loop_lag_p99_ms), _cell(shown.ports_used),
+        *([] if timeline.limits is None else [_beyond_limits(shown)]),
     ]  # fmt: skip
+
+
+def _beyond_limits(figures: LevelFigures) -> _Cell:
+    """Sorted by the greatest share."""
+    if figures.served_rps is None:
+        return _cell(None)
+    return _cell(max(figures.beyond_limits.values(), default=0.0), quantities.beyond_limits(figures))
 
 
 def endpoint(each: Mapping[str, Any]) -> tuple[str, list[_Cell]]:
@@ -234,7 +252,7 @@ def render(timeline: Timeline) -> bytes:
         about_rates=tables.about_rates(timeline),
         metrics=tables.metrics(timeline),
         about_metrics=tables.ABOUT_METRICS,
-        level_titles=in_units(with_streams(LEVEL_TITLES, timeline)),
+        level_titles=in_units(_level_titles(timeline)),
         charts=len(timeline) > 0,
         endpoints=[endpoint(each) for each in endpoint_totals(timeline)],
         endpoint_titles=ENDPOINT_TITLES,

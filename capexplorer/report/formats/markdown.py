@@ -121,9 +121,11 @@ def _settings(timeline: Timeline) -> list[str]:
 def levels(rows: list[ReportedLevel], of_streams: Sequence[str]) -> list[str]:
     """The table of levels, and what its signs mean. `of_streams`: titles of the columns of streams."""
     several = len(epochs(rows)) > 1
-    titles = ["users", "settled s", "requests", "goodput /s", "throughput /s", *map(latency_title, ("p50", "p95", "p99"))]
+    limited = any(row.figures.served_rps is not None for row in rows)
+    work = ["within limits /s", "throughput /s", "beyond limits"] if limited else ["goodput /s", "throughput /s"]
+    titles = ["users", "settled s", "requests", *work, *map(latency_title, ("p50", "p95", "p99"))]
     titles += [*of_streams, "failures", "target CPU, cores", latency_title("generator lag p99")]
-    cells = [[str(row.opened.epoch)] * several + _cells(row, has_streams=bool(of_streams)) for row in rows]
+    cells = [[str(row.opened.epoch)] * several + _cells(row, has_streams=bool(of_streams), limited=limited) for row in rows]
     table = Table(["epoch"] * several + titles, cells)
     sentence = [_FEW] if any(row.has_few("p99") and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
@@ -131,7 +133,7 @@ def levels(rows: list[ReportedLevel], of_streams: Sequence[str]) -> list[str]:
     return [table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
-def _cells(row: ReportedLevel, *, has_streams: bool) -> list[str]:
+def _cells(row: ReportedLevel, *, has_streams: bool, limited: bool) -> list[str]:
     shown, latency = row.figures, row.figures.latency_ms
     return [
         _sign(row.kind) + quantities.load_in_column(row.users, row.offered_per_s),
@@ -139,6 +141,7 @@ def _cells(row: ReportedLevel, *, has_streams: bool) -> list[str]:
         numbers.significant(row.requests),
         numbers.with_error(shown.goodput_rps, row.goodput_error_rps),
         numbers.significant(shown.throughput_rps),
+        *([quantities.beyond_limits(shown) if shown.served_rps is not None else numbers.MISSING] * limited),
         quantities.latency_in_column(latency.p50),
         *_tails(row),
         *(_streams(row, row.figures.tokens_per_s) if has_streams else ()),

@@ -228,7 +228,7 @@ def level_points(timeline: Timeline, endpoint: EndpointKey, kind: LatencyKind = 
             point = EndpointPoint(
                 **asdict(part),
                 throughput_rps=requests / seconds,
-                goodput_rps=(requests - measured.failures) / seconds,
+                goodput_rps=measured.good / seconds,
                 p95_ms=_p95_ms(measured, kind),
             )
             found.append(point)

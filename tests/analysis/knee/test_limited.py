@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from capexplorer.analysis.knee.detector import judge
 from capexplorer.analysis.knee.rate_capacity import judge_rates
-from capexplorer.analysis.knee.rate_level import RateLevel
+from capexplorer.analysis.knee.rate_level import LowLoad, RateLevel, state_of
 from capexplorer.analysis.ladder import LadderLevel
 from capexplorer.model.stages import LimitName
 from capexplorer.model.verdicts import KneeVerdict, RateCapacity
@@ -160,6 +160,15 @@ def test_a_limit_that_every_request_exceeds_from_the_second_rate_on_leaves_a_wid
 
 def test_a_limit_that_every_request_exceeds_at_any_rate_shows_no_capacity() -> None:
     assert at_rates((2.0, 0.0), (4.0, 0.0), (6.0, 0.0)) is None
+
+
+def test_late_replies_of_a_backlog_that_is_worked_off_are_no_loss_of_the_rate() -> None:
+    """100 requests that came before end in the seconds of a lower rate."""
+    level = RateLevel(
+        rate_per_s=2.0, seconds=50.0, due=100, succeeded=60, failed=140, beyond_limits=140, beyond_each=(("ttft", 0.7),)
+    )
+    assert level.works_off and state_of(level, LowLoad()) != "beyond_limits"
+    assert state_of(replace(level, due=200), LowLoad()) == "beyond_limits"
 
 
 def test_a_level_at_a_rate_that_is_late_is_served_all_the_same() -> None:
