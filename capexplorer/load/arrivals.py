@@ -18,6 +18,7 @@ from gevent import getcurrent
 
 from ..model.histogram import LatencyHistogram
 from ..model.load import NO_DROPS, Arrivals, Drops, OfferedTick
+from .user_activity import spawning_user
 
 # -- schedule: gaps are drawn in units of the mean gap and divided by the rate, so that a change of the rate scales the rest of a
 # gap. For random arrivals this is time rescaling of a unit-rate Poisson process (Cinlar, Introduction to Stochastic Processes,
@@ -156,6 +157,11 @@ def current_iteration() -> Iteration | None:
     """The iteration of the user whose greenlet runs now; None if there is none."""
     iteration: Iteration | None = getattr(getcurrent(), "iteration", None)
     return iteration
+
+
+def iteration_of_request() -> Iteration | None:
+    """The iteration that a request of the greenlet that runs now belongs to: its own, or that of the user that spawned it."""
+    return current_iteration() or getattr(spawning_user(), "iteration", None)
 
 
 class IdleUser:

@@ -19,7 +19,7 @@ from ..model.kept_request import PlacedRequest
 from ..model.reading_means import number_fields
 from ..model.stages import LIMIT_NAMES, STAGES, RequestLimits, RequestStages, Stage, StageTick
 from . import user_activity
-from .arrivals import Ledger, current_iteration
+from .arrivals import Ledger, iteration_of_request
 from .bounded_keys import EndpointNames, FailureStream
 from .connections import closes
 from .guard import HostGuard
@@ -163,9 +163,9 @@ class Recorder:
         staged = stages if isinstance(stages, RequestStages) else None
         exception = as_failure(method, exception) if exception else None
         signature = signature_of(exception, response) if exception else None
-        if signature is not None and (iteration := current_iteration()) is not None:
+        if signature is not None and (iteration := iteration_of_request()) is not None:
             iteration.failed = True
-        elif self.limits is not None and self.limits.broken_by(response_ms, staged) and (iteration := current_iteration()):
+        elif self.limits is not None and self.limits.broken_by(response_ms, staged) and (iteration := iteration_of_request()):
             iteration.is_beyond_limits = True
         full = self._text_of_first(signature, exception, response) if signature is not None and exception else ""
         retried = attempts_of_request(exception, response)

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
+from weakref import ref
 
 from gevent import get_hub, getcurrent
 from gevent.event import Event
@@ -164,6 +165,23 @@ def of_this_user() -> RequestEvents:
     if events is None:
         events = greenlet.request_events = RequestEvents()
     return events
+
+
+_USER = "capexplorer_user"
+"""Key of gevent's `spawn_tree_locals`, which all greenlets share that a greenlet has spawned, or that these have."""
+
+
+def begins_life() -> None:
+    """The greenlet that runs now is a user, and so all that it spawns is of this user."""
+    greenlet = getcurrent()
+    greenlet.spawn_tree_locals = {_USER: ref(greenlet)}
+
+
+def spawning_user() -> Any:
+    """The greenlet of the user that has spawned the one that runs now, such as a loop that receives; None: no user has, or it has
+    ended."""
+    tree = getattr(getcurrent(), "spawn_tree_locals", None) or {}
+    return tree[_USER]() if _USER in tree else None
 
 
 def turn() -> int:
@@ -365,7 +383,10 @@ class UserActivity:
     def on_request(self, response_ms: float) -> bool:
         """A request ends. Returns whether it counts in figures; False: it is a new user's warm-up."""
         cycle = getcurrent().__dict__.get("user_cycle") or self._cycle()
-        if cycle is None or (cycle.is_warm and not cycle.slept_s):
+        if cycle is None:  # in a greenlet that a user spawned it is that user's, whose sleeps are not before it
+            cycle = self._cycle_of(spawning_user())
+            return cycle is None or cycle.is_warm or cycle.warms_up(time.monotonic(), response_ms / 1000)
+        if cycle.is_warm and not cycle.slept_s:
             return True
         now_s, response_s = time.monotonic(), response_ms / 1000
         if cycle.slept_s:
@@ -375,7 +396,9 @@ class UserActivity:
 
     def _cycle(self) -> UserCycle | None:
         """The cycle of the user whose greenlet runs now; None in other greenlets, such as those that a user spawned."""
-        greenlet = getcurrent()
+        return self._cycle_of(getcurrent())
+
+    def _cycle_of(self, greenlet: Any) -> UserCycle | None:
         cycle: UserCycle | None = getattr(greenlet, "user_cycle", None)
         if cycle is None and greenlet in self._greenlets():
             cycle = greenlet.user_cycle = UserCycle()

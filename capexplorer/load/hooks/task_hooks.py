@@ -15,7 +15,7 @@ from locust.user.users import PytestUser
 
 from ..bodies import LEAVING
 from ..offering import Offering
-from ..user_activity import UserActivity, of_this_user, turn
+from ..user_activity import UserActivity, begins_life, of_this_user, turn
 from ..user_code import UserErrors
 from ..workload import disconnect, leave, seconds_of, varied
 
@@ -124,6 +124,7 @@ def observed_run(run: Callable[[Any], None], observers: Observers) -> Callable[[
                 raise
 
         user.on_start = start
+        begins_life()
         if isinstance(user, PytestUser):  # it has no tasks: its test functions are called without end
             observers.activity.on_task()
         try:

@@ -158,6 +158,23 @@ def test_a_task_that_raises_has_failed_and_one_that_stops_its_user_has_not() -> 
     rig.end()
 
 
+def test_a_failure_that_a_loop_of_the_user_receives_is_one_of_its_iteration() -> None:
+    def work(user: Any) -> None:
+        gevent.spawn(_fails, user).join()
+
+    rig = _Rig(_kind("U", work))
+    rig.offer(60.0)
+    rig.until(lambda: rig.totals["failed"] >= 20)
+    assert rig.totals["finished"] == 0
+    rig.end()
+
+
+def _fails(user: Any) -> None:
+    user.environment.events.request.fire(
+        request_type="WebSocket", name="reply", response_time=1.0, response_length=0, exception=ConnectionError("no"), context={}
+    )
+
+
 def test_each_task_of_a_nested_task_set_is_an_iteration() -> None:
     class Inner(TaskSet):
         @task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import gevent
@@ -59,6 +60,44 @@ class NeverSleeps(User):
     def steps(self) -> None:
         while True:
             _request(self, polls=True)
+
+
+class Receives(User):
+    """A greenlet of its own fires the events, also while `on_start` runs; its only task waits after a while."""
+
+    loop: Any = None
+
+    def on_start(self) -> None:
+        self.loop = gevent.spawn(self.receive)
+        Event().wait(10 * RESPONSE_S)
+
+    def on_stop(self) -> None:
+        self.loop.kill()
+
+    def receive(self) -> None:
+        while True:
+            _request(self)
+
+    @task
+    def idle(self) -> None:
+        Event().wait(10 * RESPONSE_S)
+        self.wait()  # type: ignore[no-untyped-call]
+
+
+class ReceivesInThread(Receives):
+    """By a thread, which gevent makes a greenlet, that starts another, as some libraries do."""
+
+    def on_start(self) -> None:
+        self.ended = Event()
+        Thread(target=lambda: Thread(target=self.receive).start()).start()
+        Event().wait(10 * RESPONSE_S)
+
+    def on_stop(self) -> None:
+        self.ended.set()
+
+    def receive(self) -> None:
+        while not self.ended.is_set():
+            _request(self)
 
 
 class Waits(User):
@@ -172,6 +211,18 @@ def test_requests_count_once_a_user_has_completed_a_cycle() -> None:
     assert all(run.warmup[name] >= 1 for name in requesting)  # the first request of each
     assert {run.warmup[name] for name in ("Waits", "Throughput", "Pacing", "Sequence")} == {1}  # the first wait ends it
     assert run.warmup["LogsIn"] > run.warmup["ManySteps"]  # all requests of `on_start`
+
+
+@pytest.mark.parametrize("kind", [Receives, ReceivesInThread])
+def test_requests_of_a_loop_that_a_user_has_spawned_count_once_the_user_is_warm(kind: type[User]) -> None:
+    run = _alone(kind)
+    assert run.warmup[kind.__name__] >= 5  # those of `on_start`, and of the first task
+    assert run.activity.sleeps == 0
+
+
+def test_requests_of_a_greenlet_of_no_user_count_from_the_first() -> None:
+    activity = UserActivity(Group)
+    assert gevent.spawn(activity.on_request, 1.0).get()
 
 
 def test_each_sleep_between_two_requests_is_a_pause_of_the_requested_length() -> None:
