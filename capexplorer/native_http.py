@@ -54,6 +54,11 @@ def get(url: str, *, accept: str = "*/*", timeout_s: float, most_bytes: int) -> 
         yield Answer(answer.status, found, answer.iter_stream())
 
 
+def connect(port: int, *, timeout_s: float) -> None:
+    """Open a connection to loopback and close it. Raises OSError; TimeoutError after `timeout_s`."""
+    _NativeBackend(timeout_s, 0).connect_tcp("127.0.0.1", port).close()
+
+
 class _NativeBackend(httpcore.NetworkBackend):
     def __init__(self, timeout_s: float, most_bytes: int) -> None:
         self._timeout_s = timeout_s

@@ -316,7 +316,8 @@ class Profile(Table, frozen=True, kw_only=True):
     capexplorer's interpreter, `{pool}` by the parameter `pool` of `params`."""
     ready: str | None = None
     """The service is ready when a GET of this /PATH is answered with 2xx or 3xx; without this key any status counts. A URL,
-    http://127.0.0.1:PORT/PATH, if the command has no `{port}`, or the Compose file no `${CAPEXPLORER_PORT}`."""
+    http://127.0.0.1:PORT/PATH, if the command has no `{port}`, or the Compose file no `${CAPEXPLORER_PORT}`. `tcp`, or
+    tcp://127.0.0.1:PORT: as soon as it accepts a connection, for services that do not speak HTTP."""
     ready_timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = READY_TIMEOUT_S
     """Seconds until it must be ready."""
     params: dict[str, Param] = {}

@@ -87,12 +87,11 @@ def wait_until_ready(
         if why_not_ready is None:
             return version
         if monotonic() - began_s >= spec.ready.timeout_s:
-            url = f"http://127.0.0.1:{port}{spec.ready.path}"
-            reason = f"not ready after {spec.ready.timeout_s:g} s: GET {url}: {why_not_ready}"
+            reason = f"not ready after {spec.ready.timeout_s:g} s: {_request(spec, f'127.0.0.1:{port}')}: {why_not_ready}"
             raise TargetError(f"{spec.name}: {reason}", supervisor.output)
         if why_not_ready != reported and monotonic() - began_s >= SILENT_S:
             reported = why_not_ready
-            on_waiting(why_not_ready if spec.compose else f"GET {spec.ready.path}: {why_not_ready}")
+            on_waiting(why_not_ready if spec.compose else f"{_request(spec)}: {why_not_ready}")
         sleep(_INTERVAL_S)
 
 
@@ -115,12 +114,25 @@ def _why_it_ended(spec: TargetSpec, port: int, ended: Exited) -> str:
     return f"{spec.name}: ended before it was ready ({ended.how_it_ended()}){last}"
 
 
+def _request(spec: TargetSpec, place: str = "") -> str:
+    """What it is asked, in words; `place`: HOST:PORT."""
+    if spec.ready.tcp:
+        return f"tcp {place}".strip()
+    return f"GET {f'http://{place}' if place else ''}{spec.ready.path}"
+
+
 def _asked(spec: TargetSpec, port: int) -> tuple[str | None, str | None]:
     """Send one request: (what was wrong with the answer; None if the target is ready, the version that it names)."""
     if spec.compose and not spec.containers_file.exists():
         return "its services are not all well yet", None
+    timeout_s = min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s)
     try:
-        status, version = answer(port, spec.ready.path, timeout_s=min(_REQUEST_TIMEOUT_S, spec.ready.timeout_s))
+        if spec.ready.tcp:
+            from .. import native_http
+
+            native_http.connect(port, timeout_s=timeout_s)
+            return None, None
+        status, version = answer(port, spec.ready.path, timeout_s=timeout_s)
     except TimeoutError:
         return "no answer", None
     except OSError as error:

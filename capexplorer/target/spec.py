@@ -44,6 +44,8 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     timeout_s: Annotated[float, Meta(gt=0, le=3_600)] = 20.0
     any_status: bool = False
     """Any HTTP status will do."""
+    tcp: bool = False
+    """A connection that is accepted will do, and nothing is sent: the service does not speak HTTP."""
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

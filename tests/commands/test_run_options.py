@@ -69,6 +69,26 @@ def test_a_command_with_a_fixed_port_is_checked_at_that_port(tmp_path: Path) -> 
     assert (found.port, found.spec.ready.path) == (8123, "/up?deep=1")
 
 
+@pytest.mark.parametrize(
+    ("command", "ready", "port"),
+    [
+        ("./store {port}", "tcp", None),
+        ("./store {port}", "tcp://127.0.0.1:{port}", None),
+        ("./store", "tcp://127.0.0.1:6379", 6379),
+    ],
+)
+def test_a_service_that_does_not_speak_http_is_ready_with_its_port(command: str, ready: str, port: int | None) -> None:
+    found = resolve(RunArguments(target_cmd=command, ready=ready, requests=("/",)))
+    assert found.spec is not None
+    assert (found.spec.ready.tcp, found.port) == (True, port)
+
+
+@pytest.mark.parametrize("ready", ["udp://127.0.0.1:{port}", "tcp://10.9.9.9:{port}", "tcp"])
+def test_another_port_than_one_of_loopback_is_no_readiness(ready: str) -> None:
+    with pytest.raises(InputError, match="--ready: "):
+        resolve(RunArguments(target_cmd="./store" if ready == "tcp" else "./store {port}", ready=ready, requests=("/",)))
+
+
 def test_without_a_readiness_path_a_reply_with_any_status_means_ready(tmp_path: Path) -> None:
     found = resolve(RunArguments(profile=profile(tmp_path, 'command = "./shop {port}"')))
     assert found.spec is not None

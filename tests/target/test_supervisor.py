@@ -234,6 +234,17 @@ def test_an_answer_that_is_not_ready_is_reported(rig: Rig, answer: bytes, wait_s
         rig.wait_until_ready(spec, port, run)
 
 
+def test_a_port_that_is_open_is_enough_for_a_service_that_does_not_speak_http(rig: Rig) -> None:
+    spec, port = rig.target(ANSWERS.format(answer=b"", wait_s=600), timeout_s=60.0), free_port()
+    spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, tcp=True))
+    rig.wait_until_ready(spec, port, rig.supervisor.start(spec, {}, port))
+    closed = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, timeout_s=0.3))
+    elsewhere = free_port()
+    with pytest.raises(TargetError) as raised:
+        rig.wait_until_ready(closed, elsewhere, rig.supervisor.start(spec, {}, port))
+    assert str(raised.value) == f"small: not ready after 0.3 s: tcp 127.0.0.1:{elsewhere}: connection refused"
+
+
 OK = b"HTTP/1.1 200 OK\r\n"
 
 

@@ -133,7 +133,7 @@ BASE = 'title = "x"\ncommand = ["true"]\n'
         ('title = "x"\ncommand = ["a", 1]\n', "command[1]: expected `str`, got `int`"),
         ('title = "x"\ncommand = ["{pyton}"]\n', "command[0]: unknown placeholder `{pyton}`; did you mean `python`?"),
         (BASE + 'redy = "/"\n', "unknown key `redy`; did you mean `ready`?"),
-        (BASE + '[ready]\nurl = "/"\n', "unknown key `ready.url`; expected one of any_status, path, timeout_s"),
+        (BASE + '[ready]\nurl = "/"\n', "unknown key `ready.url`; expected one of any_status, path, tcp, timeout_s"),
         (BASE + '[ready]\npath = "health"\n', "ready.path: expected a path that starts with /, got 'health'"),
         (BASE + '[ready]\npath = "/a b"\n', "ready.path: expected a path that starts with /, got '/a b'"),
         (BASE + '[ready]\ntimeout_s = "20"\n', "ready.timeout_s: expected `float`, got `str`"),

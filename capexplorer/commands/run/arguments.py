@@ -79,7 +79,8 @@ class RunArguments:
     ready: str | None = option(
         "--ready",
         metavar="URL",
-        help="With --target-cmd or --compose: /PATH or URL that answers with 2xx or 3xx when the target is ready.",
+        help="With --target-cmd or --compose: /PATH or URL that answers with 2xx or 3xx when the target is ready; tcp: its port "
+        "is open.",
     )
     ready_timeout_s: float | None = option(
         "--ready-timeout",

@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from ... import paths, profile
-from ...addresses import is_host_and_port, is_http_url, is_loopback, is_same_service, without_userinfo
+from ...addresses import is_host_and_port, is_http_url, is_loopback, is_same_service, is_url, without_userinfo
 from ...drafting import curl, reading, request_tasks
 from ...drafting.profile_text import THINK_TIME_S
 from ...drafting.request_tasks import Request
@@ -92,12 +92,11 @@ def target_of(
     """
     source = source or command_source()
     words = _words(command, source)
-    path, port = _readiness(ready, source, chooses_port=PORT in command)
-    readiness = {"path": path, "timeout_s": timeout_s or READY_TIMEOUT_S, "any_status": ready is None}
+    readiness, port = _readiness(ready, source, chooses_port=PORT in command)
     found = TargetSpec(
         title=command,
         command=tuple(words),
-        ready=convert(readiness, Ready, source.ready),
+        ready=convert({**readiness, "timeout_s": timeout_s or READY_TIMEOUT_S}, Ready, source.ready),
         folder=source.folder,
         given_name=_name(words),
         params={name: ParamSpec(default=value) for name, value in (params or {}).items()},
@@ -117,14 +116,13 @@ def composed(file: str, ready: str | None, timeout_s: float | None, source: Sour
     used."""
     path = (source.folder / file).resolve()
     compose.check_compose(path, source.command)
-    path_asked, port = _readiness(ready, source, chooses_port=compose.uses_port(path))
+    readiness, port = _readiness(ready, source, chooses_port=compose.uses_port(path))
     timeout_s = timeout_s or READY_TIMEOUT_S
-    readiness = {"path": path_asked, "timeout_s": timeout_s + _READY_REQUEST_S, "any_status": ready is None}
     found = TargetSpec(
         title=file,
         command=(*_COMPOSE_PROGRAM, str(path), f"{timeout_s:g}", f"{{scratch}}/{spec.CONTAINERS_FILE}"),
         environment={compose.PORT: PORT},
-        ready=convert(readiness, Ready, source.ready),
+        ready=convert({**readiness, "timeout_s": timeout_s + _READY_REQUEST_S}, Ready, source.ready),
         folder=path.parent,
         given_name=redact.text(path.parent.name) or "compose",
         compose=True,
@@ -135,26 +133,28 @@ def composed(file: str, ready: str | None, timeout_s: float | None, source: Sour
     return found, port
 
 
-def _readiness(ready: str | None, source: Source, *, chooses_port: bool) -> tuple[str, int | None]:
-    """(path, port) of the readiness request; port None: capexplorer chooses it (`chooses_port`)."""
+def _readiness(ready: str | None, source: Source, *, chooses_port: bool) -> tuple[dict[str, object], int | None]:
+    """(fields of `Ready`, port) of the readiness request; port None: capexplorer chooses it (`chooses_port`)."""
     if ready is None:
         if not chooses_port:
             ready_key = source.ready.rpartition(" ")[2]
             expected = f"expected {source.port} in {source.starts}, or {ready_key} URL with the port that it listens on"
             raise InputError(f"{source.command}: {expected}")
-        return "/", None
+        return {"path": "/", "any_status": True}, None
+    if ready == "tcp":
+        ready = f"tcp://127.0.0.1:{PORT}"
     if ready.startswith("/"):
         ready = f"http://127.0.0.1:{PORT}{ready}"
     url = ready.replace(PORT, "1")
-    if not is_http_url(url) or urlsplit(url).scheme != "http" or not is_loopback(urlsplit(url).hostname or ""):
-        raise InputError(f"{source.ready}: expected /PATH or http://127.0.0.1:{PORT}/PATH, got {ready!r}")
+    if not is_url(url) or urlsplit(url).scheme not in ("http", "tcp") or not is_loopback(urlsplit(url).hostname or ""):
+        raise InputError(f"{source.ready}: expected /PATH, http://127.0.0.1:{PORT}/PATH or tcp://127.0.0.1:{PORT}, got {ready!r}")
     if PORT in ready and not chooses_port:
         raise InputError(f"{source.ready}: {source.starts} has no {source.port}: write http://127.0.0.1:NUMBER/PATH")
     if PORT not in ready and chooses_port:
         raise InputError(f"{source.ready}: expected {PORT} for the port, since {source.starts} has {source.port}, got {ready!r}")
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return path, None if chooses_port else parts.port or 80
+    return {"path": path, "tcp": parts.scheme == "tcp"}, None if chooses_port else parts.port or 80
 
 
 def name_of(command: str) -> str:
