@@ -58,14 +58,14 @@ _ERRNOS = {
     for number in (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH,
                    errno.EADDRNOTAVAIL, errno.EMFILE, errno.ENFILE, errno.EPIPE)
 }  # fmt: skip
-_ERRNO_TEXT = re.compile(f"failed: ({'|'.join(map(re.escape, _ERRNOS))})|from server: ({'|'.join(map(re.escape, _ERRNOS))})")
+_ERRNO_TEXT = re.compile(f"(?:failed|from server|remote host|recvmsg|sendmsg): ?({'|'.join(map(re.escape, _ERRNOS))})")
 
 
-def errno_in_text(chain: Iterable[BaseException]) -> int | None:
-    """The errno of a socket that libpq has opened, which has only its text: `connection to server ... failed: Connection
+def errno_in_text(chain: Iterable[object]) -> int | None:
+    """The errno of a socket that libpq or gRPC has opened, which has only its text: `connection to server ... failed: Connection
     refused`."""
-    found = (_ERRNO_TEXT.search(str(link)) for link in _of(chain, *_DRIVERS))
-    return next((_ERRNOS[text[1] or text[2]] for text in found if text is not None), None)
+    found = (_ERRNO_TEXT.search(words_of(link) or str(link)) for link in _of(chain, *_DRIVERS, "grpc"))
+    return next((_ERRNOS[text[1]] for text in found if text is not None), None)
 
 
 # -- Redis: an error reply begins with its code, which the library may have cut off.
@@ -110,7 +110,50 @@ def _dns(chain: Sequence[BaseException], response: object) -> str:
 _TRUNCATED = 0x0200
 _RCODE_NAMES = {0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED"}
 
-READERS: tuple[Code, ...] = (_sql, _redis, _dns)
+
+# -- gRPC: an exception is also its call, and its own text is of many lines.
+
+_DETAILS = {
+    "errors resolving": "UNRESOLVED",
+    "DNS resolution failed": "UNRESOLVED",
+    "larger than max": "TOO_LARGE",
+    "Exception serializing": "CLIENT",
+    "Exception deserializing": "CLIENT",
+    "Exception iterating requests": "CLIENT",
+}
+"""Words of the library about what no service has said, although it has the code of one; and what stands for the code."""
+
+
+def _grpc(chain: Sequence[BaseException], response: object) -> str:
+    for link in _of(chain, "grpc"):
+        if errno_in_text([link]) is None and (status := getattr(_called(link, "code"), "name", "")):
+            details = words_of(link)
+            return f"gRPC {next((code for words, code in _DETAILS.items() if words in details), status)}"
+    return ""
+
+
+def words_of(exception: object) -> str:
+    """The words of a gRPC failure alone; empty for other exceptions, whose own text has little more."""
+    return str(next((_called(link, "details") for link in _of((exception,), "grpc")), "") or "")
+
+
+def _called(link: object, name: str) -> object:
+    method = getattr(link, name, None)
+    return method() if callable(method) else None
+
+
+# -- WebSocket: the close code. That of websocket-client is in its frame, which a locustfile reads.
+
+
+def _websocket(chain: Sequence[BaseException], response: object) -> str:
+    for link in _of(chain, "websockets", "simple_websocket"):
+        code = getattr(getattr(link, "rcvd", None), "code", None) or getattr(link, "reason", None)
+        if isinstance(code, int):
+            return f"WebSocket {int(code)}"
+    return ""
+
+
+READERS: tuple[Code, ...] = (_sql, _redis, _dns, _grpc, _websocket)
 
 
 # -- MQTT: `locust.contrib.mqtt` fires numbers and names in place of exceptions.

@@ -14,7 +14,7 @@ from typing import Any
 from ..model import outside
 from ..model.events import CODE, FailureSignature
 from .connections import past_of
-from .protocol_codes import code_of, errno_in_text
+from .protocol_codes import code_of, errno_in_text, words_of
 
 # -- reply line ----------------------------------------------------------------------------------------------------------------
 # The error message in a reply's body: its first line with words in it, bounded in length and without ids. Untrusted text.
@@ -144,7 +144,7 @@ def full_text(exception: BaseException | str, response: object = None) -> str:
     numbered = next((link for link in links(exception, response_error) if _errno(link) is not None), None)
     named = _unwrapped(exception) if numbered is None else numbered
     try:
-        text = str(named) or repr(named)
+        text = words_of(named) or str(named) or repr(named)
     except Exception:  # str() of a user's exception may fail
         return type(named).__name__
     if numbered is not None:
@@ -182,7 +182,7 @@ def text_of(exception: BaseException) -> str:
     """The message of the innermost exception, or the name of a check, without parts that vary between requests."""
     inner = _unwrapped(exception)
     try:
-        text = str(_attribute(inner, "strerror") or _first(inner) or inner) or repr(inner)
+        text = str(_attribute(inner, "strerror") or _first(inner) or words_of(inner) or inner) or repr(inner)
     except Exception:  # str() of a user's exception may fail; the request still counts
         return type(inner).__name__
     return _checked(text) if type(inner).__name__ == "CatchResponseError" else text
@@ -269,7 +269,7 @@ def _errno(link: BaseException) -> int | None:
 
 
 def _status(link: BaseException) -> int | None:
-    return _in_range(_attribute(link, "code")) or _status_code(_attribute(link, "response"))
+    return _in_range(_attribute(link, "code")) or _status_code(_attribute(link, "response")) or _status_code(link)
 
 
 def _status_code(response: object) -> int | None:

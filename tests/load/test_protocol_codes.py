@@ -36,6 +36,24 @@ def dns(rcode: int = 0, *, truncated: bool = False, answer: tuple[str, ...] = ()
     return type("Message", (SimpleNamespace,), {"__module__": "dns.message"})(flags=flags, answer=answer)
 
 
+def grpc(status: str, details: str) -> BaseException:
+    calls = {"code": lambda _: SimpleNamespace(name=status), "details": lambda _: details}
+    return raised("_InactiveRpcError", f"<RPC that terminated with:\n\tstatus = {status}\n>", "grpc._channel", **calls)
+
+
+def closed(code: int) -> BaseException:
+    return raised("ConnectionClosedError", "received", "websockets.exceptions", rcvd=SimpleNamespace(code=code, reason="why"))
+
+
+def checked(text: str) -> BaseException:
+    return raised("CatchResponseError", text, "locust.exception")
+
+
+REFUSED = "failed to connect to all addresses; last error: ipv4:127.0.0.1:1: Failed to connect to remote host: Connection refused"
+NO_NAME = "errors resolving nosuchname:1: [field:hostname lookup error:address lookup failed: Domain name not found]"
+LOST = raised("WebSocketConnectionClosedException", "Connection to remote host was lost.", "websocket._exceptions")
+HANDSHAKE = raised("WebSocketBadStatusException", "Handshake status 503", "websocket._exceptions", status_code=503)
+
 NO_ANSWER = raised("LocustError", "No answer in DNS response", "locust.exception")
 
 
@@ -97,6 +115,26 @@ class ReasonCode:
         ("GET", raised("ResponseError", "BUSY as can be", "users"), None, "", "failed_check"),
         ("GET", raised("Trouble", "SERVFAIL", "users"), None, "", "unknown"),
         ("DNS", raised("Timeout", "The DNS operation timed out.", "dns.exception"), None, "", "read_timeout"),
+        ("gRPC", grpc("RESOURCE_EXHAUSTED", "queue is full"), None, "gRPC RESOURCE_EXHAUSTED", "server_busy"),
+        ("gRPC", grpc("RESOURCE_EXHAUSTED", "larger than max (9 vs. 4)"), None, "gRPC TOO_LARGE", "request_rejected"),
+        ("gRPC", grpc("UNAVAILABLE", "no healthy upstream"), None, "gRPC UNAVAILABLE", "service_unavailable"),
+        ("gRPC", grpc("UNAVAILABLE", REFUSED), None, "", "connection_refused"),
+        ("gRPC", grpc("UNAVAILABLE", "recvmsg:Connection reset by peer"), None, "", "connection_reset"),
+        ("gRPC", grpc("UNAVAILABLE", NO_NAME), None, "gRPC UNRESOLVED", "dns_failure"),
+        ("gRPC", grpc("DEADLINE_EXCEEDED", "Deadline Exceeded"), None, "gRPC DEADLINE_EXCEEDED", "read_timeout"),
+        ("gRPC", grpc("UNKNOWN", "Exception calling application: 7"), None, "gRPC UNKNOWN", "service_error"),
+        ("gRPC", grpc("INTERNAL", "Exception deserializing response!"), None, "gRPC CLIENT", "user_code_error"),
+        ("gRPC", grpc("CANCELLED", "Channel closed!"), None, "gRPC CANCELLED", "unknown"),
+        ("WS", closed(1013), None, "WebSocket 1013", "server_busy"),
+        ("WS", closed(1011), None, "WebSocket 1011", "service_error"),
+        ("WS", closed(4007), None, "WebSocket 4007", "unknown"),
+        ("WS", ConnectionError("WebSocket 1012: restarts"), None, "WebSocket 1012", "service_unavailable"),
+        ("WS", LOST, None, "", "connection_reset"),
+        ("WS", raised("WebSocketTimeoutException", "timed out", "websocket._exceptions"), None, "", "read_timeout"),
+        ("WS", HANDSHAKE, None, "", "load_shedding"),
+        ("POST", checked("GraphQL THROTTLED: slow down"), None, "GraphQL THROTTLED", "server_busy"),
+        ("POST", checked("GraphQL BAD_USER_INPUT: no such id"), None, "GraphQL BAD_USER_INPUT", "request_rejected"),
+        ("POST", checked("GraphQL OUT_OF_STOCK: none left"), None, "GraphQL OUT_OF_STOCK", "failed_check"),
         ("GET", PahoError.MQTT_ERR_CONN_LOST, None, "", "failed_check"),
         ("GET", 7, None, "", "failed_check"),
     ],
@@ -114,6 +152,11 @@ def test_a_code_of_a_protocol_is_in_front_of_the_text_and_has_its_cause(
 def test_values_of_rows_are_in_no_signature() -> None:
     failure = sql("UniqueViolation", "duplicate key\nDETAIL:  Key (mail)=(ann@example.org) already exists.", "23505")
     assert "ann" not in signature_of(failure).text + full_text(failure)
+
+
+def test_the_words_of_a_grpc_failure_are_its_details_alone() -> None:
+    assert signature_of(grpc("INTERNAL", "the store failed 17 times")).text == "gRPC INTERNAL: the store failed # times"
+    assert full_text(grpc("INTERNAL", "the store failed 17 times")) == "gRPC INTERNAL: the store failed 17 times"
 
 
 def test_a_socket_of_a_library_in_c_has_its_errno_from_its_text() -> None:

@@ -50,9 +50,11 @@ _TYPES: tuple[tuple[str, frozenset[str]], ...] = (
     ("tls_certificate_error", frozenset(("SSLCertVerificationError", "CertificateError"))),
     ("tls_handshake_failure", frozenset(("SSLError", "SSLEOFError", "SSLZeroReturnError", "SSLSyscallError"))),
     (_REFUSED, frozenset(("ConnectionRefusedError",))),
-    (_RESET, frozenset(("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError"))),
+    (_RESET, frozenset(("ConnectionResetError", "BrokenPipeError", "ConnectionAbortedError", "WebSocketConnectionClosedException",
+                       "DisconnectedError"))),
     (_TIMED_OUT, frozenset(("ConnectTimedOut", "ConnectTimeoutError", "ConnectTimeout", "ConnectionTimeout"))),
-    ("read_timeout", frozenset(("ReadTimeoutError", "ReadTimeout", "TimeoutError", "timeout", "Timeout"))),
+    ("read_timeout", frozenset(("ReadTimeoutError", "ReadTimeout", "TimeoutError", "timeout", "Timeout",
+                                "WebSocketTimeoutException"))),
     ("closed", frozenset(("RemoteDisconnected", "HTTPConnectionClosed"))),
     ("incomplete_response", frozenset(("IncompleteRead",))),
     ("parsed", frozenset(("InvalidChunkLength", "HTTPParseError", "ChunkedEncodingError"))),
@@ -105,8 +107,36 @@ _DNS = {
     **dict.fromkeys(("NXDOMAIN", "NODATA", "FORMERR", "NOTIMP"), "request_rejected"),
 }  # fmt: skip
 
-CODES: dict[str, dict[str, str]] = {"SQLSTATE": _SQL, "Redis": _REDIS, "MQTT": _MQTT, "DNS": _DNS}
-"""By protocol and its code (`FailureSignature.code`); one that is not listed is `unknown`."""
+_GRPC = {
+    "RESOURCE_EXHAUSTED": "server_busy", "UNAVAILABLE": "service_unavailable", "DEADLINE_EXCEEDED": "read_timeout",
+    "ABORTED": "serialization_failure", "UNRESOLVED": "dns_failure", "CLIENT": "user_code_error",
+    **dict.fromkeys(("INTERNAL", "UNKNOWN", "DATA_LOSS"), "service_error"),
+    **dict.fromkeys(("UNAUTHENTICATED", "PERMISSION_DENIED"), "not_authorised"),
+    **dict.fromkeys(("INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED",
+                     "TOO_LARGE"), "request_rejected"),
+}  # fmt: skip
+
+_WEBSOCKET = {
+    "1001": "service_unavailable", "1012": "service_unavailable", "1011": "service_error", "1014": "service_error",
+    "1013": "server_busy", "1015": "tls_handshake_failure", "3000": "not_authorised", "3003": "not_authorised",
+    **dict.fromkeys(("1000", "1005", "1006"), _RESET),
+    **dict.fromkeys(("1002", "1003", "1007", "1008", "1009", "1010"), "request_rejected"),
+}  # fmt: skip
+"""Close codes of RFC 6455 and of IANA's registry. A connection that is closed normally in place of a reply is one that broke."""
+
+_GRAPHQL = {
+    "INTERNAL_SERVER_ERROR": "service_error", "": "failed_check",
+    **dict.fromkeys(("RATE_LIMITED", "THROTTLED", "TOO_MANY_REQUESTS"), "server_busy"),
+    **dict.fromkeys(("UNAUTHENTICATED", "UNAUTHORIZED", "FORBIDDEN"), "not_authorised"),
+    **dict.fromkeys(("GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED", "BAD_USER_INPUT", "BAD_REQUEST", "NOT_FOUND",
+                     "PERSISTED_QUERY_NOT_FOUND", "OPERATION_RESOLUTION_FAILURE"), "request_rejected"),
+}  # fmt: skip
+"""No standard has these: they are Apollo's, Shopify's and GitHub's."""
+
+CODES: dict[str, dict[str, str]] = {
+    "SQLSTATE": _SQL, "Redis": _REDIS, "MQTT": _MQTT, "DNS": _DNS, "gRPC": _GRPC, "WebSocket": _WEBSOCKET, "GraphQL": _GRAPHQL,
+}  # fmt: skip
+"""By protocol and its code (`FailureSignature.code`); one that is not listed is what an empty code is, or `unknown`."""
 
 _ENDED = re.compile(r"server closed the connection|connection (is|was|has been) (closed|lost)|connection already closed")
 """Words of clients in C about a connection that ended."""
@@ -145,7 +175,7 @@ def _by_code(signature: FailureSignature) -> str | None:
         return _RESET if "OperationalError" in signature.types and _ENDED.search(signature.text) else None
     protocol, code = signature.code.split(" ")
     known = CODES.get(protocol, {})
-    return known.get(code) or known.get(code[:2], "unknown")
+    return known.get(code) or known.get(code[:2]) or known.get("", "unknown")
 
 
 def _by_errno(signature: FailureSignature, system: str | None) -> str | None:
