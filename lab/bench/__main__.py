@@ -24,7 +24,7 @@ from . import comparison
 
 MODULES = {
     "app": "p99 metrics saturation paint keys screen shelf keep_alive",
-    "costs": "probe_cost look kept_requests traces stacks",
+    "costs": "probe_cost look kept_requests traces stacks streams",
     "day": "day",
     "rates": "rate rate_queues rate_p99",
     "clients": "clients",

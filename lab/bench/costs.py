@@ -314,6 +314,63 @@ def print_traces() -> None:
         print(kind.__name__, min(without_us), median(ratios))
 
 
+def streams(users: int = 30, seconds: int = 5) -> None:
+    """The CPU cost of an event of a stream, by client, for a task of a profile and for a block of a locustfile.
+
+    CPU time of the load thread, with all that belongs to a request, while each user reads 50 events a second from the target
+    llm. The fewer events a second there are, the more of them wake the thread one by one, as here."""
+    port = free_port()
+    serving = [sys.executable, "targets/llm/serve.py", "--port", str(port), "--slots", "1000", "--batch-cost", "0"]
+    with listening(serving, port):
+        words = _in_a_patched_process("print_streams", str(port), str(users), str(seconds))
+    for client, task_us, block_us in zip(words[::3], map(float, words[1::3]), map(float, words[2::3]), strict=True):
+        rates = f"{1e6 / task_us:,.0f} events/CPU s, in a block {1e6 / block_us:,.0f}"
+        print(f"{client:<13}{task_us:.1f} us an event in a task, {block_us:.1f} in a block: {rates}")
+
+
+def print_streams() -> None:
+    """Of each client its name, and the CPU time in microseconds of an event in a task and in a block."""
+    import gevent
+    from locust.env import Environment
+
+    from capexplorer.load.recorder import Recorder
+    from capexplorer.load.streams import stream
+    from capexplorer.load.workload import from_profile
+    from capexplorer.profile import Task, Users
+
+    port, users, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    asked = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 20, "stream": True}
+    task = Task(name="/v1/chat/completions", method="POST", json=asked, stream="openai")
+
+    def block(user: Any) -> None:
+        with stream(user.client, "POST", task.name, json=asked, events="openai") as events:
+            for _ in events:
+                pass
+
+    def event_us(kind: Any, ask: Callable[[Any], None]) -> float:
+        environment, recorder = Environment(user_classes=[]), Recorder()
+        environment.events.request.add_listener(recorder.on_request)  # type: ignore[no-untyped-call]
+
+        def ask_on(user: Any) -> None:
+            while True:
+                ask(user)
+
+        asking = [gevent.spawn(ask_on, kind(environment)) for _ in range(users)]
+        gevent.sleep(1)
+        recorder.drain(0.0, 0)
+        began_s = time.thread_time()
+        gevent.sleep(seconds)
+        spent_s = time.thread_time() - began_s
+        tokens = sum(each.tokens for each in recorder.drain(0.0, 0).endpoints)
+        gevent.killall(asking)
+        return spent_s / tokens * 1e6
+
+    for client in ("lean", "fast", "requests"):
+        kind = from_profile(Users(client=client, task=(task,)), f"http://127.0.0.1:{port}").classes[0]
+        base = kind.__mro__[1].__name__
+        print(base, event_us(kind, lambda user: user.tasks[0](user)), event_us(kind, block))
+
+
 def _clean_ms(times: int = 50) -> float:
     from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
     from capexplorer.session.redact_request import without_secrets

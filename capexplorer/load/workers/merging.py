@@ -302,9 +302,8 @@ def _endpoint(key: tuple[str, str], ticks: Sequence[EndpointTick], everything: L
 
 
 def _stage(ticks: Sequence[StageTick]) -> StageTick:
-    texts = [tick.latency for tick in ticks if tick.latency]
-    latency = texts[0] if len(texts) == 1 else merged(texts).encode() if texts else None
-    return msgspec.structs.replace(_added(StageTick(), ticks), latency=latency)
+    histogram = merged([tick.latency for tick in ticks if tick.latency])  # a text that is no histogram is left out
+    return msgspec.structs.replace(_added(StageTick(), ticks), latency=histogram.encode() if histogram.count else None)
 
 
 def _clients(ticks: Sequence[RecordedTick]) -> ClientTick | None:

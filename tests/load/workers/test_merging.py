@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.load.bounded_keys import BYTES_A_TICK
 from capexplorer.load.workers.merging import Merging
 from capexplorer.load.workers.messages import WorkerSecond
 from capexplorer.model.events import ClientTick, FailureSignature, FailureTick
 from capexplorer.model.histogram import LatencyHistogram
+from capexplorer.model.stages import StageTick
 
 from .seconds import endpoint, second
 
@@ -59,6 +61,21 @@ def test_metrics_of_workers_are_added_and_are_no_requests() -> None:
     )
     assert [(each.name, each.requests, each.latency_sum_ms) for each in tick.metrics] == [("ttft", 3, 8.0)]
     assert (tick.endpoints, tick.all_requests, tick.max_ms) == ((), 0, None)
+
+
+def test_the_stages_of_workers_are_added() -> None:
+    one = replace(endpoint("/a", 90.0), tokens=5, stages={"ttft": stage(20.0), "itl": stage(10.0, 12.0)})
+    two = replace(endpoint("/a", 80.0), tokens=2, stages={"ttft": stage(30.0, 40.0)})
+    (found,) = Merging().merge([second(10.0, one), second(10.0, two), second(10.0, endpoint("/a", 5.0))], 10.0).endpoints
+    assert found.tokens == 7
+    assert found.stages == {"ttft": stage(20.0, 30.0, 40.0), "itl": stage(10.0, 12.0)}
+
+
+def stage(*values_ms: float) -> StageTick:
+    histogram = LatencyHistogram()
+    histogram.record_us([value * 1000 for value in values_ms])
+    text = LatencyHistogram.decode(histogram.encode()).encode()  # as the sum of decoded ones writes its greatest value
+    return StageTick(latency=text, sum_ms=sum(values_ms))
 
 
 def test_one_worker_that_does_not_know_its_warm_users_leaves_them_unknown() -> None:
