@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -124,3 +126,21 @@ def latency_of_kind(found: LevelEndpoint | LevelFigures, kind: LatencyKind) -> L
     if kind == "total":
         return found.latency_ms
     return found.stages[kind].ms if kind in found.stages else Latency()
+
+
+POOLED_REQUESTS = 20
+"""Levels that follow each other are pooled until they have so many requests: the mean response of a few says little."""
+
+
+def least_response_s(levels: Iterable[LevelFigures]) -> float | None:
+    """The least mean response of these levels, in the order in which they ran: how long replies take without a queue. None: not
+    known."""
+    least_ms, requests, sum_ms = math.inf, 0, 0.0
+    for figures in levels:
+        requests += figures.requests
+        sum_ms += figures.requests * (figures.response_ms or 0.0)
+        if requests >= POOLED_REQUESTS:
+            least_ms, requests, sum_ms = min(least_ms, sum_ms / requests), 0, 0.0
+    if least_ms == math.inf and requests:
+        least_ms = sum_ms / requests
+    return None if least_ms == math.inf else least_ms / 1000

@@ -28,7 +28,7 @@ from ..model.requirements import CapacityAnswer
 from ..model.timeline import Timeline
 from ..model.verdicts import CapacityVerdict
 from ..steer.experiment_search import LASTS_MOST_S, Able, Slots, is_over, next_experiment
-from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, timed
+from ..steer.open_level import LEAST_S, SETTLING_S, InputLevel, SearchInput, stretch_of, timed
 from ..steer.rate_search import End, Offer, RateInput, RateSearch
 from ..steer.requested_load import RequestedLoad
 from ..steer.requirement_search import WITHIN_S, Finished, RequirementSearch, Seek, Visit, open_at_loads
@@ -538,6 +538,7 @@ def rate_input(timeline: Timeline, load: Load, current: CurrentEpoch) -> RateInp
         capacity=rates.capacity if rates is not None else None,
         return_per_s=rates.return_per_s if rates is not None else None,
         most_per_s=RATE_MOST_PER_S,
+        stretch=stretch_of(each.figures for each in current.epoch.all_levels),
     )
 
 

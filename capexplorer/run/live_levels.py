@@ -22,6 +22,7 @@ from ..analysis.experiments import explain
 from ..load.recorder import RecordedTick
 from ..model.events import By, Explained, LevelOpened, Mark, Phase
 from ..model.experiments import Experiment
+from ..model.figures import least_response_s
 from ..model.findings import MarkKind
 from ..model.level import Void
 from ..model.load import Load, OfferedTick, Rate, Users
@@ -116,7 +117,8 @@ class LiveLevels:
         before = self._timeline.last.offered if self._timeline.last is not None else None
         in_flight, epoch = before.in_flight if before is not None else 0, self._context.epoch
         levels = [level for level in self._timeline.levels if level.opened.epoch == epoch]
-        return LevelClock(None, in_flight, backlog_above(levels, load.per_s, in_flight))
+        response_s = least_response_s(level.figures for level in levels)
+        return LevelClock(None, in_flight, backlog_above(levels, load.per_s, in_flight), response_s)
 
     def close(self, void: Void | None = None) -> None:
         """Close the open level, if any, and judge it. `void`: why it has no figures."""

@@ -94,6 +94,8 @@ class RateInput(msgspec.Struct, frozen=True, kw_only=True):
     return_per_s: float | None = None
     """The rate to which the verdict asks to return, to know whether load or a change of the service is the reason."""
     most_per_s: float
+    stretch: float = 1.0
+    """How much longer levels of this service last than those of others (`open_level`)."""
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -153,14 +155,15 @@ class RateSearch:
 
     def _clear(self, known: RateInput) -> str | None:
         """The state of the open level, once it is clear or has lasted long enough; None: it must go on."""
-        if known.level is None or known.settled_s < LEAST_S:
-            is_lost = known.dropped and known.open_s >= OVERLOAD_MOST_S
-            return "dropped" if is_lost else "unsure" if known.open_s >= 2 * MOST_S else None
+        settled_s = known.settled_s / known.stretch
+        if known.level is None or settled_s < LEAST_S:
+            is_lost = known.dropped and known.open_s >= OVERLOAD_MOST_S * known.stretch
+            return "dropped" if is_lost else "unsure" if known.open_s >= 2 * MOST_S * known.stretch else None
         level = known.level
         is_precise = level.goodput_se_per_s <= PRECISE * level.goodput_per_s
-        if level.state in OVERLOADED and not is_precise and known.settled_s < OVERLOAD_MOST_S:
+        if level.state in OVERLOADED and not is_precise and settled_s < OVERLOAD_MOST_S:
             return None
-        return level.state if level.state != "unsure" or known.settled_s >= MOST_S else None
+        return level.state if level.state != "unsure" or settled_s >= MOST_S else None
 
     def _higher(self, known: RateInput, *, is_clear: bool) -> RateDecision:
         per_s, above = known.per_s or 0.0, self._lowest_lost(known)
@@ -188,8 +191,8 @@ class RateSearch:
         per_s = known.per_s or 0.0
         usual = IN_FLIGHT_MOST * max(self._usual * per_s, 5.0)
         if known.in_flight > usual:
-            return self._not_recovered(known) if known.open_s >= REST_MOST_S else Stay()
-        if known.settled_s < LEAST_S:
+            return self._not_recovered(known) if known.open_s >= REST_MOST_S * known.stretch else Stay()
+        if known.settled_s < LEAST_S * known.stretch:
             return Stay()  # so that the recovery is judged
         if self._drains > self._returns and (back := self._return(known)) is not None:
             return back

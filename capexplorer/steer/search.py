@@ -88,7 +88,7 @@ class KneeVerification:
 
     def _is_over(self, known: SearchInput, step: VerificationStep) -> bool:
         """Whether the open level has given a result for its step, or has reached its maximum duration."""
-        seconds = known.open.figures.settled_seconds
+        seconds = known.open.figures.settled_seconds / known.stretch
         if seconds < step.least_s:
             return False
         knee = known.verdict.knee
@@ -275,7 +275,7 @@ class Search:
         if self._ceiling is not None:
             users, why = round(math.sqrt(top * self._ceiling)), "between"
             if self._ceiling < BETWEEN_RATIO_LEAST * top or users <= top:
-                if self._stage == "retreat" and known.open.figures.settled_seconds < LEAST_S:
+                if self._stage == "retreat" and known.open.figures.settled_seconds < LEAST_S * known.stretch:
                     return Hold("measuring")  # the verdict does not know this return yet
                 if self._ceiling_why != "failures" or self._is_measured(known, self._ceiling):
                     return self._give_up(known, self._ceiling_why)

@@ -106,6 +106,15 @@ def bimodal(rng: Random) -> System:
     return replace(system, service_spread="bimodal", think_spread="exponential")
 
 
+def long(rng: Random) -> System:
+    """Replies take 4 to 15 s, from 4 to 32 slots, as those of a language model do; users think for up to as long."""
+    system, _ = random_system("queue", rng)
+    service_s = float(np.exp(rng.uniform(np.log(4), np.log(15))))
+    return replace(
+        system, servers=int(rng.choice([4, 8, 16, 32])), service_s=service_s, think_s=float(rng.uniform(0, 1)) * service_s
+    )
+
+
 def limiter(rng: Random) -> System:
     """A token bucket in front of a service with room refuses with 429 beyond its rate, a quarter to 0.7 of what the servers do;
     its burst is 0.05 to 0.3 s of it. Users who are refused think and come again: the capacity is at most the rate, N* the users
@@ -151,7 +160,7 @@ def _families() -> Iterator[Family]:
     yield Family("rates-steady", steady)
     for explores in (False, True):
         users, rates = ("autopilot", "rate-autopilot") if explores else ("ladder", "rates")
-        for make in (equal, few, bimodal):
+        for make in (equal, few, bimodal, long):
             yield Family(f"{users}-{make.__name__}", partial(by_users, make, "queueing", served_users, explores), explores)
             yield Family(f"{rates}-{make.__name__}", partial(by_rate, make, "queue_growth", served_per_s, explores), explores)
         yield Family(f"{users}-limiter", partial(by_users, limiter, "errors", limited_users, explores), explores)

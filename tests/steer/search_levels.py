@@ -16,7 +16,13 @@ CAPACITY_RPS, RATE = 100.0, 2.0
 
 
 def level(
-    users: int, *, seconds: float = 8.0, error: float = 0.01, failures: int = 0, goodput: float | None = None
+    users: int,
+    *,
+    seconds: float = 8.0,
+    error: float = 0.01,
+    failures: int = 0,
+    goodput: float | None = None,
+    response_ms: float = 100.0,
 ) -> InputLevel:
     """A level of that service, settled for `seconds`, with that relative standard error."""
     rate = min(RATE * users, CAPACITY_RPS) if goodput is None else goodput
@@ -29,6 +35,7 @@ def level(
             settled=True, settled_seconds=seconds, requests=requests, failures=failures,
             failure_ratio=failures / requests if requests else None, throughput_rps=requests / seconds, goodput_rps=rate,
             goodput_se_rps=error * rate, latency_ms=Latency(mean=100.0), latency_se_ms=100.0 * error, users_mean=float(users),
+            response_ms=response_ms,
         ),
     )  # fmt: skip
 

@@ -57,6 +57,12 @@ def test_after_its_first_level_a_search_decides(per_s: float, state: LevelState,
     assert search_at_10_per_s().due(search_input(per_s, judged(per_s, state), settled_s=settled_s)) == decision
 
 
+@pytest.mark.parametrize(("seconds", "decision"), [(2 * LEAST_S - 1, Stay()), (2 * LEAST_S, Offer(20, "double"))])
+def test_levels_of_long_replies_last_longer(seconds: float, decision: object) -> None:
+    known = replace(search_input(10, judged(10, "kept"), settled_s=seconds), stretch=2.0)
+    assert search_at_10_per_s().due(known) == decision
+
+
 ENDS = End(58, "capacity", found=True)
 TO_50, TO_90 = ((judged(most, "kept"), judged(100, "queue_grows")) for most in (50, 90))
 Step = tuple[float, dict[str, Any], object]

@@ -30,6 +30,14 @@ STEEP = CapacityVerdict(curve=CurveFit(low_load_rps_per_user=1.3 * RATE, low_loa
         pytest.param([*LOW, level(24, seconds=18.0, goodput=40.0, error=0.2)], {}, (34, "bend_near"), id="or its time is over"),
         pytest.param([*LOW, level(24, seconds=6.0, error=0.1)], {}, (48, "double"), id="on the line it ends early"),
         pytest.param(
+            [level(users, seconds=11.0, response_ms=6_000.0) for users in (3, 6, 12)], {}, "measuring",
+            id="levels of replies that take twice as long as usual last twice as long",
+        ),
+        pytest.param(
+            [level(3, seconds=8.0), *(level(users, seconds=8.0, response_ms=9_000.0) for users in (6, 12))], {}, (24, "double"),
+            id="but not those of a service whose replies take so long under load alone",
+        ),
+        pytest.param(
             [level(1, seconds=7.0, error=0.05)], {"current": STEEP}, (3, "double"),
             id="a line that is likely steeper than its only level holds nobody back",
         ),
@@ -52,8 +60,12 @@ STEEP = CapacityVerdict(curve=CurveFit(low_load_rps_per_user=1.3 * RATE, low_loa
         pytest.param([*LOW, level(24, seconds=0.0)], {"open_s": 60.0}, "settling", id="a level may take a minute to settle"),
         pytest.param([*LOW, level(24, seconds=0.0)], {"open_s": 95.0}, ("gave up", 1, "not_settling"), id="but not 95 s"),
         pytest.param(
-            [level(1, seconds=18.0, goodput=0.0)], {"current": CapacityVerdict()}, ("gave up", 1, "nothing_done"),
+            [level(1, seconds=90.0, goodput=0.0)], {"current": CapacityVerdict()}, ("gave up", 1, "nothing_done"),
             id="a service that finishes nothing",
+        ),
+        pytest.param(
+            [level(1, seconds=80.0, goodput=0.0)], {"current": CapacityVerdict()}, "measuring",
+            id="but its replies may take so long",
         ),
     ],
 )  # fmt: skip

@@ -13,7 +13,8 @@ SETTLING_LEAST_S = 2.0
 SETTLING_MOST_S = 30.0
 """Bounds of the time to settle."""
 SETTLING_AT_RATE_MOST_S = 5.0
-"""Upper bound at an offered rate: above the capacity latency grows as long as the level lasts, and two cycles never end."""
+"""Upper bound at an offered rate: above the capacity latency grows as long as the level lasts, and two cycles never end. Two of
+the shortest known responses are waited for in any case."""
 
 SHRINKS_S = 5
 """A backlog shrinks if fewer iterations are in flight than so many seconds before. At 0.9 of the capacity it shrinks by half a
@@ -59,11 +60,20 @@ class LevelClock:
     `inherited`: iterations in flight at its start, which were planned by the level before. A level of a rate also waits until
     they have ended, but at most SETTLING_MOST_S. They end before its own, since arrivals queue in order. `backlog_above`:
     iterations in flight above which a backlog is worked off, whose own iterations queued behind the inherited ones; None: not
-    known, or there is none.
+    known, or there is none. `response_s`: the least mean response of earlier levels; None: not known.
     """
 
-    def __init__(self, wanted: int | None, inherited: int = 0, backlog_above: float | None = None) -> None:
+    def __init__(
+        self,
+        wanted: int | None,
+        inherited: int = 0,
+        backlog_above: float | None = None,
+        response_s: float | None = None,
+    ) -> None:
         self.wanted = wanted
+        self._most_s = SETTLING_MOST_S
+        if wanted is None and response_s is not None:
+            self._most_s = min(SETTLING_MOST_S, max(SETTLING_AT_RATE_MOST_S, SETTLING_CYCLES * response_s))
         self._inherited = inherited
         self._backlog_above = backlog_above
         self._in_flight: list[int] = []
@@ -91,7 +101,7 @@ class LevelClock:
         """When the level settles, as known so far; None while it spawns."""
         if self.spawned_s is None:
             return None
-        most_s = SETTLING_AT_RATE_MOST_S if self.wanted is None else SETTLING_MOST_S
+        most_s = self._most_s
         if self.wanted != 0 and not self._requests:
             return self.spawned_s + most_s  # no response yet: the cycle is not known
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from ...model.figures import least_response_s
 from ...model.level import Level
 from ...model.load import Rate
 from ...model.timeline import Timeline
@@ -22,6 +23,10 @@ from .segments import Seconds, changes_of
 
 SEGMENT_LEAST = 10
 """Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
+
+SEGMENT_RESPONSES = 3.0
+"""Least length in responses at low load: of a few slots whose replies last for 10 s, none may end for as long. With it 2 wrong
+statements of 12 sessions went (`autopilot-long`, tuning seeds), which had said that the service changed or stopped."""
 
 WINDOW_S = 300
 """Latest seconds that a search covers: only seconds that a timeline keeps in full can become a new level (320, `TAIL_S`)."""
@@ -34,9 +39,10 @@ SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
 """Seconds between searches (0.5 to 2 ms each): SEARCH_EVERY_S in a level's first SOON_S seconds, then SEARCH_EVERY_LATER_S."""
 
 
-def shifts(seconds: Seconds) -> list[ChangePoint]:
-    """Splits of a level, in order; of `seconds`, goodput must have been measured. Means of one stretch between splits each."""
-    found = changes_of(seconds, SEGMENT_LEAST)
+def shifts(seconds: Seconds, least_s: int = SEGMENT_LEAST) -> list[ChangePoint]:
+    """Splits of a level, in order; of `seconds`, goodput must have been measured. Means of one stretch between splits each.
+    `least_s`: the least length of a stretch."""
+    found = changes_of(seconds, least_s)
     edges = [0, *(change.at for change in found), len(seconds.requests)]
     measured = []
     for change, start, end in zip(found, edges, edges[2:], strict=False):
@@ -132,15 +138,29 @@ def lag_ms(timeline: Timeline, ticks: Sequence[int]) -> Sequence[float]:
     return [timeline.columns["loop_lag_p99_ms"][tick] for tick in ticks]
 
 
+def segment_least_s(timeline: Timeline, level: Level, ticks: Sequence[int]) -> int:
+    """Least length of both sides of a split of this level: by the responses of the levels before, or of these seconds of it."""
+    columns, index, epoch = timeline.columns, level.opened.index, level.opened.epoch
+    before = (each.figures for each in timeline.levels if each.opened.epoch == epoch and each.opened.index < index)
+    response_s = least_response_s(before)
+    if response_s is None:
+        requests = sum(columns["requests"][tick] for tick in ticks)
+        sum_ms = sum(columns["latency_sum_ms"][tick] + columns["failure_latency_sum_ms"][tick] for tick in ticks)
+        response_s = sum_ms / 1000 / requests if requests else 0.0
+    return max(SEGMENT_LEAST, math.ceil(SEGMENT_RESPONSES * response_s))
+
+
 def _first(timeline: Timeline, level: Level, ticks: Sequence[int], seconds: Seconds) -> ChangePoint | None:
-    found = shifts(seconds) if seconds.goodput is not None else []
+    least_s = segment_least_s(timeline, level, ticks)
+    found = shifts(seconds, least_s) if seconds.goodput is not None else []
     is_of_latency = bool(found) and found[0].column == "latency"
     if is_of_latency and isinstance(level.load, Rate) and not is_steady(timeline, ticks, found[0].at):
-        found, is_of_latency = shifts(replace(seconds, latency_ms=None)), False  # a queue that grows may hide another change
+        is_of_latency = False  # a queue that grows may hide another change
+        found = shifts(replace(seconds, latency_ms=None), least_s)
     if not found or (is_of_latency and _within_lag(found[0], lag_ms(timeline, ticks))):
         return None
     # a cut at the last possible second belongs to a change that may have come later: the next search finds where
-    return found[0] if found[0].at < len(ticks) - SEGMENT_LEAST else None
+    return found[0] if found[0].at < len(ticks) - least_s else None
 
 
 def _within_lag(found: ChangePoint, lags_ms: Sequence[float]) -> bool:

@@ -177,6 +177,23 @@ def test_a_rate_level_settles_after_30_s_with_any_number_of_iterations_in_flight
     assert [clock.tick(float(at), at + 1.0, 5, ended_iterations(1))[1] for at in (1, 29, 30)] == [False, False, True]
 
 
+def when_counted(clock: LevelClock, latency_s: float) -> int:
+    """The first second that counts, of a service whose replies all take this long, at 20/s."""
+    clock.spawned(0.0)
+    return next(at for at in range(40) if clock.tick(at, at + 1.0, 9, ended_iterations(20 * (at >= latency_s), latency_s))[1])
+
+
+def test_a_rate_level_of_long_replies_waits_for_two_of_them() -> None:
+    """Until then fewer end than begin, whatever the service can do."""
+    assert when_counted(LevelClock(None), 8.0) == 16
+    assert when_counted(LevelClock(None, response_s=8.0), 8.0) == 16
+    assert when_counted(LevelClock(None, response_s=20.0), 20.0) == 30
+
+
+def test_a_rate_level_of_short_replies_waits_for_no_longer_time_in_a_queue() -> None:
+    assert when_counted(LevelClock(None, response_s=0.1), 8.0) == 5
+
+
 def draining(in_flight: int) -> TickCounts:
     return TickCounts(requests=70, latency_sum_s=7.0, waits=0, wait_sum_s=0.0, ended=70, in_flight=in_flight)
 

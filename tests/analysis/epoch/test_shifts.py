@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.segments import Seconds
-from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST
+from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, missed_shifts
 from capexplorer.analysis.epoch.shifts import shifts as shifts_of
 from capexplorer.model.verdicts import ChangePoint
 
@@ -111,3 +112,15 @@ def test_a_change_of_goodput_and_latency_is_reported_once() -> None:
 
 def test_short_and_empty_series_are_left_unchanged() -> None:
     assert shifts([]) == [] == shifts([5.0] * 12) == shifts([0.0] * 100, [float("nan")] * 100)
+
+
+@pytest.mark.parametrize(("latency_ms", "splits"), [(100.0, True), (12_000.0, False)])
+@pytest.mark.parametrize("levels_before", [0, 1])
+def test_a_level_is_not_split_by_chance_within_few_responses(latency_ms: float, splits: bool, levels_before: int) -> None:
+    """Three replies a second for 40 s, none for 15 s, and again three: with replies of 12 s that may be chance."""
+    scenario = Scenario()
+    for _ in range(levels_before):
+        scenario = scenario.level(users=6, seconds=[{"rps": 3, "latency_ms": latency_ms}] * 12)
+    rates = [3] * 40 + [0] * 15 + [3] * 40
+    timeline = scenario.level(users=12, seconds=[{"rps": rps, "latency_ms": latency_ms} for rps in rates]).timeline
+    assert bool(list(missed_shifts(timeline, timeline.levels[-1]))) is splits

@@ -21,6 +21,7 @@ from capexplorer.profile import Task, Users
 from capexplorer.session.redact_request import without_secrets
 
 from ..playing import NOW
+from ..servers import closed_port
 
 DONE = [0, "data: [DONE]\n\n"]
 
@@ -185,6 +186,13 @@ def test_a_refused_request_is_a_failure_without_events(reader: Reader) -> None:
     assert reader.last["exception"] is not None
     assert "stages" not in reader.last
     assert "no model" in (reader.recorder.drain(0.0, 0).failures[0].example or "")
+
+
+def test_a_refused_connection_is_a_failure_without_events(reader: Reader) -> None:
+    closed = Reader(reader.kind, f"http://127.0.0.1:{closed_port()}")
+    assert closed.read([0, "data: a\n\n"]) == []
+    assert closed.task([0, "data: a\n\n"])["exception"] is not None
+    assert len(closed.reported) == 2
 
 
 def test_a_task_of_a_profile_fails_where_its_stream_takes_too_long(reader: Reader) -> None:
