@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
 from ..model.catalogue import NO_LIMITS, NOT_YET_AT_LIMIT, where
 from ..model.events import Mark, Verdict
+from ..model.experiments import Explanation
 from ..model.findings import CURVE_FINDINGS, Bottleneck, CurveFinding, RateCapacityFinding
 from ..model.verdicts import CapacityVerdict, KneeVerdict, SloVerdict
 
@@ -150,6 +151,14 @@ def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
     return found is not None and found.kind == "no_knee" and found.users is not None and found.users > most_load(mark)
 
 
+def _explained(mark: Mark, known: Explanation) -> Mark:
+    """A bottleneck of users that may have several causes, with those that experiments leave."""
+    if not isinstance(mark.finding, Bottleneck) or mark.id != "lock_or_pool_limit" or mark.offered_per_s is not None:
+        return mark
+    idle = tuple(each.param for each in known.inferences if each.reason == "slots_do_not_matter" and each.param is not None)
+    return replace(mark, finding=replace(mark.finding, left=known.left, without_effect=idle))
+
+
 def most_load(mark: Mark) -> float:
     """The most users, or the greatest offered rate, at which a bottleneck is known to hold: its mark has the least, and later
     levels may show it again."""
@@ -174,7 +183,10 @@ class EpochView:
         self.invalid = self._invalid()
         found = None if epoch is None else timeline.verdicts.get(epoch)
         self.verdict = None if found is None else without_invalid(found, self.invalid)
-        self.marks = not_superseded(self.marks, self.verdict, self.invalid)
+        known = None if epoch is None else timeline.explained.get(epoch)
+        explanation = known.explanation if known is not None and not known.explanation.unsteady else None
+        current = not_superseded(self.marks, self.verdict, self.invalid)
+        self.marks = current if explanation is None else [_explained(mark, explanation) for mark in current]
 
     def _invalid(self) -> InvalidLevels | None:
         """The levels that critical causes of generator, host or network invalidate; None if no such cause lasts (`is_past`)."""

@@ -66,6 +66,14 @@ def recommended(timeline: Timeline, epoch: int) -> tuple[Recommended, ...]:
     return tuple(_settings(view, view.verdict, *each) for each in found if each is not None)
 
 
+def operating_load(view: EpochView, kind: type[Load]) -> OperatingLoad | None:
+    """The load to operate at, by the knee or by the capacity as a rate; None as of `recommended`."""
+    if view.verdict is None:
+        return None
+    found = _of_users(view, view.verdict) if kind is Users else _of_rates(view, view.verdict)
+    return found[0] if found is not None else None
+
+
 # -- measured loads
 
 
@@ -355,6 +363,9 @@ def _parameter(view: EpochView, at_once: Estimate) -> str | None:
     params = params_of(view.timeline, view.epoch) if view.epoch is not None else {}
     least, most = (round(at_once.value if end is None else end) for end in (at_once.low, at_once.high))
     found = [name for name, value in params.items() if type(value) is int and value > 1 and least <= value <= most]
+    marks = (mark.finding for mark in view.marks if isinstance(mark.finding, Bottleneck) and mark.finding.left)
+    if any("pool" not in finding.left or set(found) & set(finding.without_effect) for finding in marks):
+        return None  # experiments rule it out
     return found[0] if len(found) == 1 else None
 
 

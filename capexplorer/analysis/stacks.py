@@ -58,6 +58,8 @@ class Sampling(msgspec.Struct, frozen=True):
     """Their mean latency."""
     target_cores: float | None = None
     """Cores that all processes and threads of the service used; None: not read."""
+    endpoints: int = 1
+    """Number of endpoints among the requests."""
 
 
 class ClockDifference(msgspec.Struct, frozen=True):
@@ -185,7 +187,7 @@ def difference(timeline: Timeline, epoch: int | None = None) -> StacksDifference
     both = StacksDifference(chosen, low, high, _clocks(low, high), failed=failed)
     named = _named(both, {mark.id for mark in EpochView(timeline, chosen).bottlenecks()})
     if isinstance(named, FunctionBlamed):
-        return msgspec.structs.replace(both, named=named)
+        return msgspec.structs.replace(both, named=msgspec.structs.replace(named, endpoints=high.endpoints))
     return msgspec.structs.replace(both, unnamed=named)
 
 
@@ -194,7 +196,9 @@ def _sampling(event: StacksSampled, level: Level) -> Sampling | None:
     figures = level.figures
     if not figures.throughput_rps:
         return None
-    return Sampling(level.opened.index, level.load, event, figures.throughput_rps, figures.response_ms, figures.target_cpu_ratio)
+    endpoints = sum(bool(each.requests) for each in level.endpoints)
+    rates = figures.throughput_rps, figures.response_ms, figures.target_cpu_ratio
+    return Sampling(level.opened.index, level.load, event, *rates, max(1, endpoints))
 
 
 @lru_cache(maxsize=8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from .experiments import LimitCause
 from .readings import Reading
 from .verdicts import KneeVerdict, Missing, RateCapacity, RateRecovery, Recovery
 
@@ -140,6 +141,10 @@ class Bottleneck(Blame, frozen=True, kw_only=True, tag="bottleneck"):
     latency_growth_ratio: float | None = None
     """Relative growth (0.05 is 5%) since the level with `users_before`, or at the rate `offered_before_per_s`; None unless more
     load brought no more goodput."""
+    left: tuple[LimitCause, ...] = ()
+    """What experiments at the knee leave of its causes (`analysis.epoch_view`); empty: there are none, or they tell nothing."""
+    without_effect: tuple[str, ...] = ()
+    """Parameters of the target by which they changed nothing."""
 
     def _named(self) -> dict[str, Any]:
         return {

@@ -106,3 +106,5 @@ class FunctionBlamed(msgspec.Struct, frozen=True):
     """Of the growth in the service's own functions; of the threads in these; of the CPU time."""
     is_wait: bool | None = None
     """Whether what grew is waiting, not CPU time; None: not known."""
+    endpoints: int = 1
+    """Number of endpoints whose requests are averaged: stacks do not tell them apart."""

@@ -210,6 +210,7 @@ _FIELDS: Mapping[type, Mapping[str, Callable[[_Redaction, Any], Any]]] = {
     findings.RepliesChanged: {"name": _R.endpoint},
     findings.Blame: {"readings": _R.readings, "part": _R.part, "unavailable": _R.unavailable},
     findings.Cause: {"endpoints": _R.endpoints, **dict.fromkeys(("check", "example", "logged"), _R.plain)},
+    findings.Bottleneck: {"without_effect": _R.plain},
     events.LevelOpened: {"experiment": _R.structs},
     events.Proposed: {"proposal": _R.structs},
     proposals.Try: {"experiment": _R.structs},

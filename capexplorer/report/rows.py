@@ -134,6 +134,14 @@ def sign_notes(kinds: Iterable[Kind]) -> list[str]:
     return [f"{sign}: {meaning}" for kind, (sign, meaning) in SIGNS.items() if sign and kind in present]
 
 
+def experiments_in_order(rows: Iterable[ReportedLevel]) -> list[str]:
+    """What each row with the sign of an experiment changed: `‡ in order: as before, half the pauses, only GET /a.`; empty without
+    one. Foreign text: names of endpoints.
+    """
+    changes = [wording.changed(row.opened.experiment) for row in rows if row.opened.experiment is not None]
+    return [f"{SIGNS['experiment'][0]} in order: {', '.join(changes)}."] if changes else []
+
+
 def _rows(level: Level, timeline: Timeline, off_curve: Why | None) -> list[ReportedLevel]:
     whole = ReportedLevel(
         opened=level.opened,

@@ -12,9 +12,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ..model.catalogue import ENTRIES
 from ..model.events import Header, clients_of
+from ..model.experiments import LimitCause
 from ..model.findings import Blame, Bottleneck, Cause, CurveFinding, Finding, Readings
 from ..model.limits import limits_in_profile
 from .knee_sentences import missing
@@ -50,6 +52,10 @@ class _Asked(msgspec.Struct, frozen=True):
     """
 
     readings: Readings
+    left: Collection[LimitCause] = ()
+    """What experiments leave of the causes of a limit; empty: not known."""
+    without_effect: Collection[str] = ()
+    """Parameters of the target by which they changed nothing."""
     system: str = "Linux"
     limits: Collection[str] = ()
     """Keys that the session's profile sets; changing a sysctl of the machine does not raise those."""
@@ -75,16 +81,16 @@ class _Asked(msgspec.Struct, frozen=True):
         return self.readings.get("offered_at_per_s") is not None
 
 
-def _asked(readings: Readings, header: Header) -> _Asked:
+def _in_session(asked: _Asked, header: Header) -> _Asked:
     users = header.profile.get("users")
-    return _Asked(
-        readings,
-        header.host.system or "Linux",
-        limits_in_profile(header.profile),
-        tuple(header.target.params),
-        clients_of(header),
-        isinstance(users, dict) and bool(users.get("locustfile")),
-        bool(header.target.command),
+    return replace(
+        asked,
+        system=header.host.system or "Linux",
+        limits=limits_in_profile(header.profile),
+        params=tuple(header.target.params),
+        clients=clients_of(header),
+        has_locustfile=isinstance(users, dict) and bool(users.get("locustfile")),
+        is_started=bool(header.target.command),
     )
 
 
@@ -97,9 +103,11 @@ def advice(finding: Finding, header: Header | None = None) -> str:
         return "; ".join(map(missing, finding.missing))
     if not isinstance(finding, Blame):
         return ""
-    at_rate = finding.offered_at_per_s if isinstance(finding, Bottleneck) else None
-    readings = finding.readings if at_rate is None else {**finding.readings, "offered_at_per_s": at_rate}
-    advised = _filled(_named(finding), _Asked(readings) if header is None else _asked(readings, header))
+    asked = _Asked(finding.readings)
+    if isinstance(finding, Bottleneck):
+        at_rate: Readings = {} if finding.offered_at_per_s is None else {"offered_at_per_s": finding.offered_at_per_s}
+        asked = _Asked({**finding.readings, **at_rate}, finding.left, finding.without_effect)
+    advised = _filled(_named(finding), asked if header is None else _in_session(asked, header))
     logged = finding.logged.replace("`", "'").rstrip(".") if isinstance(finding, Cause) else ""  # backquotes enclose commands
     return f"Its log: {logged}. {advised}" if logged else advised
 
@@ -116,7 +124,7 @@ def advice_for(name: str, readings: Readings, system: str | None = None, limits:
     `system`: Linux (the default), Darwin or Windows. `limits`: keys that the session's profile sets
     (`model.limits.limits_in_profile`).
     """
-    return _filled(name, _Asked(readings, system or "Linux", limits))
+    return _filled(name, _Asked(readings, system=system or "Linux", limits=limits))
 
 
 def _filled(name: str, asked: _Asked) -> str:
@@ -172,8 +180,19 @@ def _set(asked: _Asked, pattern: str, usual: Sequence[str]) -> str:
     """The parameters of the target whose names match, as options; where the target is not known, the usual ones."""
     if asked.params is None:
         return f" ({' or '.join(f'`--set {name}=N`' for name in usual)} where the target has it)"
-    found = [name for name in asked.params if re.search(pattern, name, re.IGNORECASE)]
+    found = [name for name in asked.params if re.search(pattern, name, re.IGNORECASE) and name not in asked.without_effect]
     return f" ({' or '.join(f'`--set {name}=N`' for name in found[:3])})" if found else ""
+
+
+def _held(asked: _Asked) -> str:
+    """What requests wait for, as far as experiments tell."""
+    names = {"lock": "the lock", "pool": "the pool (threads, connections)", "rate_limit": "the rate limiter"}
+    return " or ".join(names[cause] for cause in names if cause in (asked.left or ("lock", "pool"))) or "what it is"
+
+
+def _or_enlarge(asked: _Asked) -> str:
+    is_ruled_out = bool(asked.left) and "pool" not in asked.left
+    return "" if is_ruled_out else f", or enlarge it{_set(asked, *_PARAMETERS['workers'])}"
 
 
 def _lean(asked: _Asked) -> str:
@@ -222,6 +241,8 @@ def _pid(asked: _Asked) -> str:
 
 
 _MADE: dict[str, Callable[[_Asked], str]] = {
+    "held": _held,
+    "or_enlarge": _or_enlarge,
     "lean": _lean,
     "retries": _retries,
     "pid": _pid,

@@ -97,6 +97,11 @@ def explanation(found: Explanation) -> str:
     return f"{where} leave {_either(found.left)}{more}{ruled_out}"
 
 
+def limit(causes: Sequence[LimitCause]) -> str:
+    """`a lock or a pool is the limit`."""
+    return f"{_either(causes)} {'are' if causes[-1] == 'queue' else 'is'} the limit"
+
+
 def _either(causes: Sequence[LimitCause]) -> str:
     return _listed(causes, "or")
 

@@ -24,7 +24,7 @@ from ..model.findings import (
     StopRule,
 )
 from ..model.watched import ServerKind
-from . import numbers, quantities
+from . import experiments, numbers, quantities
 from .advice import advice
 from .evidence import counted, failed_replies, readings
 from .knee_sentences import BROKEN, LIMITS, knee, of_limits, verified
@@ -142,6 +142,8 @@ def _limit(finding: Bottleneck) -> str:
         return PACED
     if finding.name == "unwatched_party":
         return unwatched_party(finding)
+    if finding.left:
+        return experiments.limit(finding.left)
     if finding.name == "lock_or_pool_limit":
         may_be_limiter = "rate_limit" in finding.competing
         what = "a lock, a pool or a rate limiter" if may_be_limiter else "a lock or a pool"

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from ..analysis.sampling_cost import SamplingCost
 from ..analysis.stacks import ClockDifference, Neighbour, StacksDifference, Unnamed, around, difference, function_of
 from ..model.events import StacksSampled
@@ -41,6 +43,11 @@ def place(function: FunctionTime) -> str:
     return f"{function.frame.function} ({where})" if where else function.frame.function
 
 
+def short_place(function: FunctionTime) -> str:
+    """`checkout (FILE:41)`. Foreign text."""
+    return place(msgspec.structs.replace(function, calls=""))
+
+
 def neighbour(frame: Frame, *, line: bool = False) -> str:
     """A caller or a callee: `handle (FILE:12)`; of a `line` only that: `FILE:41`. Foreign text."""
     where = file_and_line(frame)
@@ -52,15 +59,16 @@ def neighbour(frame: Frame, *, line: bool = False) -> str:
 def blamed(found: FunctionBlamed) -> str:
     """`per request 12 ms more wait in checkout (FILE:41, in acquire), 94% of the growth in its own code`."""
     share, where, time = numbers.percent(found.share_ratio), place(found.function), found.function.own
+    mean = f" (mean of {found.endpoints} endpoints)" if found.endpoints > 1 else ""
     match found.how:
         case "grew":
             more = f"{quantities.latency(1000 * time.growth_s)} more {_WHAT[found.is_wait]}"
-            return f"per request {more} in {where}, {share} of the growth in its own code"
+            return f"per request{mean} {more} in {where}, {share} of the growth in its own code"
         case "busy":
             threads = numbers.number(round(found.function.threads[1], 2))
             return f"requests wait for a free thread: {threads} at a time are in {where}, {share} of those in its own code"
         case "cpu":
-            return f"{share} of its CPU time is in {where}, {quantities.latency(1000 * time.high_s)} of each request"
+            return f"{share} of its CPU time is in {where}, {quantities.latency(1000 * time.high_s)} of each request{mean}"
 
 
 def said(found: StacksDifference) -> str:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 from kit.scenario import Scenario
+from msgspec.structs import replace
 
+from capexplorer.analysis.epoch_view import EpochView
 from capexplorer.analysis.experiments import explain
-from capexplorer.model.events import Verdict
-from capexplorer.model.experiments import AS_BEFORE, Experiment, Explanation
+from capexplorer.model.events import Explained, Mark, Verdict
+from capexplorer.model.experiments import AS_BEFORE, Experiment, Explanation, Inference
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
+from capexplorer.model.findings import Bottleneck
 from capexplorer.model.intervals import Latency
 from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict
 
@@ -172,6 +175,25 @@ def test_a_level_of_few_users_shows_how_long_requests_take_once_the_service_is_w
 
 def slots(after: int, param: str = "pool") -> Experiment:
     return Experiment(name="slots", param=param, before=4, after=after)
+
+
+def test_a_bottleneck_that_may_have_several_causes_has_those_that_experiments_leave() -> None:
+    known = Explanation(
+        users=30, causes=("lock", "pool"), left=("lock",),
+        inferences=(Inference(reason="slots_do_not_matter", levels=(9,), param="threads"),),
+    )  # fmt: skip
+    scenario = Scenario().level(users=20)
+    marks = [
+        Mark(t_s=9.0, key=each, state="open", finding=Bottleneck(name=each), users=20.0)
+        for each in ("lock_or_pool_limit", "gil_bound")
+    ]
+    scenario.add(*marks, Explained(t_s=9.0, explanation=known))
+    limit, other = (mark.finding for mark in EpochView(scenario.timeline, 0).marks)
+    assert isinstance(limit, Bottleneck)
+    assert (limit.left, limit.without_effect) == (("lock",), ("threads",))
+    assert other == Bottleneck(name="gil_bound")
+    scenario.add(Explained(t_s=9.0, explanation=replace(known, unsteady=True)))
+    assert EpochView(scenario.timeline, 0).marks[0].finding == Bottleneck(name="lock_or_pool_limit")
 
 
 @pytest.mark.parametrize(("after", "rps"), [(6, 88.0), (2, 32.0)])

@@ -11,7 +11,8 @@ from kit.scenario import Scenario, header
 from msgspec.structs import replace
 
 from capexplorer.analysis.recommended import OPERATING_SHARE, recommended
-from capexplorer.model.events import Answered, Mark, Target, Verdict
+from capexplorer.model.events import Answered, Explained, Mark, Target, Verdict
+from capexplorer.model.experiments import Explanation, Inference
 from capexplorer.model.figures import LevelEndpoint, LevelFigures
 from capexplorer.model.findings import Bottleneck
 from capexplorer.model.histogram import LatencyHistogram
@@ -247,15 +248,34 @@ def test_a_parameter_with_the_value_of_the_requests_worked_on_at_once_is_named(
     assert found.parameter == named
 
 
-def test_the_parameter_is_that_of_the_latest_start_of_the_target() -> None:
+def test_the_parameter_is_that_of_the_first_start_in_the_epoch_which_later_ones_change_for_experiments() -> None:
     starts = (
-        Target(t_s=900.0, state="starting", params={"pool": 8}),
-        Target(t_s=901.0, state="starting", params={"pool": 4}),
+        Target(t_s=900.0, state="starting", params={"pool": 4}),
+        Target(t_s=901.0, state="starting", params={"pool": 8}),
         Target(t_s=902.0, state="starting", epoch=1, params={"pool": 9}),
     )
     limit = bottleneck("lock_or_pool_limit")
     assert the(session(VERDICT, LEVELS, limit, *starts, target={"params": {"pool": 8}})).parameter == "pool"
-    assert the(session(VERDICT, LEVELS, limit, *starts[:1], target={"params": {"pool": 4}})).parameter is None
+    assert the(session(VERDICT, LEVELS, limit, *starts[1:], target={"params": {"pool": 4}})).parameter is None
+
+
+POOL_OF_4 = Inference(reason="slots_do_not_matter", levels=(9,), param="pool")
+
+
+@pytest.mark.parametrize(
+    ("known", "named"),
+    [
+        (Explanation(users=40, causes=("lock", "pool"), left=("lock", "pool")), "pool"),
+        (Explanation(users=40, causes=("lock", "pool"), left=("lock",)), None),
+        (Explanation(users=40, causes=("lock", "pool"), left=("lock", "pool"), inferences=(POOL_OF_4,)), None),
+        (Explanation(users=40, causes=("lock", "pool"), left=("lock",), unsteady=True), "pool"),
+    ],
+    ids=["a pool is left", "ruled out", "another number changed nothing", "the experiments tell nothing"],
+)
+def test_a_parameter_is_not_named_if_experiments_rule_it_out(known: Explanation, named: str | None) -> None:
+    explained = Explained(t_s=999.0, explanation=known)
+    found = the(session(VERDICT, LEVELS, bottleneck("lock_or_pool_limit"), explained, target={"params": {"pool": 4}}))
+    assert found.parameter == named
 
 
 def test_goodput_that_is_other_work_says_nothing_of_requests_in_flight() -> None:

@@ -16,6 +16,7 @@ from capexplorer.analysis.bottleneck.bottlenecks import IDS as BOTTLENECK_IDS
 from capexplorer.commands.limiting import limits_of
 from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.events import Header, Mark, TargetFacts
+from capexplorer.model.experiments import LimitCause
 from capexplorer.model.findings import Bottleneck, Cause, Leak
 from capexplorer.model.limits import Limits
 from capexplorer.session.reader import read as session_events
@@ -151,6 +152,24 @@ OF_LOCUSTFILE = session(client="HttpUser", locustfile=True)
 def test_advice_names_what_the_target_and_the_client_have(id_: str, header: Header, named: str, not_named: str) -> None:
     assert named in advised(id_, header)
     assert not_named not in advised(id_, header)
+
+
+@pytest.mark.parametrize(
+    ("left", "without_effect", "advice"),
+    [
+        ((), (), "Find the lock or the pool (threads, connections) that requests wait for, or enlarge it (`--set pool=N` or "
+         "`--set threads=N`)."),
+        (("lock",), (), "Find the lock that requests wait for."),
+        (("pool",), ("threads",), "Find the pool (threads, connections) that requests wait for, or enlarge it (`--set pool=N`)."),
+        (("lock", "rate_limit"), (), "Find the lock or the rate limiter that requests wait for."),
+        (("link",), (), "Find what it is that requests wait for."),
+    ],
+)  # fmt: skip
+def test_nothing_is_advised_that_experiments_rule_out(
+    left: tuple[LimitCause, ...], without_effect: tuple[str, ...], advice: str
+) -> None:
+    found = Bottleneck(name="lock_or_pool_limit", left=left, without_effect=without_effect)
+    assert wording.advice(found, session(params={"pool": 4, "threads": 16})) == advice
 
 
 def test_an_unknown_id_of_a_log_is_its_own_name_without_advice() -> None:

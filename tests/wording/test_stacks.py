@@ -45,6 +45,10 @@ GREW = FunctionBlamed("grew", "wall", CHECKOUT, 0.94, is_wait=True)
             replace(GREW, how="cpu", clock="cpu", function=replace(CHECKOUT, calls="")),
             "94% of its CPU time is in checkout (db.py:41), 14.5 ms of each request",
         ),
+        (
+            replace(GREW, endpoints=2),
+            f"per request (mean of 2 endpoints) 12 ms more wait in {PLACE}, 94% of the growth in its own code",
+        ),
     ],
 )  # fmt: skip
 def test_a_function_is_named_with_its_place_and_what_is_known_of_it(found: FunctionBlamed, sentence: str) -> None:

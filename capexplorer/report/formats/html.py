@@ -34,6 +34,7 @@ from ..rows import (
     by_endpoint,
     endpoint_levels,
     epochs,
+    experiments_in_order,
     sign_notes,
     user_rows,
 )
@@ -150,7 +151,11 @@ def levels(timeline: Timeline) -> dict[str, object] | None:
             {"level": row.opened.index, "bin": "" if row.bin is None else row.bin, "cells": _row(row, timeline)} for row in rows
         ],
         "epochs": len(epochs(rows)) > 1,
-        "notes": [*sign_notes(row.kind for row in rows), *([STAGES_NOTE] if timeline.stages else [])],
+        "notes": [
+            *sign_notes(row.kind for row in rows),
+            *experiments_in_order(rows),
+            *([STAGES_NOTE] if timeline.stages else []),
+        ],
     }
 
 

@@ -28,6 +28,7 @@ from ..rows import (
     by_endpoint,
     endpoint_levels,
     epochs,
+    experiments_in_order,
     sign_notes,
     stage_titles,
     user_rows,
@@ -129,7 +130,11 @@ def levels(rows: list[ReportedLevel], of_streams: Sequence[str]) -> list[str]:
     table = Table(["epoch"] * several + titles, cells)
     sentence = [_FEW] if any(row.has_few("p99") and row.figures.latency_ms.p99 is not None for row in rows) else []
     sentence += [f"A void level has {wording.VOID[void]}." for void in dict.fromkeys(row.void for row in rows) if void]
-    sentence += [*sign_notes(row.kind for row in rows), *([STAGES_NOTE] if of_streams else [])]
+    sentence += [
+        *sign_notes(row.kind for row in rows),
+        *map(markdown, experiments_in_order(rows)),
+        *([STAGES_NOTE] if of_streams else []),
+    ]
     return [table.markdown(), *([" ".join(sentence)] if sentence else [])]
 
 
