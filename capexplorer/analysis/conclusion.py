@@ -4,12 +4,17 @@ Precedence: critical causes of the generator, its host and the network (the resu
 with its bottleneck; the capacity as an offered rate; failures; a bottleneck without a knee; the users' think time; leaks; users
 too new for a curve; the curve alone. Only marked findings appear. If other processes disturbed levels, that clause comes first,
 unless a knee was found without these levels.
+
+Two lines of 80 columns show the first 140 characters: a knee or a capacity has its cause, the line of code and the load to stay
+at there, then what stacks and experiments say of that cause, then the rest.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from ..model.catalogue import COUNT_NO_REQUESTS, DEATHS, OF_USER_CODE, RAISED, REFUSALS, invalidates_run, where
 from ..model.conclusions import (
@@ -44,6 +49,7 @@ from ..model.figures import LevelFigures
 from ..model.findings import Bottleneck, Cause, Leak, RepliesChanged
 from ..model.level import Level
 from ..model.level_use import are_warm
+from ..model.load import Rate, Users
 from ..model.reading_means import readings_of_parts
 from ..model.stacks import FunctionBlamed
 from ..model.stages import LIMIT_NAMES
@@ -56,6 +62,7 @@ from .causes.generator_saturation import OTHERS_LEAST, WITHHELD_LEAST, others_cp
 from .epoch.level_seconds import Stall, stalls_of
 from .epoch_view import EpochView, epochs, last_s, most_load, since_s
 from .experiments import UNCLEAR
+from .recommended import operating_load
 from .stacks import difference
 from .statistics import FULL, LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 
@@ -436,11 +443,26 @@ def conclude(timeline: Timeline, epoch: int | None) -> Conclusion:
     found = next(_candidates(view), None) or _curve_alone(view)
     if found.invalid:
         return found
-    added, disturbed = tuple(_added(view, found)), cpu_used_by_others(view)
+    found, added, disturbed = _with_cause(view, found), tuple(_added(view, found)), cpu_used_by_others(view)
     is_blind = any(isinstance(each, PartsNotRead) for each in added)
     is_left_out = disturbed is not None and bool(disturbed.left_out_users or disturbed.left_out_per_s)
     severity: Severity = "warning" if found.severity == "info" and (is_blind or is_left_out) else found.severity
     return Conclusion(_with_disturbance((*found.clauses, *added), disturbed), severity, found.marked)
+
+
+def _with_cause(view: EpochView, found: Conclusion) -> Conclusion:
+    """The conclusion with the function that sampled stacks name, what experiments have shown, and the load to stay at."""
+    named, known = blamed_function(view, found.clauses), explained(view)
+    why = tuple(each for each in (named, known) if each is not None)
+    first, *rest = found.clauses
+    if not isinstance(first, CapacityFound) or not first.is_limit:
+        return replace(found, clauses=(*found.clauses, *why))
+    confirmed = known.found.confirmed if known is not None else None
+    operating = operating_load(view, Users if first.knee is not None else Rate)
+    if operating is not None and operating.generator_limited:
+        operating = None  # the service may carry more
+    first = replace(first, confirmed=confirmed, function=named, operating=operating)
+    return replace(found, clauses=(first, *why, *rest))
 
 
 def _curve_alone(view: EpochView) -> Conclusion:
@@ -623,13 +645,5 @@ def _added(view: EpochView, found: Conclusion) -> Iterator[Clause]:
     parts = parts_not_read(view), parts_show_less(view, found.clauses)
     of_users = polled(view), replies_differ(view), figures_of_user_code(view)
     of_machine = cpu_stolen(view, found.clauses), disk_used_by_others(view), machine_shared(view)
-    added = (
-        blamed_function(view, found.clauses),
-        explained(view),
-        changed,
-        stalled(view, changed),
-        *of_users,
-        *of_machine,
-        *parts,
-    )
+    added = (changed, stalled(view, changed), *of_users, *of_machine, *parts)
     yield from (clause for clause in added if clause is not None)

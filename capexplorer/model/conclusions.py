@@ -10,9 +10,10 @@ from enum import Enum, auto
 import msgspec
 
 from .events import Mark
-from .experiments import Explanation
+from .experiments import Explanation, LimitCause
 from .level import Level
 from .load import Load
+from .recommended import OperatingLoad
 from .stacks import FunctionBlamed
 from .verdicts import CapacityVerdict, EndpointDegradation, KneeVerdict, RateVerdict, RegimeVerdict, Severity
 from .watched import ServerKind
@@ -36,12 +37,24 @@ class CapacityFound(msgspec.Struct, frozen=True):
     found: CapacityVerdict | RateVerdict
     blamed: tuple[Mark, ...] = ()
     """What limits the service at its capacity: bottlenecks, or the cause of its errors."""
+    confirmed: LimitCause | None = None
+    """The cause that experiments at the knee have confirmed; then it is named in place of `blamed`."""
+    function: FunctionBlamed | None = None
+    """Where in its code, by sampled stacks."""
+    operating: OperatingLoad | None = None
+    """The load to stay at."""
 
     @property
     def knee(self) -> KneeVerdict | None:
         """The knee, or a knee at or below the lowest level; None without one, and for rates."""
         knee = self.found.knee if isinstance(self.found, CapacityVerdict) else None
         return knee if knee is not None and knee.kind in ("knee", "at_or_below") else None
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a limit of load was found."""
+        rates = self.found.capacity if isinstance(self.found, RateVerdict) else None
+        return self.knee is not None or (rates is not None and rates.kind in ("capacity", "at_or_below"))
 
 
 class TargetDied(msgspec.Struct, frozen=True):
@@ -279,3 +292,8 @@ class Conclusion(msgspec.Struct, frozen=True):
     def invalid(self) -> bool:
         """Whether generator, host or network failed."""
         return isinstance(self.clauses[0], RunInvalid)
+
+    @property
+    def is_of_note(self) -> bool:
+        """Whether it says more than that no limit was found yet: a limit of load, or a fault."""
+        return self.severity != "info" or any(isinstance(each, CapacityFound) and each.is_limit for each in self.clauses)

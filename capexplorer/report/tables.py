@@ -20,7 +20,7 @@ from ..model.limits import limits_in_profile
 from ..model.load import OfferedFigures, Users
 from ..model.stages import TABLED
 from ..model.stages import limits_in_profile as limits_on_requests
-from ..model.timeline import Timeline, version_of
+from ..model.timeline import Timeline, params_of, version_of
 from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict, Why
 from ..wording import numbers, quantities
 from ..wording.numbers import MISSING, significant
@@ -96,12 +96,11 @@ def _target(header: Header, timeline: Timeline) -> Iterator[Fact]:
         yield Fact("command", shlex.join(target.command), foreign=True)
     if version := version_of(timeline):
         yield Fact("version", version, foreign=True)
-    starts = [each for each in timeline.journal if isinstance(each, Target) and each.state == "starting" and not each.reason]
-    restarts = [each for each in starts if each.epoch]
+    later = sorted({each.epoch for each in timeline.journal if isinstance(each, Target) and each.epoch})
     if target.params:
-        yield Fact("parameters, epoch 0" if restarts else "parameters", _pairs(target.params), foreign=True)
-    for each in restarts:
-        yield Fact(f"parameters, epoch {each.epoch}", _pairs(each.params), foreign=True)
+        yield Fact("parameters, epoch 0" if later else "parameters", _pairs(target.params), foreign=True)
+    for epoch in later:
+        yield Fact(f"parameters, epoch {epoch}", _pairs(params_of(timeline, epoch)), foreign=True)
 
 
 def _load(header: Header) -> Iterator[Fact]:

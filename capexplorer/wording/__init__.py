@@ -68,4 +68,4 @@ from .recommended import operating_in_full, operating_loads, operating_now, sett
 from .requirements import STATES, answer, short_answer, tally, text_of
 from .telemetry import TITLE as TELEMETRY_TITLE
 from .telemetry import TelemetrySection, telemetry
-from .verdict import Judgement, epoch_name, epoch_title, judgement, judgements, verdict, warm
+from .verdict import Judgement, before_restart, epoch_name, epoch_title, judgement, judgements, verdict, warm

@@ -78,17 +78,18 @@ def knee_alone(found: KneeVerdict) -> str:
     return f"knee at {numbers.counted(found.users)} {interval} and {quantities.rate(found.capacity_rps)}"
 
 
-def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
+def capacity(verdict: CapacityVerdict, blamed: str = "", more: str = "") -> str:
     """One sentence: `Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); verified.`
 
-    `blamed`: the limit that a mark names, if any: `Knee at 47 users [43–52] and 122/s: the service's CPU is saturated ...`.
+    `blamed`: the limit that a mark or experiments name, if any: `Knee at 47 users [43–52] and 122/s: a lock is the limit ...`;
+    `more`: what follows the limit, `, in checkout (db.py:41); stay at 34 users or fewer`.
     """
     found = verdict.knee
     if verdict.curve is None:
         return "No request succeeded in a settled second of any level: no capacity was measured."
     if found is None:
-        more = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
-        return f"Not enough levels to find a knee: measure {numbers.several(more, 'more user count')}."
+        wanted = next((each.count for each in verdict.missing if each.kind == "levels"), 1)
+        return f"Not enough levels to find a knee: measure {numbers.several(wanted, 'more user count')}."
     counted, sure = numbers.counted(found.users), f" ({found.confidence} confidence)" if found.confidence else ""
     match found.kind:
         case "knee":
@@ -96,7 +97,8 @@ def capacity(verdict: CapacityVerdict, blamed: str = "") -> str:
             name = "Contradicted knee" if verified(found) == "contradicted" else "Knee"
             capacity = f"{quantities.rate(found.capacity_rps)}{tokens(found.capacity_tokens_per_s)}{of_limits(found)}"
             where = f"{name} at {counted} {interval} and {capacity}{_valid(found)}"
-            return f"{where}{_limit(found, blamed)}{sure}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
+            limit = f"{_limit(found, blamed)}{then(more, found.confidence)}"
+            return f"{where}{limit}{_fall(found)}{_verified(found)}{_unaccounted(found)}."
         case "at_or_below":
             if found.limit == "generator":
                 return f"Limited by the generator at {counted}, the lowest level: the results do not describe the service."
@@ -128,6 +130,13 @@ def _limit(found: KneeVerdict, blamed: str) -> str:
         return f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
     share, at = numbers.percent(seen.beyond_limit_ratio or 0.0), numbers.counted(seen.beyond_limit_users)
     return f": {broken}, {share} of requests exceed it at {at}" + (f"; {blamed}" if blamed else "")
+
+
+def then(more: str, confidence: str | None) -> str:
+    """`, in checkout (db.py:41); stay at 34 users or fewer; high confidence`, ` (high confidence)` if there is nothing more."""
+    if not more:
+        return f" ({confidence} confidence)" if confidence else ""
+    return f"{more}; {confidence} confidence" if confidence else more
 
 
 def _below_line(found: KneeVerdict) -> str:

@@ -165,6 +165,11 @@ def requested(load: Load) -> str:
     return counted(load.users) if isinstance(load, Users) else offered_rate(load.per_s)
 
 
+def at_most(load: Load) -> str:
+    """A load to stay at: `34 users or fewer`, `1 user`, `80/s or less`."""
+    return requested(load) if load == Users(1) else f"{requested(load)} or {'fewer' if isinstance(load, Users) else 'less'}"
+
+
 def load(users: float | None, offered_per_s: float | None) -> str:
     """`47 users`; of a rate level `80/s offered`."""
     return counted(users) if offered_per_s is None else f"{offered_rate(offered_per_s)} offered"

@@ -9,7 +9,7 @@ import msgspec
 from ..model.load import Drops
 from ..model.verdicts import Overload, RateCapacity, RateLevelVerdict, RateObjective, RateRecovery, RateVerdict
 from . import numbers
-from .knee_sentences import BROKEN, objective_limit, of_limits, tokens
+from .knee_sentences import BROKEN, objective_limit, of_limits, then, tokens
 from .quantities import rate
 
 # -- Texts of the reasons why iterations at an offered rate were dropped.
@@ -66,8 +66,10 @@ def short_rate_capacity(found: RateCapacity) -> str:
     return rate_capacity(msgspec.structs.replace(found, overload=None, limit=None))
 
 
-def rates(found: RateVerdict, blamed: str = "") -> str:
-    """One sentence: `Capacity 198/s [190–206]; up to 180/s it is served in full; beyond it requests queue without bound ...`."""
+def rates(found: RateVerdict, blamed: str = "", more: str = "") -> str:
+    """One sentence: `Capacity 198/s [190–206]; stay at 152/s or less; high confidence; beyond it requests queue ...`.
+    `blamed`, `more`: as of `capacity`.
+    """
     known = found.capacity
     if known is None and any(each.why == "other_service" for each in found.levels):
         return "No level of an offered rate shows what the service can do."
@@ -85,7 +87,7 @@ def rates(found: RateVerdict, blamed: str = "") -> str:
             limit = "; ".join(each for each in (BROKEN.get(known.limit or "unknown"), blamed) if each)
             capacity = f"Capacity {rate(known.per_s)} {_interval(known)}{tokens(known.tokens_per_s)}{of_limits(known)}"
             where = f"{capacity}{kept}{f': {limit}' * bool(limit)}"
-            return f"{where}{sure}{_overload(known.overload)}{back}{changed}."
+            return f"{where}{then(more, known.confidence)}{_overload(known.overload)}{back}{changed}."
         case "at_or_below":
             lowest = f"the capacity is below {rate(known.high_per_s)}, the lowest rate: offer less to find it"
             return f"{lowest[:1].upper()}{lowest[1:]}{f' ({blamed})' * bool(blamed)}{_overload(known.overload)}{back}."

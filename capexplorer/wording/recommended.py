@@ -15,7 +15,7 @@ from ..model.verdicts import SloVerdict
 from . import numbers, quantities
 from .knee_sentences import objective_name
 from .rate_sentences import rate_objective_name
-from .verdict import epoch_name, epoch_title
+from .verdict import before_restart, epoch_name, epoch_title
 
 NOTED_FAILURES_LEAST = 0.0005
 """Share of failures at the operating load from which it is named: less would be printed as 0.0%."""
@@ -32,7 +32,7 @@ class Setting(NamedTuple):
 def operating(found: OperatingLoad) -> str:
     """`18 users or fewer, 53/s: p95 67 ms [61–74 ms]`; of a rate `38/s or less: p95 from plan 30 ms`."""
     by_users = isinstance(found.load, Users)
-    load = f"{quantities.requested(found.load)} or {'fewer' if by_users else 'less'}"
+    load = quantities.at_most(found.load)
     per_s = f", {quantities.rate(found.goodput_per_s.value)}" if by_users and found.goodput_per_s is not None else ""
     name = "p95" if by_users else "p95 from plan"
     p95 = found.p95_ms
@@ -75,12 +75,15 @@ def operating_loads(timeline: Timeline) -> list[str]:
 
 
 def operating_now(timeline: Timeline) -> str:
-    """By the verdict on the latest level's epoch, for levels of its kind of load; empty if no load can be recommended."""
-    if timeline.level is None:
-        return ""
-    found = recommended(timeline, timeline.level.opened.epoch)
-    same = [each.operating for each in found if isinstance(each.operating.load, type(timeline.load))]
-    return operating(same[0]) if same else ""
+    """By the verdict on the latest epoch with one, for the present kind of load: `45 users or fewer, 85/s: p95 99 ms`, or `before
+    the restart, pool=3: 45 users ...`; empty if no load can be recommended. Foreign text.
+    """
+    for epoch in sorted(timeline.verdicts, reverse=True):
+        for each in recommended(timeline, epoch):
+            if isinstance(each.operating.load, type(timeline.load)):
+                words, before = operating(each.operating), before_restart(timeline, epoch)
+                return f"{before}{epoch_name(timeline, epoch)}: {words}" if before else words
+    return ""
 
 
 def settings(timeline: Timeline) -> list[Setting]:

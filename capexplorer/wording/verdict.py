@@ -9,7 +9,6 @@ import msgspec
 
 from ..analysis.conclusion import conclude, epochs_with_findings
 from ..analysis.epoch_view import epochs, last_s, since_s
-from ..analysis.sweep import begun
 from ..model import conclusions
 from ..model.catalogue import ENTRIES, name
 from ..model.events import Mark
@@ -18,7 +17,7 @@ from ..model.findings import Blame, Cause, Leak, RepliesChanged
 from ..model.level_use import are_warm
 from ..model.stacks import FunctionBlamed
 from ..model.sweep import setting_name
-from ..model.timeline import Timeline
+from ..model.timeline import Timeline, params_of
 from ..model.verdicts import EndpointDegradation, KneeVerdict, RateVerdict, Severity
 from . import experiments, numbers, quantities, stacks
 from .knee_sentences import capacity, changes, first_endpoint, knee, knee_alone
@@ -85,9 +84,12 @@ def _(each: conclusions.RunInvalid) -> str:
 
 @clause.register
 def _(each: conclusions.CapacityFound) -> str:
+    more = f", in {stacks.short_place(each.function.function)}" if each.function is not None else ""
+    more += f"; stay at {quantities.at_most(each.operating.load)}" if each.operating is not None else ""
     if isinstance(each.found, RateVerdict):
-        return rates(each.found, " and ".join(map(title, each.blamed)))
-    return capacity(each.found, " and ".join(title(mark) + logged(mark) for mark in each.blamed))
+        return rates(each.found, " and ".join(map(title, each.blamed)), more)
+    named = [title(mark) + logged(mark) for mark in each.blamed]
+    return capacity(each.found, " and ".join(named if each.confirmed is None else [experiments.limit([each.confirmed])]), more)
 
 
 clause.register(KneeVerdict, knee)
@@ -326,20 +328,28 @@ class Judgement(msgspec.Struct, frozen=True):
     """Whether the sentence names a cause, a bottleneck or a leak, and not only the capacity curve."""
     invalid: bool = False
     """Whether the generator, its host or the network failed, so that only levels without such failures describe the service."""
+    epoch: int | None = None
 
 
 def verdict(timeline: Timeline, epoch: int | None = None) -> str:
-    """One sentence about an epoch (default: the latest)."""
+    """One sentence about an epoch, as `judgement`."""
     return judgement(timeline, epoch).sentence
 
 
 def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
-    """The verdict line with its severity; see `conclude` for its cost."""
-    chosen = max(epochs_with_findings(timeline), default=None) if epoch is None else epoch
+    """The verdict line with its severity; see `conclude` for its cost. By default that of the latest epoch that shows a limit or
+    a fault: after a restart with other parameters the line of the epoch before stays until there is another.
+    """
+    chosen = _latest_of_note(timeline) if epoch is None else epoch
     found = conclude(timeline, chosen)
     named = "" if chosen is None else epoch_title(timeline, chosen)
     sentence = f"{named}: {_sentence(found)}" if named else _sentence(found)
-    return Judgement(sentence, found.severity, found.marked, found.invalid)
+    return Judgement(sentence, found.severity, found.marked, found.invalid, chosen)
+
+
+def _latest_of_note(timeline: Timeline) -> int | None:
+    found = epochs_with_findings(timeline)
+    return next((each for each in reversed(found) if conclude(timeline, each).is_of_note), max(found, default=None))
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:
@@ -348,19 +358,30 @@ def judgements(timeline: Timeline) -> dict[int, Judgement]:
 
 
 def epoch_name(timeline: Timeline, epoch: int) -> str:
-    """`epoch 1`, of a sweep `threads=4`, to distinguish findings of different epochs; empty if there is only one. Foreign text:
-    values of a sweep.
+    """The parameters of the target that are not the same in all epochs, `pool=5`, and since when if it had them before; of a log
+    without parameters `epoch 1`. Empty if there is only one epoch. Foreign text.
     """
-    if len(epochs(timeline)) < 2:
+    found = epochs(timeline)
+    if len(found) < 2:
         return ""
-    swept = next((index for index, each in begun(timeline).items() if each == epoch), None)
-    return f"epoch {epoch}" if timeline.sweep is None or swept is None else setting_name(timeline.sweep.settings[swept])
+    params = [params_of(timeline, each) for each in found]
+    own = params_of(timeline, epoch)
+    name = setting_name({key: own[key] for key in own if any(each.get(key) != own[key] for each in params)})
+    if not name or not all(params):
+        return f"epoch {epoch}"
+    level = next((each for each in timeline.levels if each.opened.epoch == epoch), None)
+    return name if params.count(own) == 1 or level is None else f"{name} from {session_time(level.opened.t_s)}"
 
 
 def epoch_title(timeline: Timeline, epoch: int) -> str:
     """The same to begin a sentence: `Epoch 1`."""
-    name = epoch_name(timeline, epoch)
-    return name if timeline.sweep is not None else _upper_first(name)
+    found = epoch_name(timeline, epoch)
+    return _upper_first(found) if found.startswith("epoch ") else found
+
+
+def before_restart(timeline: Timeline, epoch: int | None) -> str:
+    """`before the restart, ` for what a screen shows of an epoch that has ended, before the name of that; else empty."""
+    return "before the restart, " if epoch is not None and epoch < max(epochs(timeline), default=0) else ""
 
 
 def _sentence(found: conclusions.Conclusion) -> str:

@@ -66,6 +66,6 @@ def contradictions(text: str) -> list[str]:
 def by_epoch(text: str) -> list[str]:
     """The text of each epoch: the lines that name it, and those that name none."""
     lines = [line for line in text.splitlines() if not line.startswith("- gone: ") and not line.startswith("gone: ")]
-    named = [(re.search(r"\bepoch (\d+)", line, re.IGNORECASE), line) for line in lines]
+    named = [(re.search(r"\b(?:epoch |threads=)(\d+)", line, re.IGNORECASE), line) for line in lines]
     epochs = {match[1] for match, _ in named if match} or {""}
     return ["\n".join(line for match, line in named if match is None or match[1] == epoch) for epoch in sorted(epochs)]

@@ -424,6 +424,7 @@ MADE: Mapping[str, Callable[[], Sequence[Event]]] = {
     "a level that did not settle": lambda: session((5,), seconds=2),
     "a header": single,
     "experiments": lambda: [*with_verdict(), EXPLAINED],
+    "levels of experiments": lambda: Scenario(HEADER).level(users=5).level(users=9, experiment=ALONE.experiment).events,
     "an opened level": lambda: single(LevelOpened(t_s=1.0, index=0, users=5, spawn_rate=5, by="user")),
     "a void level": lambda: Scenario(HEADER).measured(5, LevelFigures(settled=False), void="worker_lost").events,
     "a mean latency": lambda: unmeasured(Latency(mean=12.0)),

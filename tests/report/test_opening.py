@@ -26,7 +26,7 @@ CROSSED_RATE = RateObjective(name="p95_ms", limit=60.0, state="crossed", per_s=3
         (judged(replace(AT_25, verification=Verification(state="contradicted", steps=()))), []),
         (judged(KneeVerdict(kind="no_knee", users=48.0)), []),
         (judged(KneeVerdict(kind="bend", users=20.0)), []),
-        (judged_epochs(), ["Epoch 0: stay at 16 users or fewer, 100/s: ", "Epoch 1: stay at 32 users or fewer, 100/s: "]),
+        (judged_epochs(), ["threads=4: stay at 16 users or fewer, 100/s: ", "threads=8: stay at 32 users or fewer, 100/s: "]),
         (served(), ["Stay at 38/s or less. "]),
         (served(CROSSED_RATE), ["Stay at 25/s or less. "]),
     ],

@@ -38,7 +38,7 @@ MEASURED = OperatingLoad(
             "Stay at 18 users or fewer, 53/s: p95 between 67 and 212 ms, not measured there. Up to there p95 ≤ 300 ms is met; "
             "0.4% of requests fail there; the knee is not verified; the generator is the limit, so the service may carry more.",
         ),
-        (OperatingLoad(load=Users(1), verified=True), "Stay at 1 user or fewer. 80% of the knee's lower end."),
+        (OperatingLoad(load=Users(1), verified=True), "Stay at 1 user. 80% of the knee's lower end."),
         (
             OperatingLoad(load=Rate(38.0), measured=True, p95_ms=Estimate(value=30.0, low=28.0)),
             "Stay at 38/s or less: p95 from plan 30 ms (at least 28 ms). "

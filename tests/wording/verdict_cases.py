@@ -40,7 +40,7 @@ FEW_FINDINGS: dict[str, Case] = {
     ),
     "no limit reached up to 40 users, and a knee whose mark is the next event": (
         [*UP_TO_82, mark("not_saturated", 40, severity="info"), knee_verdict("knee", 47)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence.",
     ),
     "the verdict is that of the latest epoch": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("server_error", 74, epoch=1)],
@@ -117,11 +117,11 @@ FAULTS_OUTSIDE_THE_SERVICE: dict[str, Case] = {
 KNEES: dict[str, Case] = {
     "a knee": (
         [*UP_TO_82, knee_verdict("knee", 47)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence.",
     ),
     "a knee with its bottleneck": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("gil_bound", 74, confidence="high")],
-        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated (GIL) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated (GIL); stay at 34 users or fewer; high confidence.",
     ),
     "a knee with two bottlenecks": (
         [
@@ -130,16 +130,16 @@ KNEES: dict[str, Case] = {
             mark("cpu_throttled", 74, confidence="low"),
             mark("target_cpu_saturated", confidence="high"),
         ],
-        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota throttles the service "
-        "(high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service's CPU is saturated and the CPU quota throttles the service"
+        "; stay at 34 users or fewer; high confidence.",
     ),
     "a knee with a bottleneck that ended after steps down": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("worker_pool_exhausted", 74, state="closed")],
-        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted; stay at 34 users or fewer; high confidence.",
     ),
     "a bottleneck below the knee is not its limit": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("swapping", 10)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence).",
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence.",
     ),
     "a knee whose limit is the generator": (
         [*UP_TO_82, knee_verdict("knee", 47, "generator"), mark("target_cpu_saturated")],
@@ -147,7 +147,8 @@ KNEES: dict[str, Case] = {
     ),
     "a knee that refused requests cause": (
         [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("load_shedding", 74, 130.0)],
-        "Knee at 47 users [43–52] and 122/s: the service refuses requests (HTTP 503) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service refuses requests (HTTP 503); "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a knee, a collapse beyond it, and a crash": (
         [
@@ -155,12 +156,13 @@ KNEES: dict[str, Case] = {
             knee_verdict("knee", 47, peak=Peak(users=60, goodput_rps=122, shape="collapse", fall_ratio=0.6)),
             mark("target_crashed", 82, 200.0),
         ],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); beyond 60 users goodput collapses "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; "
+        "stay at 34 users or fewer; high confidence; beyond 60 users goodput collapses "
         "by 60%; the target crashed at 03:20 and 82 users.",
     ),
     "a knee and a leak": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("fd_leak", 40, growth_per_hour=7200.0, limit_in_s=240.0)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence; "
         "the target leaks file descriptors: 7,200 per hour, 4 min 0 s to its limit.",
     ),
 }  # fmt: skip
@@ -177,12 +179,12 @@ FAILURES: dict[str, Case] = {
     ),
     "the service refuses requests beyond a knee that queueing causes": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("load_shedding")],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence; "
         "the service refuses requests (HTTP 503) from 03:00 at 82 users.",
     ),
     "the service refuses requests beyond a knee that failures cause, beside a bottleneck": (
         [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("load_shedding"), mark("worker_pool_exhausted", 74)],
-        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted (high confidence); "
+        "Knee at 47 users [43–52] and 122/s: the service's workers are exhausted; stay at 34 users or fewer; high confidence; "
         "the service refuses requests (HTTP 503) from 03:00 at 82 users: this is its capacity.",
     ),
     "the service refuses the same share at all loads but one, by chance none of a few requests": (
@@ -191,7 +193,7 @@ FAILURES: dict[str, Case] = {
             knee_verdict("knee", 27),
             mark("load_shedding", 1, 3.0),
         ],
-        "Knee at 27 users [23–32] and 122/s, limited by queueing (high confidence); "
+        "Knee at 27 users [23–32] and 122/s, limited by queueing; stay at 18 users or fewer; high confidence; "
         "the service refuses requests (HTTP 503) from 00:03 at 1 user.",
     ),
     "the service refuses the same share at every load, and think time limits": (
@@ -249,7 +251,7 @@ FAILURES: dict[str, Case] = {
     ),
     "a knee, and failures that did not cause it": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("failed_check", 10, 70.0, check="lost_updates")],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; stay at 34 users or fewer; high confidence; "
         "failed check: lost_updates from 01:10 at 10 users.",
     ),
 }  # fmt: skip
@@ -259,7 +261,8 @@ OTHER_LIMITS: dict[str, Case] = {
     "a database watched by its process alone, while a pool is the limit": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("lock_or_pool_limit"),
          PartState(t_s=1.0, name="db", state="read", program="postgres")],
-        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside the service is the limit (high confidence); of db only the "
+        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside the service is the limit; "
+        "stay at 34 users or fewer; high confidence; of db only the "
         "processes are read: postgres shows its connections and lock waits with `postgres = URL` (docs/watch.md).",
     ),
     "a watched part that cannot be read": (
@@ -277,7 +280,8 @@ OTHER_LIMITS: dict[str, Case] = {
     ),
     "a knee on a machine that the generator shares": (
         [*UP_TO_82, knee_verdict("knee", 47), mark("generator_shares_host", 82, generator_share_ratio=0.36)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); from 82 users on, the generator used 36% "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; "
+        "stay at 34 users or fewer; high confidence; from 82 users on, the generator used 36% "
         "of the machine's busy CPU.",
     ),
     "other processes disturbed the levels that would show a knee": (
@@ -294,12 +298,13 @@ OTHER_LIMITS: dict[str, Case] = {
     ),
     "a knee that was found without the levels that other processes disturbed": (
         [*levels_beside_others(20, 0.4, {"make": 0.4}), knee_verdict("knee", 12, disturbed_levels=(2,), left_out_levels=(2,))],
-        "Knee at 12 users [8–17] and 122/s, limited by queueing (high confidence); other processes (make) use 0.4 of 2 "
+        "Knee at 12 users [8–17] and 122/s, limited by queueing; "
+        "stay at 6 users or fewer; high confidence; other processes (make) use 0.4 of 2 "
         "cores: results at 20 users do not describe the service.",
     ),
     "CPU steal where requests fail is not the limit": (
         [*UP_TO_82, knee_verdict("knee", 47, "errors"), mark("cpu_steal", 82), mark("rate_limited", 82, 70.0)],
-        "Knee at 47 users [43–52] and 122/s: the service limits the rate (HTTP 429) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the service limits the rate (HTTP 429); stay at 34 users or fewer; high confidence.",
     ),
     "a bend with its bottleneck": (
         [*UP_TO_82, knee_verdict("bend", 60), mark("disk_saturated", 82, confidence="medium")],
@@ -350,47 +355,55 @@ UNSENT = ["tcp.sending_sockets"]
 NAMED_LIMITS: dict[str, Case] = {
     "a rate limiter that refuses is the only limit that is named": (
         [*KNEE_OF_ERRORS, mark("rate_limit", how="refuses", status=429, failure_ratio=0.5), mark("rate_limited", count=9)],
-        "Knee at 47 users [43–52] and 122/s: a rate limiter refuses requests (HTTP 429) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a rate limiter refuses requests (HTTP 429); "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a rate limiter that delays": (
         [*KNEE_OF_ERRORS, mark("rate_limit", how="delays", output_rps=100.02)],
-        "Knee at 47 users [43–52] and 122/s: a rate limiter delays requests to 100/s (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a rate limiter delays requests to 100/s; "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a rate limiter or a link": (
         [*KNEE_OF_ERRORS, mark("rate_limit", how="delays", output_rps=46.2, unavailable=UNSENT)],
-        "Knee at 47 users [43–52] and 122/s: a rate limiter or a network link delays requests to 46.2/s (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a rate limiter or a network link delays requests to 46.2/s; "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a link": (
         [*KNEE_OF_ERRORS, mark("network_bandwidth_saturated", bytes_per_s=2_505_000.0)],
-        "Knee at 47 users [43–52] and 122/s: the network link is the limit (20 Mbit/s) (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: the network link is the limit (20 Mbit/s); "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a lock or a link": (
         [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", unavailable=UNSENT)],
-        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside or in front of the service is the limit (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a lock or a pool inside or in front of the service is the limit; "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a lock or a rate limiter": (
         [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", competing=["rate_limit"])],
-        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter is the limit (high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter is the limit; "
+        "stay at 34 users or fewer; high confidence.",
     ),
     "a lock, a rate limiter or a link": (
         [*KNEE_OF_ERRORS, mark("lock_or_pool_limit", competing=["rate_limit"], unavailable=UNSENT)],
-        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter inside or in front of the service is the limit "
-        "(high confidence).",
+        "Knee at 47 users [43–52] and 122/s: a lock, a pool or a rate limiter inside or in front of the service is the limit"
+        "; stay at 34 users or fewer; high confidence.",
     ),
     "an endpoint that is slower first": (
         [*UP_TO_82, replace(knee_verdict("knee", 47), first_endpoint=SLOWER)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); GET /pay degrades first, from 60 users on: "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; "
+        "stay at 34 users or fewer; high confidence; GET /pay degrades first, from 60 users on: "
         "p95 12 → 480 ms, the other endpoints do not change.",
     ),
     "an endpoint that fails first": (
         [*UP_TO_82, replace(knee_verdict("knee", 47), first_endpoint=replace(SLOWER, column="failures", before=0.0, after=0.31))],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); GET /pay degrades first, from 60 users on: "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; "
+        "stay at 34 users or fewer; high confidence; GET /pay degrades first, from 60 users on: "
         "failures 0% → 31%, the other endpoints do not change.",
     ),
     "an endpoint that degrades first at offered rates": (
         [*levels(20), Verdict(t_s=200.0, rates=RateVerdict(capacity=CAPACITY, first_endpoint=AT_RATES))],
-        "Capacity 100/s [95–105]; GET /pay degrades first, from 120/s offered on: p95 12 → 480 ms, the other endpoints do not "
-        "change.",
+        "Capacity 100/s [95–105]; stay at 76/s or less; GET /pay degrades first, from 120/s offered on: p95 12 → 480 ms, "
+        "the other endpoints do not change.",
     ),
     "an endpoint after a bottleneck at offered rates": (
         [*levels(20), replace(mark("lock_or_pool_limit"), offered_per_s=140.0),
@@ -401,7 +414,8 @@ NAMED_LIMITS: dict[str, Case] = {
     ),
     "a level that the hypervisor robbed": (
         [*with_readings(UP_TO_82, {"host.cpu_ratio": 1.5, "host.steal_ratio": 0.45}), knee_verdict("knee", 47)],
-        "Knee at 47 users [43–52] and 122/s, limited by queueing (high confidence); the hypervisor took up to 23% of the CPU "
+        "Knee at 47 users [43–52] and 122/s, limited by queueing; "
+        "stay at 34 users or fewer; high confidence; the hypervisor took up to 23% of the CPU "
         "(steal) at 82 users: results there may be too low.",
     ),
 }  # fmt: skip

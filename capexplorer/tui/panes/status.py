@@ -160,7 +160,7 @@ def level(timeline: Timeline, view: View, palette: Palette) -> list[Group]:
     if current.opened.experiment is not None:
         changed = text.shorten(text.safe(wording.changed(current.opened.experiment)), 30)
         groups.append(group(f"experiment, in no curve: {changed}", styled(color=palette.warning), rank=1))
-    epoch = wording.sweep_step(timeline) or (f"epoch {current.opened.epoch}" if current.opened.epoch else "")
+    epoch = wording.sweep_step(timeline) or wording.epoch_name(timeline, current.opened.epoch)
     if epoch:
         groups.append(group(text.shorten(text.safe(epoch), 40), muted, rank=1))
     if view.spawn_rate is not None:
@@ -312,7 +312,7 @@ def verdict(timeline: Timeline, palette: Palette, width: int, most: int = VERDIC
     judged = wording.judgement(timeline)
     if not judged.marked and timeline.ended is None:
         return []
-    words, cells = text.safe(judged.sentence), max(width - 2, 2)
+    words, cells = text.safe(wording.before_restart(timeline, judged.epoch).capitalize() + judged.sentence), max(width - 2, 2)
     lines = text.wrap(words, cells)
     if len(lines) > most:
         lines = text.wrap(text.clauses(words, most * cells - LOST_CELLS), cells)[:most]
