@@ -29,7 +29,7 @@ class LevelEndpoint(Reading, frozen=True, kw_only=True):
     """Latencies of successes: HdrHistogram V2, base64, microseconds; only in the event that closes a level."""
     stages: dict[Stage, StageFigures] = {}
     """Of successes whose replies are streams."""
-    tokens: int = 0
+    tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Tokens, or events, in these streams."""
 
     @property
