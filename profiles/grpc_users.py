@@ -14,7 +14,7 @@ from locust.event import EventHook
 
 init_gevent()  # without it the first call stops all users until it is answered
 
-TIMEOUT_S = 10
+TIMEOUT_S = 5
 
 
 class Reported(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):

@@ -4,7 +4,7 @@ import socket
 
 from locust import User, constant, task
 
-TIMEOUT_S = 10
+TIMEOUT_S = 5
 
 
 class LineUser(User):

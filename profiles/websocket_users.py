@@ -13,7 +13,7 @@ from gevent.event import AsyncResult
 from locust import User, constant, task
 from websocket import ABNF, WebSocket, create_connection
 
-TIMEOUT_S = 10
+TIMEOUT_S = 5
 
 
 class WebSocketUser(User):

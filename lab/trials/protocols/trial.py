@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +112,17 @@ def _dns(folder: Path, variant: str) -> Iterator[Started]:
         yield _at(port), {"WAIT_S": "0.4"}
 
 
+def _pooled(workers: int, sleep_s: float) -> Callable[[Path, str], AbstractContextManager[Started]]:
+    """The profile's own target, `protocols`; with a fault a pool that the users of the plan overload."""
+
+    def serve(folder: Path, variant: str) -> AbstractContextManager[Started]:
+        size, fault = (workers, "none") if variant == KNEE else (2, variant)
+        words = [f"pool={size}", f"work_ms={1000 * sleep_s:g}", f"fault={fault}"]
+        return nullcontext(([part for word in words for part in ("--set", word)], {}))
+
+    return serve
+
+
 SPOKEN = (
     Spoken("postgres", 5, 0.1, 0.4, _postgres, needs=("psql", "pgbouncer"), library="psycopg", faults={
         "connections": "too_many_connections", "deadlock": "deadlock", "statement-timeout": "statement_timeout",
@@ -124,6 +135,15 @@ SPOKEN = (
         "connections": "connection_reset", "password": "not_authorised",
     }),
     Spoken("dns", 6, 0.1, 0.4, _dns, library="dns", faults={"servfail": "service_error", "truncate": "truncated_reply"}),
+    Spoken("websocket", 5, 0.1, 0.4, _pooled(5, 0.1), faults={
+        "busy": "server_busy", "error": "service_error", "close": "connection_reset",
+    }),
+    Spoken("socketio", 8, 0.08, 0.4, _pooled(8, 0.08), faults={"busy": "failed_check", "slow": "read_timeout"}),
+    Spoken("graphql", 6, 0.12, 0.4, _pooled(6, 0.12), faults={"busy": "server_busy", "error": "service_error"}),
+    Spoken("grpc", 4, 0.1, 0.4, _pooled(4, 0.1), library="grpc", faults={
+        "busy": "server_busy", "error": "service_error", "close": "service_unavailable", "slow": "read_timeout",
+    }),
+    Spoken("tcp", 7, 0.15, 0.4, _pooled(7, 0.15), faults={"busy": "failed_check", "close": "connection_reset"}),
 )  # fmt: skip
 
 
