@@ -89,7 +89,7 @@ def signature_with(*types: str, **fields: Any) -> FailureSignature:
         (signature_with("AssertionError", text="no balance"), "failed_check"),
         (signature_with("str", text="boom"), "failed_check"),
         (signature_with("KeyError", text="'id'"), "user_code_error"),
-        (signature_with("WebSocketTimeoutException", text="timed out"), "unknown"),
+        (signature_with("WebSocketTimeoutException", text="timed out"), "read_timeout"),
         (signature_with("Other"), "unknown"),
         (signature_with(), "unknown"),
     ],
