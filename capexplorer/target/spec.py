@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,6 +106,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ready: Ready = Ready()
     needs: tuple[str, ...] = ()
     """Programs other than Python that must be on PATH; `doctor` checks them."""
+    packages: tuple[str, ...] = ()
+    """Python packages that it imports, if its command has the placeholder {python}: this program's own Python must have them."""
     params: dict[str, ParamSpec] = {}
     metrics: Metrics | None = None
 
@@ -124,6 +127,10 @@ class TargetSpec(_File, frozen=True, kw_only=True):
 
     compose: bool = False
     """Its command runs the containers of a Compose file (see `compose`): none of its processes belongs to the service."""
+
+    def missing_packages(self) -> tuple[str, ...]:
+        """Those of `packages` that cannot be imported here."""
+        return tuple(name for name in self.packages if find_spec(name) is None)
 
     @property
     def containers_file(self) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import venv
+from collections.abc import Collection
 from pathlib import Path
 
 from .rig import ROOT, TIMEOUT_S
@@ -17,14 +18,19 @@ def build(folder: Path, *kinds: str) -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
 
 
-def environment_with_packages(folder: Path) -> Path:
-    """Make a virtual environment with links to all installed packages but capexplorer, and to no .pth file: that of capexplorer
-    would import the repository. Returns its folder of programs.
+def environment_with_packages(folder: Path, without: Collection[str] = ()) -> Path:
+    """Make a virtual environment with links to all installed packages but capexplorer and `without`, and to no .pth file: that of
+    capexplorer would import the repository. Returns its folder of programs.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     [site] = folder.glob("lib/python*/site-packages")
     for packages in (Path(each) for each in sys.path if Path(each).name == "site-packages"):
         for path in packages.iterdir():
-            if "capexplorer" not in path.name and path.suffix != ".pth" and not (site / path.name).exists():
+            if (
+                "capexplorer" not in path.name
+                and path.name not in without
+                and path.suffix != ".pth"
+                and not (site / path.name).exists()
+            ):
                 (site / path.name).symlink_to(path)
     return folder / "bin"

@@ -31,9 +31,11 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `capexplorer` program of a new virtual environment that has the wheel, and links to the packages of this one."""
-    folder = tmp_path_factory.mktemp("wheel") / "venv"
+    return installed_beside(environment_with_packages(tmp_path_factory.mktemp("wheel") / "venv"), distributions)
+
+
+def installed_beside(bin_folder: Path, distributions: Path) -> Path:
     [wheel] = distributions.glob("capexplorer-*.whl")
-    bin_folder = environment_with_packages(folder)
     options = "install --quiet --no-compile --no-deps --no-index".split()
     install = [sys.executable, "-m", "pip", "--python", str(bin_folder / "python"), *options, str(wheel)]
     subprocess.run(install, check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -84,3 +86,21 @@ def test_an_installed_wheel_runs_and_exports_in_an_empty_folder(installed: Path,
         assert page.returncode == 0, page.stderr
         assert page.stdout.startswith("<!doctype html>")
     assert list((tmp_path / "empty").iterdir()) == [], "files were written to the working folder"
+
+
+def test_a_plain_install_explores_an_own_service_and_names_the_extra_of_the_samples(distributions: Path, tmp_path: Path) -> None:
+    samples = ("gunicorn", "waitress", "wsgidav")
+    program = installed_beside(environment_with_packages(tmp_path / "venv", without=samples), distributions)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+
+    def run(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [str(program), "run", *args, "--headless", "--plan", "2:4s"]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+
+    sample = run("webdav")
+    assert sample.returncode == 2
+    assert "needs waitress and wsgidav: pip install 'capexplorer[samples]'" in sample.stderr
+    own = run("--target-cmd", "python3 -m http.server {port} --bind 127.0.0.1", "--request", "/")
+    assert own.returncode == 0, own.stderr

@@ -59,6 +59,9 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         spec, port = profile.composed(found.compose, found.ready, found.ready_timeout_s, profile.compose_source(where))
     elif isinstance(found.target, str):
         spec = load_spec(paths.target(found.target, f"{where}: target"))
+        if missing := spec.missing_packages():
+            install = "'capexplorer[samples]'" if paths.is_sample(spec.folder) else " ".join(missing)
+            raise InputError(f"{spec.folder / 'target.toml'}: needs {' and '.join(missing)}: pip install {install}")
     elif asked.profile is not None and found.url is None:
         raise InputError(
             f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
