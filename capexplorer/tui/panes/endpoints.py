@@ -208,7 +208,7 @@ DEGRADES = "▸ "
 LEGEND = f"{DEGRADES}degrades first"
 """The meaning of that sign, in the line of titles."""
 
-METRICS = "metrics of the locustfile, in no figure of requests (bytes: length as fired)"
+METRICS = "metrics of the locustfile, in no figure of requests"
 
 NAME_CELLS = 16
 """Least width of the name in cells; columns for which there is then no space are left out."""
