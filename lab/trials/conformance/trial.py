@@ -83,6 +83,12 @@ class Conformance(Trial[Example]):
     parallel = 4
     cases = rows_of(Path(__file__).with_name("examples.toml"), Example)
 
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--workers", action="store_true", help="capexplorer runs the users in two worker processes")
+
+    def variants(self, case: Example, options: argparse.Namespace) -> Sequence[str]:
+        return ("workers",) if options.workers else ("",)
+
     def carry_out(self, case: Example, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         folder.mkdir(parents=True)
         for name, text in {"locustfile.py": case.file, **case.files}.items() if case.file else case.files.items():
@@ -91,7 +97,7 @@ class Conformance(Trial[Example]):
         port = free_port()
         with listening([sys.executable, str(SERVICE), str(port)], port):
             url = f"http://127.0.0.1:{port}"
-            return judged(case, by_locust(case, folder, url), by_capexplorer(case, folder, url))
+            return judged(case, by_locust(case, folder, url), by_capexplorer(case, folder, url, bool(variant)))
 
 
 def by_locust(case: Example, folder: Path, url: str) -> Found:
@@ -116,10 +122,11 @@ def _table(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
-def by_capexplorer(case: Example, folder: Path, url: str) -> Found:
+def by_capexplorer(case: Example, folder: Path, url: str, in_workers: bool) -> Found:
     level = f"{case.users}:{case.seconds - SPAWNING_S}s"
     plan = () if case.shape else ("--plan", level, "--spawn-rate", str(case.users))
-    own = ("-f", case.given, "--headless", "--host", url, *plan, *(("--", *case.arguments) if case.arguments else ()))
+    workers, arguments = ("--workers", "2") if in_workers else (), ("--", *case.arguments) if case.arguments else ()
+    own = ("-f", case.given, "--headless", "--host", url, *plan, *workers, *arguments)
     with started_run(folder, *own, cwd=folder, environment=case.environment) as run:
         code = run.process.wait(case.seconds + EXTRA_S)
     samples = Ran.of(run.sessions, code, run.stderr).samples
