@@ -1,7 +1,7 @@
 """How often the cause that holds up the replies of a simulated language model is named rightly, wrongly, or not at all.
 
-`python -m lab.population.engines --count 20 [--first 0] [--family slots cache ...] [--unwatched]`: levels from 0.2 to 3 times the
-users at which the engine is full. Seeds as of the population: tuning below 10,000, validation from 10,000 on.
+`python -m lab.population.engines --count 20 [--first 0] [--family slots cache ...] [--unwatched] [--autopilot]`: levels up to 3
+times the users at which the engine is full. Seeds as of the population: tuning below 10,000, validation from 10,000 on.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ Random = np.random.Generator
 ENGINE_CAUSES = frozenset(("engine_queue", "kv_cache_full", "tokens_slow_down"))
 LEVELS, CYCLES, LEAST_S, MOST_S = 6, 5, 20, 120
 """Levels, each of so many cycles of its users."""
+EXPLORED_S = 900
 
 
 class Case(NamedTuple):
@@ -95,10 +97,13 @@ def free(rng: Random) -> Case:
 FAMILIES: tuple[Callable[[Random], Case], ...] = (slots, cache, batch, gateway, free)
 
 
-def named(case: Case, rng: Random, *, watched: bool) -> set[str]:
-    """Ids of what is blamed at the end of the session, without those that say that nothing is."""
-    session = VirtualRun(StreamRun(case.model, rng, watched=watched))
-    for users in rungs(case.top * case.full_users, LEVELS):
+def named(case: Case, rng: Random, *, watched: bool, explored: bool) -> set[str]:
+    """Ids of what is blamed at the end of the session, without those that say that nothing is. `explored`: by the autopilot, in
+    place of the levels."""
+    session = VirtualRun(StreamRun(case.model, rng, watched=watched), max_users=round(case.top * case.full_users))
+    if explored:
+        session.explore(EXPLORED_S)
+    for users in () if explored else rungs(case.top * case.full_users, LEVELS):
         cycle_s = (case.model.alone_s + case.model.think_s) * max(1.0, 1.5 * users / case.full_users)
         session.climb([users], round(min(MOST_S, max(LEAST_S, CYCLES * cycle_s))))
     session.end()
@@ -118,15 +123,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--family", nargs="*", default=[])
+    parser.add_argument("--autopilot", action="store_true", help="it explores, as far as the levels would go")
     parser.add_argument("--unwatched", action="store_true", help="the engine's page is not watched")
     options = parser.parse_args()
+    found = partial(named, watched=not options.unwatched, explored=options.autopilot)
     for make in FAMILIES:
         if options.family and make.__name__ not in options.family:
             continue
         outcomes = Counter[str]()
         for seed in range(options.first, options.first + options.count):
             rng = np.random.default_rng([seed, [each.__name__ for each in FAMILIES].index(make.__name__), 35])
-            outcomes[outcome(case := make(rng), named(case, rng, watched=not options.unwatched))] += 1
+            outcomes[outcome(case := make(rng), found(case, rng))] += 1
         print(f"{make.__name__:10} {dict(outcomes)}", flush=True)
 
 

@@ -52,6 +52,12 @@ def requests_wait(level: MeasuredLevel) -> bool:
     return waiting >= max(queue_rules.QUEUED_LEAST, NOTABLE * (waiting + running))
 
 
+def holds(parts: Sequence[MeasuredLevel], inside: float) -> bool:
+    """Whether engines have nearly all requests that are inside, so that none waits before them."""
+    counts = ("server.requests_running", "server.requests_waiting")
+    return sum(part.read(name) or 0.0 for part in parts for name in counts) >= FULL * inside
+
+
 def tokens_slow_down(level: MeasuredLevel, levels: Sequence[MeasuredLevel], parts: WatchedParts) -> Found | None:
     """Tokens come more slowly than with few users, which is most of what replies became longer by, while nothing is busy.
 

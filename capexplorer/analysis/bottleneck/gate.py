@@ -85,7 +85,7 @@ def gate_of(level: LadderLevel, others: Sequence[LadderLevel], knee: KneeVerdict
         goodput_growth_ratio=growth,
         latency_growth_ratio=_latency_growth(level, low_load),
         flat=_is_flat(level, before, growth),
-        slower=_is_slower(level, low_load),
+        slower=_is_slower(level, low_load) or _is_slower(level, before),  # few users may have had few requests
         beyond_knee=beyond,
     )
 

@@ -82,7 +82,7 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
     """Name the part that holds the requests, if the counts of the servers show which one it is.
 
     `found`: a lock or pool, or an unwatched party; other findings are returned as they are. `levels`: all of the epoch. Returns
-    None if a watched database holds the requests: then the service has no lock or pool at its limit.
+    None if a watched database, or an engine, holds the requests: then the service has no lock or pool at its limit.
     """
     inside = level.requests_inside
     if found is None or found.id not in ("lock_or_pool_limit", "unwatched_party"):
@@ -91,6 +91,8 @@ def located(found: Found | None, level: MeasuredLevel, levels: Sequence[Measured
         return found
     if _has_most(parts.levels, IN_DATABASE, inside):
         return found if found.id == "unwatched_party" else None
+    if engine_rules.holds(parts.levels, inside):
+        return None
     holder = _between(parts.levels) if _has_most(parts.levels, IN_PROXY, inside) else None
     may_be_limiter = "rate_limit" in found.competing
     if holder is None or (may_be_limiter and not _has_connections_of_waiting_requests(holder, inside, levels)):
