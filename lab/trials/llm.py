@@ -173,9 +173,9 @@ def own_times(log: Path) -> list[Own]:
 
 def compared(level: Level, began_s: float, own: Sequence[Own]) -> dict[str, Any] | None:
     """The means of a level beside those of the server for the requests of the same seconds; None with too few."""
-    if level.settled_s is None or level.ended_s is None or level.figures.requests < REQUESTS_LEAST:
+    if level.settled_s is None or level.figures.requests < REQUESTS_LEAST:
         return None
-    here = [each for each in own if level.settled_s <= each.ended_s - began_s < level.ended_s]
+    here = [each for each in own if 0 <= each.ended_s - began_s - level.settled_s < level.figures.settled_seconds]
     stages, further = level.figures.stages, [each.tpot_ms for each in here if each.tpot_ms is not None]
     if not here or "ttft" not in stages or "tpot" not in stages:
         return None

@@ -37,10 +37,10 @@ def test_a_level_is_compared_with_the_requests_that_the_server_ended_in_it(tmp_p
         )
     )  # fmt: skip
     figures = LevelFigures(
-        settled=True, requests=80, goodput_rps=1.0,
+        settled=True, settled_seconds=20.0, requests=80, goodput_rps=1.0,
         stages={"ttft": StageFigures(ms=Latency(mean=201.0)), "tpot": StageFigures(ms=Latency(mean=76.0))},
     )  # fmt: skip
-    level: Any = SimpleNamespace(users=4, settled_s=3.0, ended_s=23.0, figures=figures)
+    level: Any = SimpleNamespace(users=4, settled_s=3.0, figures=figures)
     found = compared(level, 97.0, own_times(log))
     assert found == {"users": 4, "requests": [80, 3], "ttft_ms": [201.0, 200.0], "tpot_ms": [76.0, 75.0]}
 
