@@ -294,7 +294,12 @@ KEYS = (
         "L latency form",
         6,
     ),
-    Key("T", "latency_kind", "show the next latency of streams: total, ttfb, ttft, tpot, itl; what these mean is below", CHARTS),
+    Key(
+        "T",
+        "latency_kind",
+        "show the next latency of streams: whole request, first byte (ttfb), first token (ttft), further ones (tpot), gaps (itl)",
+        CHARTS,
+    ),
     Key("b", "baseline", "show or hide a saved session behind this one, as the baseline", CHARTS, "b baseline", 6),
     Key("B", "choose_baseline", "choose another baseline", CHARTS),
     Key("e", "export", "export a report of the session so far to a file", CHARTS, "e export", 2),

@@ -30,6 +30,7 @@ from capexplorer.model.intervals import Latency
 from capexplorer.model.load import Drops, OfferedFigures
 from capexplorer.model.proposals import Hold
 from capexplorer.model.requirements import CapacityAnswer, CapacityRequired
+from capexplorer.model.stages import StageFigures
 from capexplorer.model.timeline import Timeline
 from capexplorer.session.reader import open_session
 from capexplorer.steer.plan import parse
@@ -53,6 +54,9 @@ UNSETTLED = LevelFigures(settled=False, failures_while_unsettled=7)
 SETTLED = LevelFigures(
     settled=True, settled_seconds=20.0, goodput_rps=120.0, goodput_se_rps=1.0, latency_ms=Latency(p95=12.0), failures=3
 )
+STREAMED = msgspec.structs.replace(
+    SETTLED, stages={"ttft": StageFigures(ms=Latency(p95=4.5)), "tpot": StageFigures(ms=Latency(p95=0.25))}
+)
 OFFERED = OfferedFigures(
     offered_per_s=200.0, finished_per_s=151.2, finished_se_per_s=1.0, failed=2, dropped=Drops(target=90, stopped=3),
     from_plan_ms=Latency(p95=812.5),
@@ -63,6 +67,8 @@ OFFERED = OfferedFigures(
     ("level", "line"),
     [
         (closed(SETTLED), "level    40 users: goodput 120.0 ± 2.0/s, p95 12 ms, 3 failures in 20 settled seconds"),
+        (closed(STREAMED), "level    40 users: goodput 120.0 ± 2.0/s, p95 12 ms, ttft p95 4.5 ms, tpot p95 0.25 ms, "
+         "3 failures in 20 settled seconds"),
         (closed(UNSETTLED), "level    40 users: did not settle, 7 failures"),
         (closed(UNSETTLED, bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None)),
          "ramp to 40 users: goodput at most 45.3/s at 38.5 users"),
