@@ -8,6 +8,7 @@ from ..model.events import Verdict
 from ..model.level_use import level_use
 from ..model.load import Load, Rate, Users
 from ..model.timeline import Timeline
+from .experiment_search import BEYOND, BEYOND_LEAST
 from .plan import Step
 
 SAMPLED_S = 10.0
@@ -18,9 +19,6 @@ BESIDE_S = 10.0
 
 SETTLING_S = 4.0
 """Seconds in addition until most levels have settled."""
-
-BEYOND = 1.2
-"""Multiple of the knee at which users wait for what limits the service; the search has been there (docs/knee.md, section 10)."""
 
 
 def steps_here(load: Load) -> tuple[Step, ...]:
@@ -56,7 +54,8 @@ def _beyond_knee(verdict: Verdict | None, max_users: int) -> Users | None:
     knee = verdict.capacity.knee if verdict is not None else None
     if knee is None or knee.kind != "knee" or knee.users is None:
         return None
-    return Users(min(max_users, math.ceil(BEYOND * knee.users)))
+    beyond = BEYOND if knee.peak is None else BEYOND_LEAST  # the search has been there (docs/knee.md, section 10)
+    return Users(min(max_users, math.ceil(beyond * knee.users)))
 
 
 def _kept_rate(verdict: Verdict | None) -> Rate | None:

@@ -5,6 +5,7 @@ python -m lab.population score --split validation --count 100 --save FILE [--fam
 python -m lab.population report FILE
 python -m lab.population compare OLD NEW
 python -m lab.population operate --split validation --count 100 [--family NAME ...]
+python -m lab.population sampled --split validation --count 300
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     score.add_argument("--logs", type=Path, metavar="DIR", help="keep the sessions' logs in this folder")
     score.add_argument("--rejudge", type=Path, metavar="DIR", help="judge the logs of this folder again, without simulation")
     operate = commands.add_parser("operate", help="soak each service at the load that its session recommends")
-    for each in (score, operate):
+    of_stacks = commands.add_parser("sampled", help="is the function that limits a service the one that its stacks name?")
+    for each in (score, operate, of_stacks):
         _cases(each)
     report = commands.add_parser("report", help="figures by family")
     report.add_argument("file", type=Path)
@@ -45,7 +47,7 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     compare.add_argument("old", type=Path)
     compare.add_argument("new", type=Path)
     options = parser.parse_args(argv)
-    if options.command in ("score", "operate"):
+    if options.command in ("score", "operate", "sampled"):
         if options.split == "unseen" and not options.unseen:
             parser.error("the unseen seeds are looked at once, at the end: --unseen")
         if not 0 < options.count <= SEEDS - options.first:
@@ -78,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
     options = parsed(argv)
     if options.command == "score" and options.product is not None:
         sys.path.insert(0, str(options.product.resolve()))  # before the product is imported
-    from . import figures, operated, score
+    from . import figures, operated, sampled, score
 
     match options.command:
         case "families":
@@ -90,6 +92,8 @@ def main(argv: Sequence[str]) -> int:
         case "operate":
             wanted = score.Wanted(options.family, _seeds(options))
             print(operated.report(operated.all_operated(wanted, options.processes), len(list(wanted.cases))))
+        case "sampled":
+            print(sampled.report(_seeds(options)))
         case "report":
             print(figures.report(score.read(options.file)))
         case "keep":

@@ -190,7 +190,7 @@ def test_after_the_autopilot_stacks_are_sampled_at_low_load_and_beyond_the_knee_
     run.pass_seconds(600)
     assert drivers == {Autopilot, Plan}, "a run without a driver would end at that moment"
     beyond = run.opened()[-5]
-    assert 1.15 * 50 < beyond[0] < 1.3 * 50
+    assert 1.4 * 50 < beyond[0] < 1.6 * 50
     assert run.opened()[-5:] == [beyond, (beyond[0], True), beyond, (1, False), (1, True)]
     found = run.timeline.verdicts[0].capacity.knee
     assert found is not None

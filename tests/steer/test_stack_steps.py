@@ -1,4 +1,4 @@
-"""At which loads stacks are sampled: the lowest measured one and 20% beyond the knee, or the highest rate that was served."""
+"""At which loads stacks are sampled: the lowest measured one and 50% beyond the knee, or the highest rate that was served."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kit.scenario import Scenario
 from capexplorer.model.events import Verdict
 from capexplorer.model.load import Load, Rate, Users
 from capexplorer.model.timeline import Timeline
-from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, RateCapacity, RateVerdict
+from capexplorer.model.verdicts import CapacityVerdict, KneeVerdict, Peak, RateCapacity, RateVerdict
 from capexplorer.steer.stack_steps import steps_at_knee, steps_here
 
 KNEE = CapacityVerdict(knee=KneeVerdict(kind="knee", users=20.0))
@@ -34,26 +34,28 @@ def sampled_at(timeline: Timeline, *, by_rate: bool = False, max_users: int = 50
     return [load for load in reversed(loads[1:]) if isinstance(load, Users | Rate)]
 
 
-def test_stacks_are_sampled_at_the_lowest_load_and_20_percent_beyond_the_knee() -> None:
-    assert sampled_at(explored()) == [Users(2), Users(24)]
+def test_stacks_are_sampled_at_the_lowest_load_and_50_percent_beyond_the_knee_or_20_if_goodput_falls_there() -> None:
+    assert sampled_at(explored()) == [Users(2), Users(30)]
+    falls = KneeVerdict(kind="knee", users=20.0, peak=Peak(users=30.0, goodput_rps=90.0, fall_ratio=0.4, shape="retrograde"))
+    assert sampled_at(explored(CapacityVerdict(knee=falls))) == [Users(2), Users(24)]
     assert sampled_at(explored(), max_users=22) == [Users(2), Users(22)]
 
 
 def test_a_level_that_does_not_describe_the_service_is_no_low_load() -> None:
-    assert sampled_at(explored(left_out_levels=(0,))) == [Users(5), Users(24)]
-    assert sampled_at(explored(recovery_levels=(0,))) == [Users(2), Users(24)]
+    assert sampled_at(explored(left_out_levels=(0,))) == [Users(5), Users(30)]
+    assert sampled_at(explored(recovery_levels=(0,))) == [Users(2), Users(30)]
 
 
 def test_a_level_before_a_restart_with_other_parameters_is_no_low_load() -> None:
     scenario = Scenario().ready().measured(1).ready(epoch=1).measured(2, epoch=1).measured(24, epoch=1)
     scenario.add(Verdict(t_s=scenario.t_s, epoch=1, capacity=KNEE)).measured(3, epoch=1)
-    assert sampled_at(scenario.timeline) == [Users(2), Users(24)]
+    assert sampled_at(scenario.timeline) == [Users(2), Users(30)]
 
 
 @pytest.mark.parametrize(
     ("capacity", "by_rate", "loads"),
     [
-        (KNEE, False, [Users(2), Users(24)]),
+        (KNEE, False, [Users(2), Users(30)]),
         (KNEE, True, [Rate(10.0), Rate(90.0)]),
         (CapacityVerdict(), False, [Rate(10.0), Rate(90.0)]),
     ],
