@@ -152,11 +152,14 @@ def _is_superseded(mark: Mark, verdict: Verdict | None) -> bool:
 
 
 def _explained(mark: Mark, known: Explanation) -> Mark:
-    """A bottleneck of users that may have several causes, with those that experiments leave."""
+    """A bottleneck of users that may have several causes, with those of them that experiments leave; if none, with what they do
+    leave, which its readings had ruled out.
+    """
     if not isinstance(mark.finding, Bottleneck) or mark.id != "lock_or_pool_limit" or mark.offered_per_s is not None:
         return mark
+    own = tuple(each for each in known.left if each in ("lock", "pool", *mark.finding.competing))
     idle = tuple(each.param for each in known.inferences if each.reason == "slots_do_not_matter" and each.param is not None)
-    return replace(mark, finding=replace(mark.finding, left=known.left, without_effect=idle))
+    return replace(mark, finding=replace(mark.finding, left=own or known.left, without_effect=idle))
 
 
 def most_load(mark: Mark) -> float:

@@ -179,7 +179,7 @@ def slots(after: int, param: str = "pool") -> Experiment:
 
 def test_a_bottleneck_that_may_have_several_causes_has_those_that_experiments_leave() -> None:
     known = Explanation(
-        users=30, causes=("lock", "pool"), left=("lock",),
+        users=30, causes=("lock", "pool", "cpu"), left=("lock", "cpu"),
         inferences=(Inference(reason="slots_do_not_matter", levels=(9,), param="threads"),),
     )  # fmt: skip
     scenario = Scenario().level(users=20)
@@ -190,7 +190,7 @@ def test_a_bottleneck_that_may_have_several_causes_has_those_that_experiments_le
     scenario.add(*marks, Explained(t_s=9.0, explanation=known))
     limit, other = (mark.finding for mark in EpochView(scenario.timeline, 0).marks)
     assert isinstance(limit, Bottleneck)
-    assert (limit.left, limit.without_effect) == (("lock",), ("threads",))
+    assert (limit.left, limit.without_effect) == (("lock",), ("threads",)), "its readings have ruled out the CPU"
     assert other == Bottleneck(name="gil_bound")
     scenario.add(Explained(t_s=9.0, explanation=replace(known, unsteady=True)))
     assert EpochView(scenario.timeline, 0).marks[0].finding == Bottleneck(name="lock_or_pool_limit")
