@@ -131,7 +131,7 @@ SPOKEN = (
     Spoken("redis", 1, 0.04, 0.5, _redis, needs=("redis-server",), library="redis", faults={
         "clients": "too_many_connections", "memory": "server_out_of_memory",
     }),
-    Spoken("mqtt", 4, 0.1, 0.5, _mqtt, needs=("mosquitto", "psql"), library="paho", faults={
+    Spoken("mqtt", 4, 0.1, 0.5, _mqtt, needs=("mosquitto",), library="paho", faults={
         "connections": "connection_reset", "password": "not_authorised",
     }),
     Spoken("dns", 6, 0.1, 0.4, _dns, library="dns", faults={"servfail": "service_error", "truncate": "truncated_reply"}),
@@ -157,6 +157,8 @@ class Protocols(Trial[Spoken]):
     def why_not(self, case: Spoken, options: argparse.Namespace) -> str:
         if case.library and importlib.util.find_spec(case.library) is None:
             return f"the module {case.library} is not installed"
+        if "psql" in case.needs and not (servers.POSTGRES / "initdb").exists():
+            return "not installed: PostgreSQL (Debian: apt-get install postgresql)"
         return missing(*case.needs)
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
