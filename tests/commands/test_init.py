@@ -278,3 +278,13 @@ def test_a_single_request_is_sent_only_to_hosts_that_the_guard_allows(redirectin
     refused = "load to 192.0.2.1 is not allowed (only loopback, or --allow-host 192.0.2.1)"
     assert send(Task(name="/"), "http://192.0.2.1", HostGuard()) == refused
     assert send(Task(name="/", path="http://192.0.2.1/x"), redirecting, HostGuard()) == refused
+
+
+@pytest.mark.parametrize("command", [COMMAND, f"{sys.executable} shop.py 8000"])
+def test_a_service_that_does_not_speak_http_is_not_started(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ready = "tcp" if "{port}" in command else "tcp://127.0.0.1:8000"
+    assert cli.run(["init", "--target-cmd", command, "--ready", ready, "--request", "/"]) == 2
+    assert "init makes requests of HTTP" in capsys.readouterr().err
+    assert list(folder.glob("*.toml")) == []

@@ -171,6 +171,8 @@ def from_command(
     chooses_port = profile.PORT in command
     finds_port = not chooses_port and (ready is None or ready.startswith("/"))
     spec, port = profile.target_of(command, f"http://127.0.0.1:1{ready or '/'}" if finds_port else ready, params=params)
+    if spec.ready.tcp:
+        raise InputError("--ready: init makes requests of HTTP; copy a profile for another protocol, such as profiles/tcp.toml")
     spec = msgspec.structs.replace(spec, ready=msgspec.structs.replace(spec.ready, any_status=ready is None))
     click.echo(f"starting {spec.name} ...")
     remedy = "Ctrl+C ends it" + ("; another path: --ready /PATH" if ready is not None else "")
