@@ -88,11 +88,15 @@ class SearchInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def precise(figures: LevelFigures) -> bool:
-    """Whether goodput and latency are precise enough for a level to end (docs/knee.md)."""
-    goodput, latency = figures.goodput_rps, figures.latency_ms.mean
-    if not goodput or figures.goodput_se_rps is None or not latency or figures.latency_se_ms is None:
+    """Whether goodput and latency are precise enough for a level to end (docs/knee.md). Under limits on a single request that is
+    what was served: none of it may be within them.
+    """
+    latency, goodput, error = figures.latency_ms.mean, figures.goodput_rps, figures.goodput_se_rps
+    if figures.served_rps is not None:
+        goodput, error = figures.served_rps, figures.served_se_rps
+    if not goodput or error is None or not latency or figures.latency_se_ms is None:
         return False
-    return figures.goodput_se_rps <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
+    return error <= GOODPUT_ERROR * goodput and figures.latency_se_ms <= LATENCY_ERROR * latency
 
 
 def low_load_line(known: SearchInput) -> tuple[float, float]:

@@ -232,7 +232,7 @@ class Search:
         knee, strained = known.verdict.knee, small_steps_why(known)
         if not known.open.figures.settled:
             return self._give_up(known, "not_settling")
-        if not any(level.figures.goodput_rps for level in known.measured):
+        if not any(level.figures.served_rps or level.figures.goodput_rps for level in known.measured):
             return self._give_up(known, "nothing_done")
         if self._stage == "retreat" and fails(known):
             return self._give_up(known, "not_recovered")

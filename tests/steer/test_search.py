@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from capexplorer.model.proposals import Done, GoTo
 from capexplorer.model.verdicts import CapacityVerdict, CurveFit
@@ -71,6 +73,30 @@ STEEP = CapacityVerdict(curve=CurveFit(low_load_rps_per_user=1.3 * RATE, low_loa
 )  # fmt: skip
 def test_a_new_search_decides(levels: list[Any], more: dict[str, Any], decision: object) -> None:
     assert step(Search().due(search_input(*levels, **more))) == decision
+
+
+def at_limit(low: float, high: float) -> CapacityVerdict:
+    """A knee in this interval, at which a limit on a single request breaks."""
+    found = verdict("knee", math.sqrt(low * high))
+    assert found.knee is not None
+    return replace(found, knee=replace(found.knee, users_low=low, users_high=high, limit="tpot", within_limits=True))
+
+
+def test_a_wide_knee_at_a_limit_on_a_request_is_narrowed_by_levels_inside_it_each_after_fewer_users() -> None:
+    late = level(48, goodput=0.0)
+    late = replace(late, figures=replace(late.figures, served_rps=96.0, served_se_rps=1.0, requests=768))
+    pilot, levels = Search(), [*LOW, level(24), late]
+    assert step(pilot.due(search_input(*levels, current=at_limit(24, 48)))) == (20, "retreat")
+    levels.append(level(20))
+    assert step(pilot.due(search_input(*levels, current=at_limit(24, 48)))) == (34, "between")
+    levels.append(level(34, goodput=60.0))
+    assert step(pilot.due(search_input(*levels, current=at_limit(30, 36)))) == (24, "soak")
+
+
+def test_a_level_that_served_all_requests_beyond_a_limit_does_not_end_the_search() -> None:
+    late = level(1, seconds=18.0, goodput=0.0)
+    served = replace(late, figures=replace(late.figures, served_rps=2.0, requests=36))
+    assert step(Search().due(search_input(served, current=CapacityVerdict()))) == (3, "double")
 
 
 def test_a_search_begins_at_the_given_users_and_goes_lower_from_a_high_start() -> None:
