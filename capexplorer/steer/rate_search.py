@@ -74,6 +74,11 @@ LEVELS_MOST = 30
 """Levels of one search: doubling from 1/s to 30,000/s takes 16, and those between at most 8 with their rests."""
 
 
+LIMITED_ARRIVALS, LIMITED_MOST_S, LATE = 600, 60.0, 0.5
+"""A level between a rate at which a limit on a single request broke and one at which it did not lasts until so many arrivals, or
+so many seconds, unless this share is late: requests that wait in one queue are late together, so few of them show a share."""
+
+
 class RateInput(msgspec.Struct, frozen=True, kw_only=True):
     """The input of one decision."""
 
@@ -163,6 +168,9 @@ class RateSearch:
         is_precise = level.goodput_se_per_s <= PRECISE * level.goodput_per_s
         if level.state in OVERLOADED and not is_precise and settled_s < OVERLOAD_MOST_S:
             return None
+        if self._stage == "between" and _is_limited(known) and level.beyond_limits_ratio < LATE:
+            is_enough = known.settled_s * level.offered_per_s >= LIMITED_ARRIVALS
+            return level.state if is_enough or settled_s >= LIMITED_MOST_S else None
         return level.state if level.state != "unsure" or settled_s >= MOST_S else None
 
     def _higher(self, known: RateInput, *, is_clear: bool) -> RateDecision:
@@ -234,6 +242,8 @@ class RateSearch:
         lowest, kept = self._lowest_overloaded(known), self._highest_served(known)
         if math.isinf(lowest):
             return None
+        if _is_limited(known):
+            return lowest  # streams are few a second: hardly any level is clear, and goodput within limits says more
         unclear = [each.offered_per_s for each in self._used(known) if each.state == "unsure"]
         return min([lowest, *(rate for rate in unclear if kept is not None and rate > kept)])
 
@@ -245,14 +255,20 @@ class RateSearch:
         return min((rate for at, rate in lost if not any(later > at and more >= rate for later, more in kept)), default=math.inf)
 
     def _used(self, known: RateInput) -> list[RateLevelVerdict]:
-        """The levels that describe the service as it is."""
-        return [each for each in known.levels if each.why not in ("recovery", "other_service")]
+        """The levels that describe the service as it is: not those in which late requests of a backlog are worked off either."""
+        described = [each for each in known.levels if each.why not in ("recovery", "other_service")]
+        return [each for each in described if each.why != "unsteady" or not each.beyond_limits_ratio]
 
     def _offer(self, per_s: float, why: Why, known: RateInput) -> RateDecision:
         self._stage = why
         self._offers += 1
         self._between += why == "between"
         return Offer(_round(min(per_s, known.most_per_s)), why)
+
+
+def _is_limited(known: RateInput) -> bool:
+    """Whether a limit on a single request broke."""
+    return known.capacity is not None and known.capacity.limit in LIMIT_NAMES
 
 
 def _may_be_higher(found: RateCapacity, most_per_s: float) -> bool:

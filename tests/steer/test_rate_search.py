@@ -136,6 +136,28 @@ def test_higher_rates_are_offered_while_goodput_may_rise_with_them(capacity: Rat
     assert pilot.due(search_input(32, *levels, capacity=capacity)) == decision
 
 
+LATE = replace(DEPARTS, limit="tpot")
+
+
+def test_where_a_limit_on_a_request_broke_the_search_halves_the_interval_by_levels_of_many_arrivals() -> None:
+    """Streams are few a second, so that hardly any level is clear."""
+    pilot, levels = search_at_10_per_s(), (judged(3, "unsure"), judged(10, "beyond_limits", beyond_limits_ratio=0.9))
+    assert pilot.due(search_input(10, *levels, settled_s=20.0, capacity=LATE)) == Offer(2.0, "rest")
+    assert pilot.due(search_input(2.0, *levels, capacity=LATE)) == Offer(5.5, "between")
+    between = (*levels, judged(5.5, "unsure"))
+    assert pilot.due(search_input(5.5, *between, settled_s=30.0, capacity=LATE)) == Stay()
+    assert pilot.due(search_input(5.5, *between, settled_s=61.0, capacity=LATE)) == Offer(3.6, "rest")
+
+
+def test_levels_in_which_late_requests_of_a_backlog_are_worked_off_bound_no_interval() -> None:
+    pilot = search_at_10_per_s()
+    late = judged(10, "beyond_limits", beyond_limits_ratio=0.9)
+    drained = judged(2.5, "unsure", why="unsteady", beyond_limits_ratio=0.6)
+    levels = (late, drained, judged(1, "unsure"))
+    pilot.due(search_input(1, *levels, settled_s=MOST_S, capacity=LATE))
+    assert pilot.due(search_input(0.65, *levels, capacity=LATE)) == Offer(3.2, "between")
+
+
 def test_a_rate_that_was_not_served_is_forgotten_once_a_higher_one_is() -> None:
     pilot = search_at_10_per_s()
     lost = replace(judged(80, "queue_grows"), level=1)

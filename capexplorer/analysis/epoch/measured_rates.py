@@ -20,7 +20,7 @@ from ...model.verdicts import RateRecovery
 from ..causes.generator_saturation import is_saturated
 from ..knee.rate_level import SAME_RATE, LowLoad, RateLevel, is_overloaded, low_load, on_ladder, pooled, state_of
 from ..ladder import LevelPart, Measured
-from ..statistics import COUNT_LEAST, LOST_LEAST, SURE_ERRORS
+from ..statistics import COUNT_LEAST, LOST_LEAST, NONE_EXPECTED_MOST, SURE_ERRORS
 from .level_seconds import replied_shares, seconds_of_part
 from .measured_epoch import MeasuredEpoch, is_invalidated
 from .neighbours import NeighbourCheck
@@ -303,8 +303,9 @@ def _measured(timeline: Timeline, neighbours: NeighbourCheck, level: Level, part
         lowered = withheld is not None and withheld.of_goodput
         left_out = offered.miscounted or is_invalidated(timeline, level)
         rate = _rate_level(timeline, level, part, offered, left_out=left_out, growth_of_rate=grows)
-        if rate.ramp and rate.due <= 0:
-            continue  # near 0/s: without arrivals a bin has no goodput, which is no failure
+        is_none_expected = not (rate.succeeded or rate.failed) and rate.due <= NONE_EXPECTED_MOST
+        if is_none_expected or (rate.ramp and rate.due <= 0):
+            continue  # near 0/s: without arrivals, or while few are under way, no goodput is no failure
         lag_ms, disturbed = figures.loop_lag_p99_ms, withheld is not None
         yield MeasuredRate(level, part, on_ladder(rate, loop_lag_ms=lag_ms, disturbed=disturbed, lowered=lowered), rate)
 

@@ -93,8 +93,11 @@ def _broken(first: LadderLevel, baseline: list[LadderLevel]) -> LimitName | None
     """
     if not first.beyond_limits:
         return None
-    usual = [dict(level.beyond_limits or ()) for level in baseline]
-    more = {name: share - max(each.get(name, 0.0) for each in usual) for name, share in first.beyond_limits}
+    usual = [(dict(level.beyond_limits or ()), level.requests or 1) for level in baseline]
+    more = {
+        name: share - (weighted_mean((each.get(name, 0.0), count) for each, count in usual) or 0.0)
+        for name, share in first.beyond_limits
+    }
     name = max(more, key=lambda name: more[name])
     return name if more[name] >= max(LOST_LEAST, _failed(first) or 0.0) else None
 

@@ -124,8 +124,8 @@ class RateLevel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def works_off(self) -> bool:
-        """Whether requests beyond a limit may be those of an earlier backlog, which surely shrinks."""
-        return self.beyond_limits > 0 and -self.growth / self.seconds > SURE_ERRORS * self.growth_error_per_s
+        """Whether requests beyond a limit may be those of an earlier backlog, which shrinks with 95%."""
+        return self.beyond_limits > 0 and -self.growth / self.seconds > ONE_SIDED_95 * self.growth_error_per_s
 
     @property
     def growth_error_per_s(self) -> float:
