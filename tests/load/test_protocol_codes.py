@@ -92,6 +92,8 @@ class ReasonCode:
         ("R", raised("BusyLoadingError", "is loading", "redis.exceptions", status_code="LOADING"), None, "Redis LOADING",
          "server_not_ready"),
         ("R", raised("ResponseError", "no such key", "redis.exceptions"), None, "Redis ERR", "request_rejected"),
+        ("R", raised("ConnectionError", "Connection closed by server.", "redis.exceptions"), None, "", "connection_reset"),
+        ("R", raised("ConnectionError", "of another kind", "redis.exceptions"), None, "", "unknown"),
         ("R", raised("TimeoutError", "Timeout reading from socket", "redis.exceptions"), None, "", "read_timeout"),
         ("MQTT", Exception("5"), None, "MQTT 5", "not_authorised"),
         ("MQTT", Exception("Server busy"), None, "MQTT 137", "server_busy"),

@@ -138,8 +138,9 @@ CODES: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """By protocol and its code (`FailureSignature.code`); one that is not listed is what an empty code is, or `unknown`."""
 
-_ENDED = re.compile(r"server closed the connection|connection (is|was|has been) (closed|lost)|connection already closed")
-"""Words of clients in C about a connection that ended."""
+_ENDED = re.compile(r"server closed the connection|connection (is|was|has been) (closed|lost)|connection (already )?closed", re.I)
+"""Words of clients of databases about a connection that ended: psycopg, redis."""
+_OF_DATABASES = frozenset(("OperationalError", "InterfaceError", "ConnectionError"))
 
 CHECKS = frozenset(("CatchResponseError", "ResponseError", "AssertionError", "JSONDecodeError", "str"))
 """Exception types by which user code rejects a reply."""
@@ -172,7 +173,7 @@ def classify(signature: FailureSignature, system: str | None) -> str:
 
 def _by_code(signature: FailureSignature) -> str | None:
     if not signature.code:
-        return _RESET if "OperationalError" in signature.types and _ENDED.search(signature.text) else None
+        return None
     protocol, code = signature.code.split(" ")
     known = CODES.get(protocol, {})
     return known.get(code) or known.get(code[:2]) or known.get("", "unknown")
@@ -230,4 +231,6 @@ def _by_exception(signature: FailureSignature) -> str:
     # Only the outermost type: those deeper in the chain are a client library's own, which it catches.
     if signature.types[:1] and signature.types[0] in _USER_CODE_ERRORS:
         return "user_code_error"
+    if not _OF_DATABASES.isdisjoint(signature.types) and _ENDED.search(signature.text):
+        return _RESET
     return "unexpected_status" if "redirection limit" in signature.text.lower() else "unknown"
