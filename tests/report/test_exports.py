@@ -186,7 +186,7 @@ def test_formats_that_need_the_log_are_refused_from_a_timeline() -> None:
 
 def test_every_csv_column_and_every_format_is_documented() -> None:
     documented = (ROOT / "docs" / "exports.md").read_text()
-    names = (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *WRITTEN, *FORMATS)
+    names = (*csv_report.LEVEL_COLUMNS, *csv_report.ENDPOINT_COLUMNS, *csv_report.METRIC_COLUMNS, *WRITTEN, *FORMATS)
     assert [name for name in names if f"`{name}`" not in documented] == []
 
 

@@ -201,7 +201,7 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 FORMAT = Format(
     name="csv",
     place=3,
-    description="a folder of tables: levels, endpoints, seconds, causes, parts",
+    description="a folder of tables: levels, endpoints, seconds, causes, parts, metrics",
     text=levels,
     text_lacks="the levels only; -o FOLDER writes all tables",
     files=lambda timeline, _: render(timeline),

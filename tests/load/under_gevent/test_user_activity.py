@@ -10,11 +10,17 @@ from typing import Any
 import gevent
 import gevent.hub
 import pytest
+from gevent import getcurrent
 from gevent.event import Event
 from gevent.pool import Group
 from locust import FastHttpUser, HttpUser, SequentialTaskSet, TaskSet, User, constant, constant_pacing, constant_throughput, task
+from locust.user.users import PytestUser
 
+from capexplorer.load.arrivals import Ledger
+from capexplorer.load.hooks.task_hooks import Observers, observed_run
+from capexplorer.load.offering import Offering
 from capexplorer.load.user_activity import WARM_LEAST_S, ActivitySums, UserActivity
+from capexplorer.load.user_code import UserErrors
 
 from .rig import Rig
 
@@ -276,3 +282,17 @@ def test_a_user_with_long_tasks_is_warm_after_two_seconds_with_both_clients(base
     assert run.warm_users == 1
     assert run.activity.sleep_sum_s / run.activity.sleeps == pytest.approx(PAUSE_S, rel=0.05)
     assert run.warmup["Steps"] > 1  # its task has no wait: it counts after two seconds
+
+
+def test_a_user_made_of_test_functions_is_in_its_first_task_from_the_start() -> None:
+    """It has no tasks, so that all of its requests would be those of `on_start`, which count in no figure."""
+    group, began = Group(), list[bool]()
+    activity = UserActivity(lambda: group)
+    kind = type("test_page", (PytestUser,), {"on_start": lambda self: None})
+    run = observed_run(
+        lambda _: began.append(getcurrent().user_cycle.began_s is not None),
+        Observers(activity, Offering(Ledger(), UserErrors()), UserErrors()),
+    )
+    group.spawn(run, object.__new__(kind))
+    group.join()
+    assert began == [True]
