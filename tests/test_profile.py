@@ -190,7 +190,7 @@ def test_the_profile_as_plain_values_has_all_keys_with_their_defaults(tmp_path: 
     assert plain["name"] == "mine"
     assert plain["users"]["task"] == [
         {"name": "/health", "weight": 1, "method": "GET", "path": None, "headers": {}, "body": None, "json": None,
-         "expect_status": None}
+         "expect_status": None, "stream": None}
     ]  # fmt: skip
     assert plain["guards"] == {"max_users": 2000, "max_workers": None, "allow_hosts": [], "unattended_s": 300.0}
 
