@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import http.client
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gevent
@@ -65,6 +67,31 @@ def observed_call(call_client: Callable[..., Any]) -> Callable[..., Any]:
         return response
 
     return request
+
+
+# -- a request of another protocol, which user code measures
+
+
+def measured_to_its_end(_: object) -> Callable[..., Any]:
+    """`EventHook.measure`, which reports also what the end of a user cuts off: a success that took no time."""
+
+    @contextmanager
+    def measure(
+        event: Any, request_type: str, name: str, response_length: int = 0, context: Any = None
+    ) -> Iterator[dict[str, Any]]:
+        began_s, since_s = time.time(), time.perf_counter()
+        request = {
+            "request_type": request_type, "name": name, "response_length": response_length, "context": context or {},
+            "exception": None, "start_time": began_s,
+        }  # fmt: skip
+        try:
+            yield request
+        except Exception as error:
+            request["exception"] = error
+        request["response_time"] = 1000 * (time.perf_counter() - since_s)
+        event.fire(**request)
+
+    return measure
 
 
 # -- with `catch_response=True` a request is reported when its with-block ends, also if an exception of user code ends it

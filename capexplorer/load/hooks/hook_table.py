@@ -28,6 +28,7 @@ from geventhttpclient.connectionpool import ConnectionPool
 from geventhttpclient.response import HTTPResponse, HTTPSocketPoolResponse
 from geventhttpclient.useragent import CompatResponse, UserAgent
 from locust.contrib import fasthttp
+from locust.event import EventHook
 from locust.rpc import zmqrpc
 from locust.user.task import DefaultTaskSet, TaskSet
 from locust.user.users import PytestUser, User
@@ -71,6 +72,7 @@ AFTER_LOCUST = (
     Hook(locust.clients.HttpSession, "request", client_results.observed_call, "a request that user code ends is abandoned"),
     Hook(fasthttp.FastHttpSession, "_send_request_safe_mode", client_results.fast_failures, "few exceptions are failures"),
     Hook(locust.clients.HttpSession, "_send_request_safe_mode", client_results.requests_failures, "few exceptions are failures"),
+    Hook(EventHook, "measure", client_results.measured_to_its_end, "a request that the end of its user cuts off would succeed"),
     *(
         row
         for reply in (_FastReply, _Reply)

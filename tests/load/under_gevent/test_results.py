@@ -9,6 +9,7 @@ from typing import Any
 
 import gevent
 import pytest
+from gevent.event import Event
 from locust.env import Environment
 from locust.exception import RescheduleTask
 from msgspec.structs import replace
@@ -108,6 +109,23 @@ def test_a_mistake_of_user_code_that_sends_nothing_is_in_flight_no_longer(client
 
     started, reported, _ = _counted(refused)
     assert started == reported
+
+
+def test_a_measured_request_that_the_end_of_its_user_cuts_off_is_not_reported() -> None:
+    events, seen = Environment(user_classes=[]).events, []
+    events.request.add_listener(lambda name, exception, **_: seen.append((name, type(exception).__name__)))  # type: ignore[no-untyped-call]
+
+    def measured(name: str, act: Callable[[], object]) -> None:
+        with events.request.measure("TCP", name):
+            act()
+
+    cut_off, begun = Event(), Event()
+    user = gevent.spawn(measured, "cut off", lambda: (begun.set(), cut_off.wait()))
+    begun.wait()
+    user.kill()
+    measured("fails", lambda: 1 / 0)
+    measured("succeeds", lambda: None)
+    assert seen == [("fails", "ZeroDivisionError"), ("succeeds", "NoneType")]
 
 
 def test_a_with_block_that_is_not_entered_is_an_error_of_user_code(client: Any) -> None:
