@@ -64,17 +64,11 @@ class AskingUser(User):
 
     def measured(self, name: str, act: Callable[[], object]) -> bool:
         """One request. Its failure is a reason code, an error of paho or an exception."""
-        began_s, since_s = time.time(), time.perf_counter()
-        try:
+        with self.environment.events.request.measure("MQTT", name) as request:
             found = act()
-        except OSError as error:
-            found = error
-        is_failure = getattr(found, "is_failure", isinstance(found, Exception | mqtt.MQTTErrorCode))
-        self.environment.events.request.fire(
-            request_type="MQTT", name=name, start_time=began_s, response_time=1000 * (time.perf_counter() - since_s),
-            response_length=0, exception=found if is_failure else None, context={},
-        )  # fmt: skip
-        return not is_failure
+            is_failure = getattr(found, "is_failure", isinstance(found, Exception | mqtt.MQTTErrorCode))
+            request["exception"] = found if is_failure else None
+        return request["exception"] is None
 
     def on_stop(self) -> None:
         self.client.disconnect()

@@ -4,7 +4,6 @@
 """
 
 import os
-import time
 
 import psycopg
 from locust import User, between, task
@@ -23,18 +22,11 @@ class DatabaseUser(User):
 
     def execute(self, name: str, statement: str) -> None:
         """One request; an error of the database is its failure, and so is a connection that cannot be opened."""
-        began_s, since_s, error = time.time(), time.perf_counter(), None
-        try:
+        with self.environment.events.request.measure("SQL", name):
             if self.connection is None or self.connection.closed:
                 self.connection = psycopg.connect(self.url, autocommit=True, connect_timeout=5)
                 self.connection.prepare_threshold = None  # a pooler such as PgBouncer gives each statement another session
             self.connection.execute(statement)
-        except psycopg.Error as raised:
-            error = raised
-        self.environment.events.request.fire(
-            request_type="SQL", name=name, start_time=began_s, response_time=1000 * (time.perf_counter() - since_s),
-            response_length=0, exception=error, context={},
-        )  # fmt: skip
 
     @property
     def url(self) -> str:

@@ -4,7 +4,6 @@
 """
 
 import os
-import time
 
 import redis
 from locust import User, between, task
@@ -31,15 +30,8 @@ class RedisUser(User):
 
     def execute(self, *words: str) -> None:
         """One request, named after its command."""
-        began_s, since_s, error = time.time(), time.perf_counter(), None
-        try:
+        with self.environment.events.request.measure("Redis", words[0]):
             self.client.execute_command(*words)
-        except redis.RedisError as raised:
-            error = raised
-        self.environment.events.request.fire(
-            request_type="Redis", name=words[0], start_time=began_s, response_time=1000 * (time.perf_counter() - since_s),
-            response_length=0, exception=error, context={},
-        )  # fmt: skip
 
     def on_stop(self) -> None:
         self.client.close()
