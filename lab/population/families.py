@@ -172,7 +172,7 @@ def rates(kind: AnyKind, rng: Random) -> Session:
 
 
 def rate_rungs(top: float, count: int) -> list[float]:
-    return [round(top * (step + 1) / count, 1) for step in range(count)]
+    return [round(top * (step + 1) / count, 1) or 0.1 for step in range(count)]
 
 
 def rate_autopilot(kind: AnyKind, rng: Random) -> Session:

@@ -20,6 +20,9 @@ SHRINKS_S = 5
 """A backlog shrinks if fewer iterations are in flight than so many seconds before. At 0.9 of the capacity it shrinks by half a
 second's arrivals in that time, several times their random variation at 100/s."""
 
+FIRST_REPLIES = 5
+"""Replies that must have come before they say how long a first rate takes to settle: the shortest come first."""
+
 TICK_LATE_S = 0.1
 """A level that opens right after a tick opens up to so much later: the next tick is its first whole one."""
 
@@ -71,7 +74,9 @@ class LevelClock:
         response_s: float | None = None,
     ) -> None:
         self.wanted = wanted
-        self._most_s = SETTLING_MOST_S
+        self._most_s, self._least_replies = SETTLING_MOST_S, 1 if response_s is not None or wanted is not None else FIRST_REPLIES
+        self._stays = False
+        """Whether it is a level of a rate that has settled: its iterations are counted from then on, without a gap."""
         if wanted is None and response_s is not None:
             self._most_s = min(SETTLING_MOST_S, max(SETTLING_AT_RATE_MOST_S, SETTLING_CYCLES * response_s))
         self._inherited = inherited
@@ -102,8 +107,8 @@ class LevelClock:
         if self.spawned_s is None:
             return None
         most_s = self._most_s
-        if self.wanted != 0 and not self._requests:
-            return self.spawned_s + most_s  # no response yet: the cycle is not known
+        if self.wanted != 0 and self._requests < self._least_replies:
+            return self.spawned_s + most_s  # the cycle is not known yet
         mean_wait_s = self._wait_sum_s / self._waits if self._waits else 0.0
         mean_sleep_s = self._sleep_sum_s / self._sleeps if self._sleeps else 0.0
         mean_latency_s = self._latency_sum_s / self._requests if self._requests else 0.0
@@ -134,8 +139,9 @@ class LevelClock:
             self._follow_backlog(counts.in_flight)
         else:
             missing = min([users, *known]) < least_of(self.wanted)
-        if missing or started_s < max(settles_s, self._from_s):
+        if started_s < self._from_s or not (self._stays or (started_s >= settles_s and not missing)):
             return "settling", False
+        self._stays = self.wanted is None
         return "settled", True
 
     def _follow_backlog(self, in_flight: int) -> None:

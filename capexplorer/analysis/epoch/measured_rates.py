@@ -322,7 +322,7 @@ def _rate_level(
         index=level.opened.index,
         rate_per_s=offered.offered_per_s,
         seconds=figures.settled_seconds,
-        due=ended + offered.in_flight - offered.in_flight_before,
+        due=max(ended + offered.in_flight - offered.in_flight_before, 0),  # less only if a log has seconds that were not recorded
         succeeded=offered.finished - offered.beyond_limits,
         failed=offered.failed + offered.beyond_limits,
         dropped=dropped,

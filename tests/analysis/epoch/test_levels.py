@@ -190,6 +190,23 @@ def test_a_rate_level_of_long_replies_waits_for_two_of_them() -> None:
     assert when_counted(LevelClock(None, response_s=20.0), 20.0) == 30
 
 
+def test_the_seconds_of_a_rate_level_that_count_have_no_gap() -> None:
+    """The shortest replies come first; later ones show that it should have settled later."""
+    clock = LevelClock(None)
+    clock.spawned(0.0)
+    latencies_s = [0.5, 0.5, 0.5, 0.5, 0.5, 4.0, 9.0, 20.0, 20.0, 20.0]
+    counted = [clock.tick(float(at), at + 1.0, 9, ended_iterations(3, each))[1] for at, each in enumerate(latencies_s)]
+    assert counted == [False, False, *[True] * 8]
+
+
+def test_few_replies_do_not_say_how_long_a_first_rate_settles() -> None:
+    clock = LevelClock(None)
+    clock.spawned(0.0)
+    replies = [1, 1, 1, 0, 0, 0, 1, 0, 1, 1]
+    counted = [clock.tick(float(at), at + 1.0, 9, ended_iterations(each, 2.0))[1] for at, each in enumerate(replies)]
+    assert counted == [*[False] * 8, True, True]
+
+
 def test_a_rate_level_of_short_replies_waits_for_no_longer_time_in_a_queue() -> None:
     assert when_counted(LevelClock(None, response_s=0.1), 8.0) == 5
 
