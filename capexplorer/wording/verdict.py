@@ -340,16 +340,21 @@ def judgement(timeline: Timeline, epoch: int | None = None) -> Judgement:
     """The verdict line with its severity; see `conclude` for its cost. By default that of the latest epoch that shows a limit or
     a fault: after a restart with other parameters the line of the epoch before stays until there is another.
     """
-    chosen = _latest_of_note(timeline) if epoch is None else epoch
-    found = conclude(timeline, chosen)
+    chosen, found = _latest_of_note(timeline) if epoch is None else (epoch, conclude(timeline, epoch))
     named = "" if chosen is None else epoch_title(timeline, chosen)
     sentence = f"{named}: {_sentence(found)}" if named else _sentence(found)
     return Judgement(sentence, found.severity, found.marked, found.invalid, chosen)
 
 
-def _latest_of_note(timeline: Timeline) -> int | None:
-    found = epochs_with_findings(timeline)
-    return next((each for each in reversed(found) if conclude(timeline, each).is_of_note), max(found, default=None))
+def _latest_of_note(timeline: Timeline) -> tuple[int | None, conclusions.Conclusion]:
+    """(epoch, its conclusion); of the latest one if none is of note, and without findings of all levels."""
+    latest: tuple[int | None, conclusions.Conclusion] | None = None
+    for epoch in reversed(epochs_with_findings(timeline)):
+        found = epoch, conclude(timeline, epoch)
+        latest = latest or found
+        if found[1].is_of_note:
+            return found
+    return latest or (None, conclude(timeline, None))
 
 
 def judgements(timeline: Timeline) -> dict[int, Judgement]:
