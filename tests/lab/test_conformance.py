@@ -31,12 +31,17 @@ def test_runs_that_differ_by_chance_alone_are_right() -> None:
         (changed(requests={("GET", "/a"): 320, ("GET", "/b"): 10}), "requests"),
         (changed(failures={("GET", "/b"): 5, ("GET", "/a"): 40}), "failures"),
         (changed(users=[5] * 8), "users"),
-        (changed(users=[6] * 20), "users"),
         (changed(metrics=frozenset({"GET /a"})), "metrics"),
     ],
 )
 def test_what_differs_is_named(own: Found, kind: str) -> None:
     assert kind in wrong(own)
+
+
+def test_counts_are_those_of_equal_seconds_and_a_run_that_ends_itself_lasts_as_long() -> None:
+    twice = changed(requests={("GET", "/a"): 400, ("GET", "/b"): 20}, failures={("GET", "/b"): 10}, users=[*USERS, *USERS])
+    assert wrong(twice) == ()
+    assert wrong(twice, replace(CASE, shape=True)) == ("seconds",)
 
 
 def test_the_exit_code_counts_if_the_locustfile_sets_it() -> None:
