@@ -232,6 +232,16 @@ def test_a_locustfile_ends_the_run_by_the_runner_and_sets_its_exit_code(
     assert events_of(run.events(), LevelOpened)[-1].by == "guard", "the level of 0 users is no step of the plan"
 
 
+def test_a_listener_of_quitting_reads_the_requests_of_all_workers(tmp_path: Path) -> None:
+    """Before, the first worker to leave began the step again, which cleared the statistics by which pipelines fail."""
+    says = "print(type(environment.runner).__name__, environment.stats.total.num_requests > 3)"
+    run, code = run_with(
+        tmp_path, f"pass\n@events.quitting.add_listener\ndef on_quitting(environment, **_):\n    {says}", "4:4s", "--workers", "2"
+    )
+    assert code == 0, run.stderr
+    assert "Master True" in [log.text for log in events_of(run.events(), Log) if log.source == "stdout"]
+
+
 ENDLESS = "while self.visits > 3: sum(range(10_000)) if next(calls) % 50 == 0 else pause_without_gevent(0.01)"
 """Every 50th iteration computes, and the others wait without gevent, so that the test needs little CPU."""
 

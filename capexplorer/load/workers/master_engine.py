@@ -160,7 +160,7 @@ class MasterEngine:
 
     def _on_change(self) -> None:
         self._sets.append((tuple(self.registry.workers), time.monotonic()))
-        if self._dispatching is not None:
+        if self._dispatching is not None and not self.runner.is_over:
             gevent.spawn(self._redispatch)
 
     def _on_second(self, client_id: str, data: Any) -> None:

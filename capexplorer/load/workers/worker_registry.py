@@ -39,6 +39,9 @@ WHY_MOST = 200
 class Master(MasterRunner):
     """The runner. Call `dispatch` in place of `start`, which does nothing."""
 
+    is_over = False
+    """Whether the run has ended, or the locustfile has called `quit`."""
+
     def __init__(self, environment: Environment, host: str, port: int, registry: WorkerRegistry) -> None:
         self._registry = registry
         super().__init__(environment, host, port)
@@ -58,6 +61,13 @@ class Master(MasterRunner):
         """Do nothing. Locust calls this when workers join or leave, in the greenlet that receives messages; the engine
         dispatches in another one.
         """
+
+    def quit(self) -> None:
+        """End the test for good: workers that leave from now on get no successors, whose start would clear the statistics that
+        listeners of `quitting` read.
+        """
+        self.is_over = True
+        super().quit()
 
     def dispatch(self, users: int, spawn_rate: float, classes: Any) -> None:
         """Send users to workers at this rate. Blocks until all are sent, and up to a second more until they run."""
