@@ -164,10 +164,10 @@ class Users(Table, frozen=True, kw_only=True):
     """What `{{NAME}}` in a task stands for: each request takes one at random from a list, or from a column of a CSV file,
     relative to the profile."""
     locustfile: str | None = None
-    """Path of a Locust file, relative to the profile, instead of tasks; or of several, `a.py,b.py`, or of a folder of them."""
+    """Path of a Locust file, relative to the profile, instead of tasks; also of several, `a.py,b.py`, or a folder."""
     metrics: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
-    """Request events of a locustfile that are no requests, beside those that are recognised: patterns of `METHOD name`, such as
-    `"METRIC *"`; with `!` in front, events that are requests after all."""
+    """Events of a locustfile that are no requests, beside those that are recognised: patterns of `METHOD name`; with `!` in
+    front, those that are."""
 
 
 def locustfiles(given: Path) -> tuple[Path, ...]:
