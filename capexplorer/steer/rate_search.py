@@ -206,6 +206,8 @@ class RateSearch:
             return back
         kept, above = self._highest_served(known), self._lowest_lost(known)
         found = known.capacity
+        if _is_limited(known) and above is None and self._offers < LEVELS_MOST:
+            return self._offer(BEYOND * (kept or per_s), "higher", known)
         most = max(each.offered_per_s for each in known.levels)
         if self._offers < LEVELS_MOST and found is not None and _may_be_higher(found, most):
             return self._offer(BEYOND * most, "higher", known)
@@ -233,6 +235,9 @@ class RateSearch:
 
     def _highest_served(self, known: RateInput) -> float | None:
         """The highest mean rate served in full below the lowest that was not; if there is none, the highest unclear one."""
+        if _is_limited(known):
+            best = self._best(known)
+            return best.offered_per_s if best.beyond_limits_ratio < LATE else None
         below = [each for each in self._used(known) if each.offered_per_s < self._lowest_overloaded(known)]
         kept = [each.offered_per_s for each in below if each.state == "kept"]
         return max(kept or [each.offered_per_s for each in below if each.state == "unsure"], default=None)
@@ -243,7 +248,10 @@ class RateSearch:
         if math.isinf(lowest):
             return None
         if _is_limited(known):
-            return lowest  # streams are few a second: hardly any level is clear, and goodput within limits says more
+            best = self._best(known)
+            return min(
+                (each.offered_per_s for each in self._used(known) if each.offered_per_s > best.offered_per_s), default=None
+            )
         unclear = [each.offered_per_s for each in self._used(known) if each.state == "unsure"]
         return min([lowest, *(rate for rate in unclear if kept is not None and rate > kept)])
 
@@ -253,6 +261,12 @@ class RateSearch:
         kept = [(each.level, each.offered_per_s) for each in used if each.state == "kept"]
         lost = [(each.level, each.offered_per_s) for each in used if each.state in OVERLOADED]
         return min((rate for at, rate in lost if not any(later > at and more >= rate for later, more in kept)), default=math.inf)
+
+    def _best(self, known: RateInput) -> RateLevelVerdict:
+        """The level that surely has the greatest goodput. Where a limit on a single request breaks, the capacity is near it: some
+        replies are late long before goodput falls, and streams are few a second, so that hardly any level is clear.
+        """
+        return max(self._used(known) or known.levels, key=lambda each: each.goodput_per_s - each.goodput_se_per_s)
 
     def _used(self, known: RateInput) -> list[RateLevelVerdict]:
         """The levels that describe the service as it is: not those in which late requests of a backlog are worked off either."""

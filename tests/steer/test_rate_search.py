@@ -19,7 +19,7 @@ def judged(per_s: float, state: LevelState, **search_input: Any) -> RateLevelVer
     return RateLevelVerdict(
         level=0,
         offered_per_s=per_s,
-        goodput_per_s=per_s,
+        goodput_per_s=per_s * (1 - search_input.get("beyond_limits_ratio", 0.0)),
         goodput_se_per_s=0.01 * per_s,
         state=state,
         failure_ratio=0.0,
@@ -112,7 +112,6 @@ AT_100 = RateCapacity(kind="capacity", per_s=100, confidence="medium", may_rise=
     ("capacity", "most", "decision"),
     [
         (DEPARTS, 100, Offer(150, "higher")),
-        (replace(DEPARTS, limit="tpot"), 100, End(32, "capacity", found=True)),
         (replace(DEPARTS, rises=True), 150, Offer(220, "higher")),
         (replace(DEPARTS, rises=True), 200, End(32, "capacity", found=True)),
         (AT_100, 150, Offer(220, "higher")),
@@ -121,7 +120,6 @@ AT_100 = RateCapacity(kind="capacity", per_s=100, confidence="medium", may_rise=
     ],
     ids=[
         "its maximum was not reached",
-        "a limit on a request broke",
         "it rises",
         "it rises up to twice the rate",
         "it may rise",
@@ -147,6 +145,12 @@ def test_where_a_limit_on_a_request_broke_the_search_halves_the_interval_by_leve
     between = (*levels, judged(5.5, "unsure"))
     assert pilot.due(search_input(5.5, *between, settled_s=30.0, capacity=LATE)) == Stay()
     assert pilot.due(search_input(5.5, *between, settled_s=61.0, capacity=LATE)) == Offer(3.6, "rest")
+
+
+def test_where_a_limit_on_a_request_broke_but_goodput_is_greatest_at_the_highest_rate_a_higher_one_is_offered() -> None:
+    pilot, levels = search_at_10_per_s(), (judged(5, "unsure"), judged(10, "beyond_limits", beyond_limits_ratio=0.1))
+    assert pilot.due(search_input(10, *levels, settled_s=20.0, capacity=LATE)) == Offer(6.5, "rest")
+    assert pilot.due(search_input(6.5, *levels, capacity=LATE)) == Offer(15, "higher")
 
 
 def test_levels_in_which_late_requests_of_a_backlog_are_worked_off_bound_no_interval() -> None:
