@@ -180,6 +180,11 @@ def load_in_column(users: float, offered_per_s: float | None) -> str:
     return users_of_level(users) if offered_per_s is None else offered_rate(offered_per_s)
 
 
+def goodput_name(figures: LevelFigures) -> str:
+    """`goodput`; `within limits` where only requests within limits on a single one are: it is then below throughput."""
+    return "goodput" if figures.served_rps is None else "within limits"
+
+
 def beyond_limits(figures: LevelFigures) -> str:
     """The share of the requests beyond each limit on a single one: `tpot 61%, ttft 2%`, the greatest first; `none`."""
     ordered = sorted(figures.beyond_limits.items(), key=lambda each: -each[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from capexplorer.model.figures import LevelFigures
 from capexplorer.model.verdicts import (
     CapacityVerdict,
     CurveFit,
@@ -12,7 +13,7 @@ from capexplorer.model.verdicts import (
     RateLevelVerdict,
     RateVerdict,
 )
-from capexplorer.wording import knee_sentences, rate_sentences
+from capexplorer.wording import knee_sentences, quantities, rate_sentences
 
 KNEE = KneeVerdict(
     kind="knee",
@@ -77,3 +78,9 @@ def test_a_level_at_a_rate_says_how_many_iterations_exceed_a_limit() -> None:
     assert rate_sentences.rate_level(level) == "83% of the iterations exceed a limit on a request"
     lowest = rate_sentences.rates(RateVerdict(levels=(level,)))
     assert lowest == "83% of the iterations exceed a limit at 6/s; a lower rate shows whether load is the cause."
+
+
+def test_the_shares_beyond_limits_have_the_greatest_first() -> None:
+    within = LevelFigures(settled=True, served_rps=60.0, beyond_limits={"ttft": 0.02, "tpot": 0.61})
+    assert (quantities.goodput_name(within), quantities.beyond_limits(within)) == ("within limits", "tpot 61%, ttft 2%")
+    assert quantities.goodput_name(LevelFigures(settled=True)) == "goodput"

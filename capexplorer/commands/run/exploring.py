@@ -36,7 +36,16 @@ from ...run.options import RunOptions
 from ...steer.plan import Step
 from ...wording import stacks
 from ...wording.numbers import three_digits
-from ...wording.quantities import latency, latency_cell, latency_title, offered_rate, rate, rate_with_error
+from ...wording.quantities import (
+    beyond_limits,
+    goodput_name,
+    latency,
+    latency_cell,
+    latency_title,
+    offered_rate,
+    rate,
+    rate_with_error,
+)
 from ...wording.requirements import STATES
 from ..afterwards import run_goes_on
 from ..terminal import DUMB, print_line, printable, require_screen, signals_to
@@ -265,9 +274,17 @@ def level_line(closed: LevelClosed) -> str:
         known = (why, f"{figures.failures_while_unsettled} failures")
         return ", ".join((f"{load}: did not settle", *filter(None, known)))
     return (
-        f"{load}: goodput {_with_error(figures.goodput_rps, figures.goodput_se_rps)}, p95 {latency(figures.latency_ms.p95)},"
+        f"{load}: {_goodput(figures)}, p95 {latency(figures.latency_ms.p95)},"
         f"{_of_streams(figures)} {figures.failures} failures in {_settled(figures)}"
     )
+
+
+def _goodput(figures: LevelFigures) -> str:
+    """`goodput 42.0 ± 1.2/s`, `within limits 42.0 ± 1.2/s of 60/s (beyond: tpot 30%)`."""
+    known = f"{goodput_name(figures)} {_with_error(figures.goodput_rps or 0.0, figures.goodput_se_rps)}"
+    if figures.served_rps is None:
+        return known
+    return f"{known} of {rate(figures.throughput_rps)} (beyond: {beyond_limits(figures)})"
 
 
 def _of_streams(figures: LevelFigures) -> str:

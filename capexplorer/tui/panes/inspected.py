@@ -107,7 +107,7 @@ def _of_level(timeline: Timeline, tick: int) -> Iterator[str]:
     yield f"{load} ({phase})"
     if figures.goodput_rps is not None:
         error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
-        yield f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}"
+        yield f"{quantities.goodput_name(figures)} {quantities.rate_and_error(figures.goodput_rps, error_rps)}"
         latency = figures.latency_ms
         called = "" if isinstance(level.load, Users) else "service time "
         yield called + quantities.latency_list((("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99)))

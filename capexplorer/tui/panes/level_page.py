@@ -210,10 +210,12 @@ def _figures(part: LevelPart, *, has_streams: bool) -> Iterator[str]:
         return
     error_rps = None if figures.goodput_se_rps is None else Z95 * figures.goodput_se_rps
     yield (
-        f"goodput {quantities.rate_and_error(figures.goodput_rps, error_rps)}, "
+        f"{quantities.goodput_name(figures)} {quantities.rate_and_error(figures.goodput_rps, error_rps)}, "
         f"throughput {quantities.rate_figure(figures.throughput_rps)}, "
         f"{figures.requests:,} requests, {text.percent(figures.failure_ratio)} failed"
     )
+    if figures.served_rps is not None:
+        yield f"beyond limits: {quantities.beyond_limits(figures)}"
     if has_streams:
         yield f"tokens {quantities.rate_figure(figures.tokens_per_s)} of streams that ended"
     if figures.offered is not None:
