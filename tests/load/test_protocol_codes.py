@@ -130,6 +130,8 @@ class ReasonCode:
         ("WS", closed(1013), None, "WebSocket 1013", "server_busy"),
         ("WS", closed(1011), None, "WebSocket 1011", "service_error"),
         ("WS", closed(4007), None, "WebSocket 4007", "unknown"),
+        ("WS", raised("ConnectionClosed", "too big", "simple_websocket.errors", reason=1009), None, "WebSocket 1009",
+         "request_rejected"),
         ("WS", ConnectionError("WebSocket 1012: restarts"), None, "WebSocket 1012", "service_unavailable"),
         ("WS", LOST, None, "", "connection_reset"),
         ("WS", raised("WebSocketTimeoutException", "timed out", "websocket._exceptions"), None, "", "read_timeout"),
