@@ -14,7 +14,7 @@ from capexplorer.model.timeline import KeptLatencies, Timeline
 from capexplorer.tui.display_options import DisplayOptions, next_kind
 from capexplorer.tui.panes.endpoint_charts import EndpointLatency
 from capexplorer.tui.panes.endpoints import EndpointsPane, rows_shown
-from capexplorer.tui.panes.latency import LatencyPane
+from capexplorer.tui.panes.latency import LatencyPane, kind_titles
 from capexplorer.tui.panes.level_page import LevelPage
 from capexplorer.tui.screens.sessions import levels_text
 from capexplorer.wording.quantities import latency_cell, rate_cell
@@ -94,6 +94,16 @@ def test_at_an_offered_rate_a_stage_is_charted_in_place_of_the_time_from_plan() 
     text = pane_text(LatencyPane(), timeline, SMALL, DisplayOptions(window_s=None, latency_kind="ttft"))
     assert latency_cell(timeline.columns["ttft_p95_ms"][-1]) in text
     assert "from plan" not in text
+
+
+def test_at_an_offered_rate_the_title_of_the_whole_is_the_time_from_plan() -> None:
+    timeline, behind = streams(at_rates=True).timeline, (", time from plan", " from plan")
+    titles = kind_titles("Latency", behind, timeline, DisplayOptions())
+    assert titles[0] == "Latency, total  ms, time from plan  T: ttfb"
+    assert all("from plan" in title for title in titles)
+    of_stage = kind_titles("Latency", behind, timeline, DisplayOptions(latency_kind="ttft"))
+    assert of_stage[0] == "Latency, ttft: time to first token  ms  T: tpot"
+    assert not any("from plan" in title for title in of_stage)
 
 
 def test_the_table_of_levels_has_stages_and_tokens_if_there_are_streams() -> None:

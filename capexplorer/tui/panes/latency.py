@@ -270,9 +270,9 @@ def kind_titles(before: str, behind: Sequence[str], timeline: Timeline, options:
     if not stages and kind == "total":
         return [latency_title(before, "  ") + each for each in behind]
     titles = [latency_title(f"{before}, {kind}", "  ") + each for each in (behind if kind == "total" else ("",))]
-    named = latency_title(f"{before}, {kind}: {LATENCY_NAMES[kind]}", "  ")
-    key = f"  T: {next_kind(kind, stages)}"
-    return [named + key, *(f"{title}{key}" for title in titles), *titles]
+    key, is_plain = f"  T: {next_kind(kind, stages)}", kind != "total" or not any(behind)  # else it is the time from plan
+    named = [latency_title(f"{before}, {kind}: {LATENCY_NAMES[kind]}", "  ")] if is_plain else []
+    return [*(f"{title}{key}" for title in (*named, *titles)), *titles]
 
 
 def has_from_plan(shown: TimePage, kind: LatencyKind) -> bool:
