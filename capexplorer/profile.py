@@ -217,8 +217,8 @@ class Guards(Table, frozen=True, kw_only=True):
 
 
 class Objectives(Table, frozen=True, kw_only=True):
-    """Service level objectives: the highest load that meets each of the first three is reported. The others are limits on a
-    single request: one that exceeds any of them is no goodput, on which curve, knee and capacity stand."""
+    """Service level objectives: the highest load that meets each of the first three is reported. A request that exceeds one of
+    the others is no goodput ([streams.md](streams.md))."""
 
     p95_ms: AtLeast0 | None = None
     """Milliseconds that 95% of the successful requests must not exceed."""
@@ -227,11 +227,11 @@ class Objectives(Table, frozen=True, kw_only=True):
     failure_ratio: Ratio | None = None
     """Highest share of requests that fail: 0.01 is 1%."""
     ttft_ms: Above0 | None = None
-    """Most milliseconds to the first event or token of a stream."""
+    """Most ms to a stream's first event or token."""
     tpot_ms: Above0 | None = None
-    """Most milliseconds for each further one, in the mean over the stream."""
+    """Most ms for each further one, in its mean."""
     total_ms: Above0 | None = None
-    """Most milliseconds for the whole request."""
+    """Most ms for the whole request."""
 
     @property
     def of_request(self) -> RequestLimits | None:
