@@ -1,9 +1,10 @@
-# `make run` and `make test` do all the set-up on a machine that has Python 3.11 to 3.13 and make.
+# `make run` and `make test` do all the set-up on a machine that has Python 3.11 to 3.14 and make.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RELEASE := $(VENV)/release/bin
 
 # Each test goes to one of 8 workers, those that share a fixture of their file to the same one (tests/conftest.py). Each worker imports
 # all files with slow tests, which takes it 1 s of CPU.
@@ -24,7 +25,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees moving operating protocols services stacks sweeps aa ab mutants changelog setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -203,18 +204,25 @@ pictures: setup
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-warning 15
 	$(BIN)/python docs/pictures.py sessions/sample-ports.jsonl docs/pictures ports-failures inf f
 
-# At a release, VERSION=0.2.0: its section of CHANGELOG.md, of the files in changes/. Nothing else needs towncrier.
-changelog: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check towncrier==26.9.0
-	$(BIN)/towncrier build --yes --version $(VERSION)
+# make release VERSION=0.2.0: a commit with the version and its section of CHANGELOG.md, a tag, and in dist/ what is to be published.
+release: distributions-tools
+	$(RELEASE)/python -m lab.release $(VERSION)
+
+# The same of the present commit, without commit and tag: what the workflow of a tag publishes.
+distributions: distributions-tools
+	$(RELEASE)/python -m lab.release --check
+
+distributions-tools:
+	$(PYTHON) -m venv $(VENV)/release
+	$(RELEASE)/pip install --quiet --disable-pip-version-check -r lab/release/requirements.lock
 
 setup: $(READY)
 
 # The versions of `requires-python` in pyproject.toml. With another one pip would list every version of a package that it refuses.
-RIGHT_PYTHON := import sys; (3, 11) <= sys.version_info < (3, 14) and print("right")
+RIGHT_PYTHON := import sys; (3, 11) <= sys.version_info < (3, 15) and print("right")
 
 $(READY): requirements.lock pyproject.toml
-	$(if $(shell $(PYTHON) -c '$(RIGHT_PYTHON)' 2>/dev/null),,$(error $(PYTHON) is not Python 3.11, 3.12 or 3.13; name one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.11))
+	$(if $(shell $(PYTHON) -c '$(RIGHT_PYTHON)' 2>/dev/null),,$(error $(PYTHON) is not Python 3.11, 3.12, 3.13 or 3.14; name one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.11))
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
