@@ -25,7 +25,7 @@ def test_a_program_that_is_no_supported_python_is_refused_in_one_line(tmp_path: 
     done = set_up(tmp_path, python)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert f"{python} is not Python 3.11, 3.12 or 3.13" in line
+    assert f"{python} is not Python 3.11, 3.12, 3.13 or 3.14" in line
     assert "make run PYTHON=python3.11" in line
     assert not (tmp_path / "venv").exists()
 

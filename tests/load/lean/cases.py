@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from typing import NamedTuple
 
@@ -127,7 +128,9 @@ CASES: dict[str, Case] = {
                                         f"Content-Length: {len(gzip.compress(BR))}", gzip.compress(BR)), (200, "ok")),
     "utf-8 is no encoding": Case(packed("utf-8", b"ok"), (200, "ok")),
     "an encoding without a name": Case(packed("", b"ok"), (200, "ok")),
-    "an encoding that nobody asked for": Case(packed("zstd", b"ok"), (200, "ok")),
+    "an encoding that nobody asked for": Case(
+        packed("zstd", b"ok"), (200, "ok"), others={"http_user": "malformed_response"} if sys.version_info >= (3, 14) else {}
+    ),  # from 3.14 on Python has zstd, which requests then unpacks
     "the encoding of old browsers": Case(packed("compress", b"ok"), (200, "ok")),
     "a damaged br": Case(packed("br", b"\xff" + BR), MALFORMED),
     "half a br": Case(packed("br", BR[:-2]), MALFORMED, others={"http_user": (200, "o")}),
