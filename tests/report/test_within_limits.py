@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.scenario import Scenario, header
 
+from capexplorer.report.compare.environment import MISSING, RunConditions, conditions
 from capexplorer.report.formats import FORMATS
 from capexplorer.report.statements import opening
 from capexplorer.report.summary import summarise
@@ -32,3 +33,9 @@ def test_the_table_of_levels_names_goodput_within_limits_and_the_share_beyond_ea
 
 def test_limits_on_a_single_request_are_no_objectives_that_lack_levels() -> None:
     assert not any("could not be judged" in each for each in opening(session().timeline))
+
+
+def test_sessions_with_other_limits_on_a_request_have_another_goodput() -> None:
+    runs = [RunConditions(header(profile={"slo": slo}), {}) for slo in ({"tpot_ms": 40.0}, {"p95_ms": 300.0})]
+    (row,) = [row for row in conditions(runs) if row.name == "goodput is within"]
+    assert row.values == ("tpot_ms 40", MISSING)

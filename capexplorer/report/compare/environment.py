@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from ... import wording
 from ...model.events import Header, clients_of
 from ...model.limits import limits_in_profile
+from ...model.stages import limits_in_profile as limits_on_requests
 from ...wording import quantities
 
 MISSING = "–"
@@ -84,6 +85,7 @@ def conditions(runs: Sequence[RunConditions]) -> tuple[Differing, ...]:
         ("keep-alive", lambda each: _users(each).get("keep_alive")),
         ("timeout", lambda each: _users(each).get("timeout_s")),
         ("counted as work", lambda each: _plain(each.header.profile.get("work"))),
+        ("goodput is within", _limits_on_requests),
     ]
     rows = [row for name, read in host if (row := _differing(name, [read(each) for each in runs]))]
     classes = tuple(" + ".join(clients_of(each.header)) for each in runs)
@@ -196,6 +198,12 @@ def _wait(wait: Any) -> Any:
 def _engine(header: Header) -> str:
     mode = header.engine.mode or MISSING
     return f"{mode}, {header.engine.workers} workers" if header.engine.workers else mode
+
+
+def _limits_on_requests(run: RunConditions) -> str | None:
+    """`ttft_ms 500, tpot_ms 40`; None: without limits on a single request."""
+    limits = limits_on_requests(run.header.profile)
+    return None if limits is None else ", ".join(f"{name}_ms {ms:g}" for name, ms in limits.by_name.items())
 
 
 def _plain(value: Any) -> str | None:
