@@ -25,7 +25,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees llm moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -150,6 +150,12 @@ knees: setup .rivals/.ready
 	.rivals/bin/pip install --quiet --disable-pip-version-check -r lab/trials/knees/rivals.lock
 	if command -v cargo > /dev/null; then cargo install --quiet --locked --root .rivals break@0.1.0; fi
 	touch .rivals/.ready
+
+# 30 minutes: a language model's server whose law is known; the same server by guidellm and aiperf, each in a venv of its own.
+llm: setup
+	for tool in guidellm==0.8.1 aiperf==0.13.0; do $(BIN)/python -m venv .rivals/$${tool%%=*} && .rivals/$${tool%%=*}/bin/pip install --quiet --disable-pip-version-check $$tool; done
+	$(BIN)/python -m lab.trials llm $(NAMES)
+	$(BIN)/python -m lab.trials llm-beside
 
 # 45 minutes: real services that change while they are explored. NAMES="upstream-dies-at-first" for some.
 moving: setup

@@ -13,6 +13,7 @@ from lab.trials.experiments.trial import Experiments, five_page, knees_page
 from lab.trials.faults.trial import Faults
 from lab.trials.knees import page as knees
 from lab.trials.knees.trial import KNEES, kept
+from lab.trials.llm import Llm
 from lab.trials.moving import Moving
 from lab.trials.parts.trial import Parts
 from lab.trials.services import Services
@@ -28,6 +29,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/experiments-knees.md": lambda: knees_page(latest(Experiments().kept())),
     "docs/experiments.md": lambda: five_page(latest(Experiments().kept())),
     "docs/faults.md": lambda: _of(Faults()),
+    "docs/llm.md": lambda: _of(Llm()),
     "docs/moving.md": lambda: _of(Moving()),
     "docs/parts.md": lambda: _of(Parts()),
     "docs/population.md": score.page,

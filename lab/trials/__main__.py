@@ -24,6 +24,7 @@ TRIALS = {
     "kills": "kills.trial:Kills",
     "knees": "knees.trial:Knees",
     "llm": "llm:Llm",
+    "llm-beside": "llm_beside:Beside",
     "lost-workers": "lost_workers:LostWorkers",
     "moving": "moving:Moving",
     "operating": "operating:Operating",

@@ -20,8 +20,10 @@ import numpy as np
 
 from capexplorer.model.level import Level
 from lab.kit.runs import LAB, Ran, headless
+from lab.kit.tables import filled, number, table
+from lab.simulation.queues import Request
 from lab.simulation.streams import LanguageModel, Lengths, StreamRun
-from lab.trial import Judged, Trial
+from lab.trial import Judged, Result, Trial, latest, load
 from lab.trials.faults.trial import HARMLESS, current_of
 
 NEAR = 0.10
@@ -108,11 +110,14 @@ SETTINGS = tuple(
 
 
 class Truth(NamedTuple):
-    users_low: float
-    """The crossing of the line of few users with the greatest goodput; between it and `users_high` any knee is right."""
-    users_high: float
-    """Users of the greatest goodput."""
+    users_low: int
+    """Fewest and most users with the greatest goodput, to 3%: any of them is right."""
+    users_high: int
     goodput_rps: float
+
+
+SAME = 0.03
+"""In TRUE_S of virtual time a goodput of 3 requests a second has a standard error of 2%."""
 
 
 TRUE_S, WARM_S = 600, 60
@@ -125,9 +130,13 @@ def goodput_rps(setting: Setting, users: int) -> float:
     running.until(WARM_S)
     running.take_ended()
     running.until(WARM_S + TRUE_S)
-    stages = [each.stages for each in running.take_ended() if each.stages is not None]
-    good = [(each.ttft_ms or 0.0) <= setting.ttft_ms and (each.tpot_ms or 0.0) <= setting.tpot_ms for each in stages]
-    return sum(good) / TRUE_S
+    return sum(within_limits(setting, running.take_ended())) / TRUE_S
+
+
+def within_limits(setting: Setting, ended: Sequence[Request]) -> list[bool]:
+    """Of each request."""
+    stages = [each.stages for each in ended if each.stages is not None]
+    return [(each.ttft_ms or 0.0) <= setting.ttft_ms and (each.tpot_ms or 0.0) <= setting.tpot_ms for each in stages]
 
 
 @cache
@@ -139,14 +148,14 @@ def truth(name: str) -> Truth:
     def measure(users: float) -> float:
         return found.setdefault(round(users), found.get(round(users)) or goodput_rps(setting, round(users)))
 
-    few = statistics.fmean(measure(users) / users for users in (2, 4))
-    users = 8
-    while measure(users) > 0.7 * few * users:
+    users = 4
+    while measure(2 * users) > 0.7 * 2 * measure(users):
         users *= 2
-    for step in range(12):
-        measure(users / 2 * 1.08**step)
-    most = max(found, key=lambda each: found[each])
-    return Truth(found[most] / few, most, found[most])
+    for step in range(20):
+        measure(0.7 * users * 1.08**step)
+    most = max(found.values())
+    best = [each for each, goodput in found.items() if goodput >= (1 - SAME) * most]
+    return Truth(min(best), max(best), most)
 
 
 # -- how a run is judged
@@ -203,6 +212,7 @@ def judged(setting: Setting, ran: Ran, log: Path) -> Judged:
         "tpot": not all(is_near(*each["tpot_ms"]) for each in levels),
         "knee": users is not None and not (1 - NEAR) * true.users_low <= users <= (1 + NEAR) * true.users_high,
         "capacity": capacity is not None and abs(capacity / true.goodput_rps - 1) > NEAR,
+        "limit": verdict.get("limit") not in (None, setting.breaks),
     }
     missing = {"knee": users is None, "times": not levels, "reason": not set(blamed) & set(setting.reasons)}
     figures = {name: verdict.get(name) for name in ("users", "users_low", "users_high", "capacity_rps", "confidence", "limit")}
@@ -234,3 +244,62 @@ class Llm(Trial[Setting]):
         profile, log = folder / f"{case.name}.toml", folder / "requests.jsonl"
         profile.write_text(case.profile(log), encoding="utf-8")
         return judged(case, headless(folder, str(profile), "--autopilot", timeout_s=TIMEOUT_S, cwd=LAB), log)
+
+    def page(self, results: Sequence[Result]) -> str:
+        beside = latest(load("llm-beside", Result))
+        levels = [each for result in results for each in result.figures.get("levels", ())]
+        off = sorted(own[0] - own[1] for own in (each["ttft_ms"] for each in levels))
+        is_right = {
+            name: sum(not {name, *more} & {*each.wrong, *each.missing} for each in results)
+            for name, more in (("knee", ()), ("capacity", ()), ("reason", ("limit",)))
+        }
+        near = {name: sum(is_near(*each[name]) for each in levels) for name in ("ttft_ms", "tpot_ms")}
+        of, of_levels = f"of {len(results)}", f"of {len(levels)}"
+        true = next((each.figures["true"] for each in beside), {"best": 0, "goodput_rps": 0.0, "attained": 0})
+        kinds = dict.fromkeys(name.partition("-")[0] for name in self.cases)
+        rows = [self._row([each for each in results if each.case.startswith(kind)]) for kind in kinds]
+        head = ("settings", "knees, of the true ones", "goodputs, of the true ones", "breaks first", "blamed")
+        return filled(
+            self.name,
+            knees=f"{is_right['knee']} {of}",
+            capacities=f"{is_right['capacity']} {of}",
+            reasons=f"{is_right['reason']} {of}",
+            tpot=f"{near['tpot_ms']} {of_levels}",
+            ttft=f"{near['ttft_ms']} {of_levels}",
+            ttft_off=number(statistics.median(off), ".1f"),
+            ttft_most=number(off[-1], ".1f"),
+            settings=table(head, rows, "l"),
+            best=true["best"],
+            goodput=number(true["goodput_rps"]),
+            attained=true["attained"],
+            beside=table(("tool", "says", "after"), [_said(each) for each in beside], "l"),
+        )
+
+    @staticmethod
+    def _row(results: Sequence[Result]) -> tuple[str, ...]:
+        """One kind of settings."""
+        found = [(each.figures, Truth(**each.figures["true"])) for each in results]
+        knees = [f"{each['users'] / min(max(each['users'], true.users_low), true.users_high):.0%}" for each, true in found]
+        rates = [f"{each['capacity_rps'] / true.goodput_rps:.0%}" for each, true in found]
+        limits, blamed = (
+            dict.fromkeys(words) for words in zip(*[(each["limit"], *each["blamed"]) for each, _ in found], strict=True)
+        )
+        return (results[0].case.partition("-")[0], " ".join(knees), " ".join(rates), " ".join(limits), " ".join(blamed))
+
+
+def _interval(found: Mapping[str, Any]) -> str:
+    value, low, high = (number(found[name], ".0f") for name in ("users", "users_low", "users_high"))
+    return f"{value} [{low}–{high}]"
+
+
+def _said(result: Result) -> tuple[str, str, str]:
+    found = result.figures
+    if result.variant == "capexplorer":
+        knee = (
+            f"knee at {number(found['users'], '.0f')} [{number(found['users_low'], '.0f')}–{number(found['users_high'], '.0f')}]"
+        )
+        says = f"{knee}, {number(found['capacity_rps'])}/s, {found['limit']} breaks first"
+    else:
+        probes = " ".join(map(str, found.get("probes", ())))
+        says = f"up to {number(found.get('attained'), '.0f')} are within; tried {probes}"
+    return result.variant, says, f"{result.seconds:.0f} s"
