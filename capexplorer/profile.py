@@ -105,8 +105,8 @@ class Task(Table, frozen=True, kw_only=True):
     expect_status: Status | Annotated[tuple[Status, ...], Meta(min_length=1)] | None = None
     """Statuses that count as success; default: 200 to 399."""
     stream: StreamKind | None = None
-    """The reply is a stream, and the request lasts until its end: `sse`, server-sent events; `lines`; `openai`, the chunks of a
-    completion by OpenAI's API, which end with `[DONE]`. Times to the first event and between events are measured, too."""
+    """The request lasts until its reply, a stream, has ended ([streams.md](streams.md)): server-sent events, lines, or chunks of
+    OpenAI's API."""
 
     @property
     def endpoint(self) -> str:
