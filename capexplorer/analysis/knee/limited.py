@@ -10,6 +10,9 @@ greatest.
 No curve of `curve` is such a product: it may fall to nothing at loads that the service still serves. And replies slow down with
 load before a limit breaks, so goodput grows less than users do: the crossing of low-load line and capacity is not where goodput
 is greatest, but at 0.6 of it in the median of simulated streams.
+
+Of 48 sessions with simulated streams (families `*-stream-*`, validation seeds) 30 of 33 knees and capacities were within 10%, 32
+intervals held the truth, and 32 named the right limit. By the curves of goodput alone 30% were within 10%, and 52% named it.
 """
 
 from __future__ import annotations
