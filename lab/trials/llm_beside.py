@@ -105,7 +105,9 @@ def aiperf(port: int, folder: Path) -> dict[str, Any]:
 
 
 def _ran(*command: object) -> str:
-    found = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=TIMEOUT_S)
+    """What it printed until it ended, or TIMEOUT_S had passed."""
+    words = ("timeout", "--kill-after=20", str(TIMEOUT_S), *(str(each) for each in command))
+    found = subprocess.run(words, capture_output=True, text=True)
     return found.stdout + found.stderr
 
 
