@@ -14,6 +14,7 @@ from lab.kit.runs import LAB, ROOT
 from lab.trials.faults.trial import FAMILIES, NOT_INJECTED, Faults
 from lab.trials.moving import LOCUSTFILE, Moving, Row, prepared
 from lab.trials.parts.trial import Parts
+from lab.trials.protocols.trial import SPOKEN
 from lab.trials.services import KnownService, Services
 
 FAULTS, PARTS = Faults.cases.values(), Parts.cases.values()
@@ -22,7 +23,8 @@ FAULTS, PARTS = Faults.cases.values(), Parts.cases.values()
 def test_rows_name_known_causes_and_every_cause_has_a_row_or_a_reason_why_not() -> None:
     injected = {each for row in FAULTS for each in (*row.expected, *row.one_of)}
     assert injected | {each for row in FAULTS for each in row.also_true} <= set(ENTRIES)
-    assert injected | set(NOT_INJECTED) >= set(ENTRIES)
+    spoken = {cause for each in SPOKEN for cause in each.faults.values()}
+    assert injected | spoken | set(NOT_INJECTED) >= set(ENTRIES)
     assert not injected & set(NOT_INJECTED)
     assert {each for row in PARTS for each in (*row.expected, *row.also_true)} <= set(ENTRIES)
 

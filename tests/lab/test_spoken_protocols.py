@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from capexplorer.model.events import LevelClosed, LevelOpened, Log, Sample
+from lab.kit.runs import events_of, started_run
 from lab.trials.protocols.trial import KNEE, SPOKEN, Protocols, Spoken
-
-from .rig import events_of, started_run
 
 pytestmark = pytest.mark.slow
 
