@@ -1,4 +1,5 @@
-"""The stages of a request whose reply is a stream: latencies beside that of the whole request, and what comes in it.
+"""The stages of a request whose reply is a stream: latencies beside that of the whole request, what comes in it, and the limits
+on a single request, within which it counts as goodput.
 
 A stream is a sequence of events: those of server-sent events, lines, or the chunks of a language model. Where a reply says how
 many tokens it had, these are counted, else each event counts as one. The abbreviations are those of tools for language models.
@@ -94,7 +95,7 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def limits_in_profile(profile: Mapping[str, Any]) -> RequestLimits | None:
+def request_limits_in(profile: Mapping[str, Any]) -> RequestLimits | None:
     """Those that the profile in a session's header sets; None: there are none."""
     table = profile.get("slo")
     known = table if isinstance(table, Mapping) else {}

@@ -50,7 +50,7 @@ from .histogram import counts_between, percentiles_ms
 from .level import Level
 from .load import NO_LOAD, Load
 from .requirements import Answer
-from .stages import STAGES, LatencyKind, RequestLimits, Stage, limits_in_profile, recorded, texts
+from .stages import STAGES, LatencyKind, RequestLimits, Stage, recorded, request_limits_in, texts
 from .sweep import Params
 
 # -- The latency distribution of each second: counts by bucket on a logarithmic scale, and the p95 of each endpoint.
@@ -281,7 +281,7 @@ class Timeline:
     @property
     def limits(self) -> RequestLimits | None:
         """The limits on a single request that decide which successes are goodput; None: all are."""
-        return limits_in_profile(self.header.profile) if self.header is not None else None
+        return request_limits_in(self.header.profile) if self.header is not None else None
 
     @property
     def level(self) -> Level | None:

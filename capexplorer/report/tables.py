@@ -18,8 +18,7 @@ from ..model.level import Level
 from ..model.level_use import level_use
 from ..model.limits import limits_in_profile
 from ..model.load import OfferedFigures, Users
-from ..model.stages import TABLED
-from ..model.stages import limits_in_profile as limits_on_requests
+from ..model.stages import TABLED, request_limits_in
 from ..model.timeline import Timeline, params_of, version_of
 from ..model.verdicts import KneeVerdict, RateCapacity, RateLevelVerdict, RateObjective, SloVerdict, Why
 from ..wording import numbers, quantities
@@ -116,7 +115,7 @@ def _load(header: Header) -> Iterator[Fact]:
         yield Fact("locustfile", str(users["locustfile"]), foreign=True)
     if limits := limits_in_profile(header.profile):
         yield Fact("limited to", _pairs(limits), foreign=True)
-    if (of_request := limits_on_requests(header.profile)) is not None:
+    if (of_request := request_limits_in(header.profile)) is not None:
         most = ", ".join(f"{name}_ms ≤ {ms:g}" for name, ms in of_request.by_name.items())
         yield Fact("goodput is of requests with", most, foreign=True)
     for name, overhead in header.client_overhead_ms.items():

@@ -2,8 +2,9 @@
 and by the stages of its streams.
 
 An engine works on a batch of requests, each with its tokens in a cache (KV). Requests beyond the batch, or beyond the cache, wait
-for their first token; in a larger batch each further token takes longer. Of 150 simulated engines and gateways (fresh seeds) 148
-were named rightly; two full caches were taken for a lock, which `holds` prevents now.
+for their first token; in a larger batch each further token takes longer. Of 150 simulated engines and gateways (validation seeds
+from 10,300 of `lab.population.engines`) 145 were named rightly, three not at all, and two wrongly: a batch that slows down as a
+lock, and a gateway as such a batch.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ... import wording
 from ...model.events import Header, clients_of
 from ...model.limits import limits_in_profile
-from ...model.stages import limits_in_profile as limits_on_requests
+from ...model.stages import request_limits_in
 from ...wording import quantities
 
 MISSING = "–"
@@ -202,7 +202,7 @@ def _engine(header: Header) -> str:
 
 def _limits_on_requests(run: RunConditions) -> str | None:
     """`ttft_ms 500, tpot_ms 40`; None: without limits on a single request."""
-    limits = limits_on_requests(run.header.profile)
+    limits = request_limits_in(run.header.profile)
     return None if limits is None else ", ".join(f"{name}_ms {ms:g}" for name, ms in limits.by_name.items())
 
 
