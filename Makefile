@@ -25,7 +25,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees llm moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees llm moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools site setup built wheel clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -222,6 +222,12 @@ distributions-tools:
 	$(PYTHON) -m venv $(VENV)/release
 	$(RELEASE)/pip install --quiet --disable-pip-version-check -r lab/release/requirements.lock
 
+# The site of docs/, in site/, by an environment of its own; fails where a link leads nowhere. For its search: python3 -m http.server -d site
+site: setup
+	$(PYTHON) -m venv $(VENV)/site
+	$(VENV)/site/bin/pip install --quiet --disable-pip-version-check -r docs/site.lock
+	$(BIN)/python -m docs.site $(VENV)/site/bin/zensical
+
 setup: $(READY)
 
 # The versions of `requires-python` in pyproject.toml. With another one pip would list every version of a package that it refuses.
@@ -238,4 +244,4 @@ wheel: setup
 	$(BIN)/python -m hatchling build -t wheel
 
 clean:
-	rm -rf $(VENV) dist
+	rm -rf $(VENV) dist site

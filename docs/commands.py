@@ -24,11 +24,11 @@ def page() -> str:
     """The whole page."""
     context = click.Context(cli.group, info_name="capexplorer", **cli.group.context_settings)
     rows = [row for name in cli.group.list_commands(context) for row in _rows(context, name)]
-    commands = table(("command", "does", "options"), rows)
+    commands = table(("command", "does"), rows)
     return "\n".join([HEAD, commands, "", table(("exit code", "means"), EXIT_STATUS), ""])
 
 
-def _rows(parent: click.Context, name: str) -> Iterator[tuple[str, str, str]]:
+def _rows(parent: click.Context, name: str) -> Iterator[tuple[str, str]]:
     """A command, and the commands below it."""
     command = cli.group.get_command(parent, name)
     assert command is not None, f"{name} is listed, but cannot be loaded"
@@ -39,11 +39,6 @@ def _rows(parent: click.Context, name: str) -> Iterator[tuple[str, str, str]]:
         yield _row(part_context, f"{name} {part.name}", part.get_short_help_str(200))
 
 
-def _row(context: click.Context, name: str, does: str) -> tuple[str, str, str]:
+def _row(context: click.Context, name: str, does: str) -> tuple[str, str]:
     usage = [piece for piece in context.command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
-    options = [each.opts[-1] for each in context.command.params if isinstance(each, click.Option) and not each.hidden]
-    return (
-        f"`{' '.join([name, *usage])}`",
-        does,
-        ", ".join(f"`{option}`" for option in options if option not in ("--help", "--sessions-dir")),
-    )
+    return f"`{' '.join([name, *usage])}`", does
