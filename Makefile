@@ -25,7 +25,7 @@ QUICK := quick-app-tests quick-screen-tests quick-analysis-tests quick-run-tests
 # Hundreds of fresh processes would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees llm moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools site setup built wheel clean
+.PHONY: run test slow-tests quick-tests $(QUICK) short-trials near near-tests check lint pages pictures bench experiments faults net verdicts-diff parts compose fuzz kills hangups lost-workers conformance knees llm moving operating protocols services stacks sweeps aa ab mutants release distributions distributions-tools site setup built wheel wheel-tests clean
 
 run: setup
 	$(BIN)/capexplorer run mixed
@@ -237,11 +237,19 @@ $(READY): requirements.lock pyproject.toml
 	$(if $(shell $(PYTHON) -c '$(RIGHT_PYTHON)' 2>/dev/null),,$(error $(PYTHON) is not Python 3.11, 3.12, 3.13 or 3.14; name one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.11))
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(EDITABLE) .
 	touch $(READY)
+
+# `make setup EDITABLE=` installs the package from its wheel.
+EDITABLE := --editable
 
 wheel: setup
 	$(BIN)/python -m hatchling build -t wheel
+
+# All tests on the wheel of the last commit: in a fresh clone with cold caches, from which the sources of the package are removed.
+wheel-tests:
+	clone=$$(mktemp -d) && trap 'rm -rf "$$clone"' EXIT && git clone --quiet . "$$clone" && $(MAKE) -C "$$clone" setup EDITABLE= && \
+	    rm -r "$$clone/capexplorer" && XDG_CACHE_HOME="$$clone/.cache" $(MAKE) -C "$$clone" test
 
 clean:
 	rm -rf $(VENV) dist site

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from fresh_process import ROOT, modules_loaded_by, run_in_fresh_process
+from fresh_process import modules_loaded_by, run_in_fresh_process
+from kit.package import PACKAGE, modules
 from kit.scenario import HEADER
 
 from capexplorer.model.events import Ended
@@ -90,16 +91,13 @@ def limits_blas_threads(file: Path) -> bool:
 
 def test_every_module_that_imports_numpy_limits_blas_threads_first() -> None:
     """The module itself, or one of the packages that contain it. The first import of numpy decides for the whole process."""
-    package = ROOT / "capexplorer"
-    modules = [
-        path for path in package.rglob("*.py") if re.search(r"^(import|from) numpy", path.read_text("utf-8"), re.MULTILINE)
-    ]
-    assert len(modules) > 20, "the search does not find the modules"
+    importing = [path for path in modules() if re.search(r"^(import|from) numpy", path.read_text("utf-8"), re.MULTILINE)]
+    assert len(importing) > 20, "the search does not find the modules"
     unlimited = []
-    for path in modules:
-        packages = [folder / "__init__.py" for folder in path.parents if folder.is_relative_to(package)]
+    for path in importing:
+        packages = [folder / "__init__.py" for folder in path.parents if folder.is_relative_to(PACKAGE)]
         if not any(limits_blas_threads(each) for each in [path, *packages]):
-            unlimited.append(str(path.relative_to(package)))
+            unlimited.append(str(path.relative_to(PACKAGE)))
     assert unlimited == []
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from kit.package import PACKAGE, modules
 
-PACKAGE = Path(__file__).resolve().parents[1] / "capexplorer"
 HOOKS = PACKAGE / "load" / "hooks"
 
 
@@ -195,7 +195,7 @@ def replaced_names() -> set[str]:
 
 def foreign_names(package: Path) -> Iterator[tuple[str, int, str]]:
     """(file, line, name) of each private name that no file in the same folder below the package defines."""
-    nodes_by_file = {path.relative_to(package): _nodes_with_names(path) for path in sorted(package.rglob("*.py"))}
+    nodes_by_file = {path.relative_to(package): _nodes_with_names(path) for path in modules(package)}
     own: dict[str, set[str]] = {}
     for path, found in nodes_by_file.items():
         own.setdefault(path.parts[0], set()).update(name for node in found for name in _defined(node))

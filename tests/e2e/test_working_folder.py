@@ -10,15 +10,15 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE, modules
 
 from capexplorer import namespace, paths
 from capexplorer.commands.pick import SessionFolder
 from capexplorer.model.events import Sample
 from capexplorer.model.sources import SessionEntry
 
-from .rig import E2E_FOLDER, ROOT, command_on_terminal, events_of, run_command, run_to_end
+from .rig import E2E_FOLDER, command_on_terminal, events_of, run_command, run_to_end
 
-PACKAGE = ROOT / "capexplorer"
 STARTS_PYTHON = re.compile(r"sys\.executable|['\"]\{python\}['\"]")
 
 SERVICE = ("--target-cmd", f"{sys.executable} {E2E_FOLDER}/targets/actor/actor.py {{port}} serves", "--ready", "/")
@@ -119,7 +119,7 @@ def test_each_python_that_the_product_starts_ignores_the_working_folder() -> Non
     """-I and -P leave the working folder out of `sys.path`, as a script does; with -c and -m it is the first entry."""
     starts = [
         (f"{path.relative_to(PACKAGE)}:{node.lineno}", ast.unparse(node.elts[index + 1]))
-        for path in PACKAGE.rglob("*.py")
+        for path in modules()
         if STARTS_PYTHON.search(text := path.read_text(encoding="utf-8"))
         for node in ast.walk(ast.parse(text))
         if isinstance(node, (ast.List, ast.Tuple))

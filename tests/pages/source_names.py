@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "capexplorer"
+from kit.package import PACKAGE, modules
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,7 @@ class SourceNames:
 def names_in(*places: str, without: str = "") -> SourceNames:
     """Names in folders and files of the package. `without`: a file or folder that is left out."""
     paths = [
-        path
-        for place in places
-        for path in ([PACKAGE / place] if place.endswith(".py") else (PACKAGE / place).rglob("*.py"))
-        if not without or not path.is_relative_to(PACKAGE / without)
+        path for place in places for path in modules(PACKAGE / place) if not without or not path.is_relative_to(PACKAGE / without)
     ]
     by_file = [_names_in_file(path) for path in paths]
     return SourceNames(

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE, modules
 
-from .page_tables import ROOT, table_rows
+from .page_tables import table_rows
 
-SOURCE = ROOT / "capexplorer"
 NOT_PACKAGES = ("__init__", "__main__", "__pycache__", "shipped")
 
 
 def packages() -> set[str]:
-    found = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     return found - set(NOT_PACKAGES)
 
 
@@ -39,15 +39,15 @@ def packages_named_in(cell: str) -> set[str]:
 
 def actual_imports(package: str) -> set[str]:
     """Packages that the modules of one import, also inside functions."""
-    module = SOURCE / f"{package}.py"
-    paths = [module] if module.is_file() else sorted((SOURCE / package).rglob("*.py"))
+    module = PACKAGE / f"{package}.py"
+    paths = modules(module if module.is_file() else PACKAGE / package)
     found = {each for path in paths for each in imports_of_file(path)}
     return (found & packages()) - {package}
 
 
 def imports_of_file(path: Path) -> Iterator[str]:
     """The first name below capexplorer of each import."""
-    package = path.relative_to(ROOT).parts[:-1]
+    package = path.relative_to(PACKAGE.parent).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name.split(".")[1] for name in node.names if name.name.startswith("capexplorer."))

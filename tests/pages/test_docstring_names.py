@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-from .source_names import PACKAGE
+from kit.package import PACKAGE, modules
 
 NAME = re.compile(r"`(\w*[a-zA-Z]_[a-zA-Z]\w*)(?:\([^`]*\))?`")
 """An underscore makes it a name, not a word."""
@@ -31,7 +31,7 @@ ELSEWHERE = {
 
 
 def test_a_name_in_a_docstring_exists() -> None:
-    files = {path: list(_tokens(path)) for path in sorted(PACKAGE.rglob("*.py"))}
+    files = {path: list(_tokens(path)) for path in modules()}
     known = {*dir(builtins), *(path.stem for path in files), *(path.name for path in files)}
     for tokens in files.values():
         for kind, text in tokens:
@@ -65,7 +65,7 @@ QUALIFIED = re.compile(r"`(?:\w+\.)*([a-z]\w*)\.(\w+)(?:\([^`]*\))?`")
 
 
 def test_a_name_that_a_docstring_finds_in_a_module_is_there() -> None:
-    files = sorted(PACKAGE.rglob("*.py"))
+    files = modules()
     packages = {path.parent.name for path in files}
     homes: dict[str, set[str]] = {}
     for path in files:

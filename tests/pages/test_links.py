@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE
 
 from docs.site import LINK, MADE, navigation, unplaced
 
@@ -18,7 +19,9 @@ PAGES = [page for page in navigation() if page not in MADE]
 PATH = re.compile(r"`((?:capexplorer|tests|docs|lab|profiles|targets|sessions)/[\w./-]*\w)`")
 FILE_NAME = re.compile(r"`(\w+\.py)`")
 PYTHON_FILES = {
-    path.name for folder in ("capexplorer", "tests", "docs", "lab", "targets") for path in (ROOT / folder).rglob("*.py")
+    path.name
+    for folder in (PACKAGE, *(ROOT / name for name in ("tests", "docs", "lab", "targets")))
+    for path in folder.rglob("*.py")
 }
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
@@ -60,7 +63,9 @@ def test_links_paths_and_files_of_a_page_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert broken_links(ROOT / page) == []
     if page != "CHANGELOG.md":  # of earlier versions, too
-        assert [path for path in PATH.findall(text) if not (ROOT / path).exists()] == []
+        assert [
+            path for path in PATH.findall(text) if not any((folder / path).exists() for folder in (ROOT, PACKAGE.parent))
+        ] == []
         assert [name for name in FILE_NAME.findall(text) if name not in PYTHON_FILES] == [], "files without their folder"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.package import PACKAGE
 
 from capexplorer.procs import isolated
 from capexplorer.procs.lines import LineSplitter, Unsent, lines_of, write_all
@@ -39,7 +40,7 @@ def test_the_arguments_come_after_the_folder_of_the_package() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_of_procs_needs_the_standard_library_alone(tmp_path: Path, module: str) -> None:
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(PACKAGE.parent)
     program = (
         f"import sys; sys.path.append({root!r}); import capexplorer.procs.{module}\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__', 'capexplorer'}))"

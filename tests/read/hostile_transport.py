@@ -12,7 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-READER = Path(__file__).parents[2] / "capexplorer" / "read" / "remote_reader.py"
+import capexplorer
+
+READER = Path(capexplorer.__file__).parent / "read" / "remote_reader.py"
 PROCESS = "7 (a) S 1 1 1 0 -1 0 0 0 0 0 10 10 0 0 20 0 1 0 100 0 0 " + "0 " * 30
 
 Answer = dict[str, Any]

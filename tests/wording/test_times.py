@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE, modules
 
 from capexplorer.wording import session_time, wall_time, wall_time_at
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -52,9 +50,5 @@ def test_only_wording_times_formats_times() -> None:
     """Except names of files and Locust's CSV files, which have formats of their own."""
     formats_a_time = re.compile(r"// 60\}?:0?2|strftime|:%H|:%M")
     allowed = {"wording/numbers.py", "session/names.py", "report/formats/locust_csv.py"}
-    found = {
-        path.relative_to(ROOT / "capexplorer").as_posix()
-        for path in (ROOT / "capexplorer").rglob("*.py")
-        if formats_a_time.search(path.read_text())
-    }
+    found = {path.relative_to(PACKAGE).as_posix() for path in modules() if formats_a_time.search(path.read_text())}
     assert found - allowed == set()
