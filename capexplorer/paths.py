@@ -88,11 +88,6 @@ def profile(name_or_path: str) -> Path:
     return known[name_or_path]
 
 
-def is_sample(folder: Path) -> bool:
-    """Whether a target's folder came with capexplorer."""
-    return folder.is_relative_to(((checkout() or _SHIPPED) / "targets").resolve())
-
-
 def target(name: str, named_by: str) -> Path:
     """A target's folder by name. `named_by` is the file and key that name it."""
     known = targets()

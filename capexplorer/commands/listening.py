@@ -1,8 +1,6 @@
-"""Where Prometheus is answered, by `metrics` or beside a run, and the libraries that it takes."""
+"""Where Prometheus is answered, by `metrics` or beside a run, and the library that it takes."""
 
 from __future__ import annotations
-
-import importlib.util
 
 from ..addresses import host_and_port
 from ..errors import InputError
@@ -20,16 +18,3 @@ def listening_address(text: str | None, option: str) -> tuple[str, int]:
     if address is None:
         raise InputError(f"{option}: expected ADDRESS:PORT, such as {LISTEN}, got {shown(text)}")
     return address
-
-
-def require_library(option: str, module: str) -> None:
-    """Raises InputError, which names the extra, if a library is not installed."""
-    if not _is_installed(module):
-        raise InputError(f"{option}: needs {module}: pip install 'capexplorer[metrics]'")
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package that it is in
-        return False

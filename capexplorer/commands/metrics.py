@@ -14,11 +14,12 @@ import click
 from .. import paths
 from ..addresses import is_http_url, without_userinfo
 from ..errors import ExitCode, InputError
+from ..extras import require
 from ..session.catalog import find
 from ..session.reader import open_session
 from ..toml import shown
 from . import shared_options
-from .listening import LISTEN, PROMETHEUS, listening_address, require_library
+from .listening import LISTEN, PROMETHEUS, listening_address
 from .terminal import print_error, print_line, signals_to
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def command(
         if url is not None and not is_http_url(url):
             raise InputError(f"{option}: expected http(s)://HOST[:PORT], got {shown(without_userinfo(url))}")
     if address is not None:
-        require_library("--listen", PROMETHEUS)
+        require("--listen", PROMETHEUS)
     if otlp is not None:
-        require_library("--otlp", "opentelemetry.proto")
+        require("--otlp", "opentelemetry.proto")
     from ..metrics.following import FollowedSession, Sending, Stop
 
     with ExitStack() as open_now:

@@ -27,6 +27,7 @@ from locust.util.load_locustfile import load_locustfile, load_locustfile_pytest
 
 from ..addresses import is_http_url, without_userinfo
 from ..errors import InputError
+from ..extras import is_of_an_extra, lacking
 from ..model.experiments import Experiment
 from ..profile import Task, Users, Wait, locustfiles
 from ..toml import nearest
@@ -423,6 +424,8 @@ def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: P
 def _import_failure(path: Path, error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == path.resolve()]
     place = f"{path}:{frames[-1].lineno}" if frames else str(path)
+    if isinstance(error, ModuleNotFoundError) and is_of_an_extra(error.name or ""):
+        return f"{place}: {lacking(error.name or '')}"
     renamed = _RENAMED.search(str(error))
     if renamed:
         return f"{place}: {renamed['old']} is from before Locust 1.0: derive from {renamed['new']}, and `task_set` is `tasks`"

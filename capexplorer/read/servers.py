@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from ..extras import lacking
 from ..model import outside
 from ..model.watched import PartSpec, ServerKind
 from .metrics import OF_HISTOGRAMS, Sample, samples
@@ -55,8 +55,8 @@ TIMEOUT_S = 2.0
 PAGE_BYTES_MOST = 8 << 20
 """The longest page of figures."""
 
-EXTRAS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis"}
-"""Modules that `pip install capexplorer[KIND]` brings."""
+CLIENTS: dict[ServerKind, str] = {"postgres": "psycopg", "redis": "redis"}
+"""Modules of an extra that some servers need."""
 
 
 class Rates:
@@ -504,9 +504,8 @@ class Statsd:
 
 def missing_client(watch: PartSpec) -> str:
     """Which client of a server's figures is not installed, with the remedy; empty if none is missing."""
-    missing = (kind for kind, module in EXTRAS.items() if kind in watch.servers and find_spec(module) is None)
-    asked = next(missing, None)
-    return f"{watch.name}.{asked} needs a client that is not installed: pip install 'capexplorer[{asked}]'" if asked else ""
+    missing = ((kind, lacking(module)) for kind, module in CLIENTS.items() if kind in watch.servers)
+    return next((f"{watch.name}.{kind}: {said}" for kind, said in missing if said), "")
 
 
 def servers_of(watch: PartSpec) -> dict[ServerKind, Callable[[], Server]]:

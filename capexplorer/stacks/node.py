@@ -15,12 +15,12 @@ import re
 import signal
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from ..extras import lacking
 from ..model.stacks import Frame, SampledStacks
 from .folding import NotSampled, Sampler
 from .runtimes import catches, listens_at
@@ -126,7 +126,7 @@ _CLOSE = 'setTimeout(globalThis[Symbol.for("capexplorer")].close, 100)'
 
 def why_not() -> str | None:
     """Why nothing can be sampled here."""
-    return None if find_spec("websockets") else "websockets is not installed: pip install 'capexplorer[stacks]'"
+    return lacking("websockets") or None
 
 
 class NodeStacks:

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 
+from ..extras import lacking
 from ..model.stacks import Clock, Frame, SampledStacks
 from ..procs.processes import die_with_parent
 from .folding import NotSampled, Sampler
@@ -43,7 +44,7 @@ def program() -> str | None:
 def why_not() -> str | None:
     """Why nothing can be sampled here."""
     if program() is None:
-        return "py-spy is not installed: pip install 'capexplorer[stacks]'"
+        return lacking("py-spy")
     return None if os.geteuid() == 0 else _restricted()
 
 

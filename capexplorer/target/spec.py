@@ -10,7 +10,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,10 +126,6 @@ class TargetSpec(_File, frozen=True, kw_only=True):
 
     compose: bool = False
     """Its command runs the containers of a Compose file (see `compose`): none of its processes belongs to the service."""
-
-    def missing_packages(self) -> tuple[str, ...]:
-        """Those of `packages` that cannot be imported here."""
-        return tuple(name for name in self.packages if find_spec(name) is None)
 
     @property
     def containers_file(self) -> Path:

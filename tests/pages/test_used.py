@@ -5,21 +5,20 @@ docs/contributing.md has the lists of these files.
 
 from __future__ import annotations
 
-import tomllib
 from types import ModuleType
 from typing import get_args
 
 import msgspec
 
 from capexplorer import profile
+from capexplorer.extras import EXTRAS
 from capexplorer.model import readings
 from capexplorer.model.catalogue import ENTRIES
 from capexplorer.model.findings import CURVE_FINDINGS, AnyFinding
 from capexplorer.model.proposals import Why
 from capexplorer.model.watched import SERVERS, PartSpec
-from capexplorer.read.servers import EXTRAS
+from capexplorer.read.servers import CLIENTS
 
-from .page_tables import ROOT
 from .source_names import names_in
 
 
@@ -65,7 +64,6 @@ def test_every_server_with_figures_of_its_own_has_a_key_of_part_spec() -> None:
     assert {field.name for field in msgspec.structs.fields(PartSpec)} >= set(SERVERS)
 
 
-def test_every_client_of_a_server_is_an_optional_dependency() -> None:
-    optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert set(EXTRAS) <= set(optional)
-    assert set(EXTRAS) <= set(SERVERS)
+def test_every_client_of_a_server_is_in_the_extra_of_its_name() -> None:
+    assert {kind: EXTRAS[module] for kind, module in CLIENTS.items()} == {kind: kind for kind in CLIENTS}
+    assert set(CLIENTS) <= set(SERVERS)

@@ -9,7 +9,7 @@ from capexplorer.commands.run.resolving import watches_of
 from capexplorer.errors import InputError
 from capexplorer.model.watched import PartSpec, parsed_part
 from capexplorer.read.link import command_of
-from capexplorer.read.servers import EXTRAS, missing_client
+from capexplorer.read.servers import CLIENTS, missing_client
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_here_is_this_machine_and_no_program_of_that_name(at: str) -> None:
 
 def test_a_server_whose_client_is_not_installed_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     part = parsed_part("cache=here:port 6379 redis=redis://127.0.0.1:6379")
-    monkeypatch.setitem(EXTRAS, "redis", "no_such_module_is_installed")
-    assert "pip install 'capexplorer[redis]'" in missing_client(part)
-    with pytest.raises(InputError, match=r"watch: cache\.redis needs a client"):
+    monkeypatch.setitem(CLIENTS, "redis", "no_such_module_is_installed")
+    assert missing_client(part).startswith("cache.redis: needs no_such_module_is_installed: pip install")
+    with pytest.raises(InputError, match=r"watch: cache\.redis: needs no_such"):
         watches_of([], (part,))
-    monkeypatch.setitem(EXTRAS, "redis", "json")
+    monkeypatch.setitem(CLIENTS, "redis", "json")
     assert missing_client(part) == ""

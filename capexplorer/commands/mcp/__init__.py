@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ... import paths
-from ...errors import InputError
+from ...extras import require
 from ..terminal import print_line
 from .guards import Guards
 
@@ -54,8 +53,7 @@ def command(folders: tuple[Path, ...], sessions_dir: Path | None, **given: Any) 
     The client starts this command and speaks to it (docs/agents.md). A run that an agent starts ends with this process, however
     it ends; its session is saved.
     """
-    if find_spec("mcp") is None:
-        raise InputError("capexplorer mcp: needs the library mcp: pip install 'capexplorer[mcp]'")
+    require("capexplorer mcp", "mcp")
     if os.isatty(0):
         print_line("capexplorer mcp: waits for messages of the Model Context Protocol: a client starts it (docs/agents.md)")
     from .serving import serve

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ...errors import CapexplorerError, ExitCode, InputError
+from ...extras import require
 from ...report.annotations import annotated
 from ...report.checks import NO_BASELINE, Baseline, of_session, outcome, unfit
 from ...report.compare import Session, compare, sentences
@@ -113,7 +114,7 @@ def reporting_of(asked: RunArguments) -> Reporting:
     if asked.baseline_store is not None and asked.baseline_store.exists() and not asked.baseline_store.is_dir():
         raise InputError(f"--baseline-store: expected a folder, got the file {asked.baseline_store}")
     if asked.junit is not None:
-        junit.require_library()
+        require("JUnit", junit.LIBRARY)
     job_summary = os.environ.get(JOB_SUMMARY)
     return Reporting(
         junit=asked.junit,

@@ -14,6 +14,7 @@ import msgspec
 from ... import namespace, paths
 from ...addresses import is_host_and_port, is_http_url, is_loopback, is_url, without_userinfo
 from ...errors import InputError
+from ...extras import require
 from ...load import variables
 from ...model.controls import SPAWN_RATE_LEAST, SPAWN_RATE_MOST, Param
 from ...model.limits import Limits
@@ -30,7 +31,7 @@ from ...target import place
 from ...target.spec import TargetSpec, load_spec
 from ...toml import shown
 from ..limiting import OPTION, check_here, check_loopback_alone, check_of_containers, limits_of
-from ..listening import PROMETHEUS, listening_address, require_library
+from ..listening import PROMETHEUS, listening_address
 from . import profile
 from .arguments import RunArguments
 from .profile import profile_of, with_service_and_users
@@ -59,9 +60,7 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         spec, port = profile.composed(found.compose, found.ready, found.ready_timeout_s, profile.compose_source(where))
     elif isinstance(found.target, str):
         spec = load_spec(paths.target(found.target, f"{where}: target"))
-        if missing := spec.missing_packages():
-            install = "'capexplorer[samples]'" if paths.is_sample(spec.folder) else " ".join(missing)
-            raise InputError(f"{spec.folder / 'target.toml'}: needs {' and '.join(missing)}: pip install {install}")
+        require(f"{spec.folder / 'target.toml'}", *spec.packages)
     elif asked.profile is not None and found.url is None:
         raise InputError(
             f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
@@ -200,7 +199,7 @@ def _trace_url(asked: RunArguments) -> str | None:
 def _metrics(asked: str, limits: Limits, *, sandbox: bool) -> tuple[str, int]:
     """Where the metrics are served. Raises InputError: not there, since the port is taken or the run has a network of its own."""
     address = listening_address(asked, "--metrics")
-    require_library("--metrics", PROMETHEUS)
+    require("--metrics", PROMETHEUS)
     if namespace.is_wanted(limits.network, sandbox=sandbox):
         raise InputError(
             "--metrics: the run has a network of its own, which no scraper reaches: serve it by `capexplorer metrics last`"

@@ -5,29 +5,24 @@ What is not met is a failure, what is undecided an error: neither may pass a gat
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from ... import wording
-from ...errors import InputError
+from ...extras import require
 from ...model.timeline import Timeline, version_of
 from ..checks import NO_BASELINE, Baseline, Check, of_session
 from ..escaping import visible
 from . import Format
 
-
-def require_library() -> None:
-    """Raises InputError where it is missing."""
-    if importlib.util.find_spec("junitparser") is None:
-        raise InputError("JUnit needs the library junitparser: pip install 'capexplorer[ci]'")
+LIBRARY = "junitparser"
 
 
 def render(name: str, checks: Sequence[Check], properties: Mapping[str, str], started_at: str = "") -> bytes:
     """The file, with a test suite for each group of checks. `name`: of the profile. `started_at`: ISO 8601 with offset. Raises
     InputError where junitparser is missing.
     """
-    require_library()
+    require("JUnit", LIBRARY)
     import junitparser as junit
 
     results = {"failed": junit.Failure, "undecided": junit.Error, "skipped": junit.Skipped}

@@ -5,6 +5,7 @@ The same in whole runs, beside Locust: `python -m lab.trials conformance`.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from locust.env import Environment
 from locust.event import Events
 
+from capexplorer import paths
 from capexplorer.errors import InputError
 from capexplorer.load import workload
 from capexplorer.load.workers.messages import Job, check_locustfile, digest_of
@@ -133,3 +135,14 @@ def test_a_worker_compares_all_of_the_files(folder: Path) -> None:
     (folder / "admin.py").write_text("")
     with pytest.raises(InputError, match="differs from the run's"):
         check_locustfile(job, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("grpc", "grpc"), ("postgres", "psycopg"), ("redis", "redis"), ("mqtt", "paho"), ("dns", "dns")]
+)
+def test_a_sample_whose_library_is_missing_names_the_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in [each for each in sys.modules if each.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, each)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=rf"needs {module}[\w.]*: pip install 'capexplorer\[{name}\]'"):
+        made(paths.sample_profiles(), f"{name}_users.py")
