@@ -114,6 +114,23 @@ def rare_returns(how: Exploration, rng: Random) -> Session:
     return ended(truth, session)
 
 
+def long_levels(how: Exploration, rng: Random) -> Session:
+    """Long levels of few requests, as a soak has them: 4 to 20 replies a second of exponential or lognormal times, in 3 to 5
+    levels of 60 to 240 s up to N* or less. At random seconds pass without any reply; the service does not change."""
+    capacity, servers = float(np.exp(rng.uniform(np.log(8), np.log(25)))), int(rng.choice((4, 8, 16, 32)))
+    service_s = servers / capacity
+    knee = max(float(np.exp(rng.uniform(np.log(8), np.log(80)))), 1.5 * servers)
+    spread: Spread = ("exponential", "lognormal")[int(rng.integers(2))]
+    system = System(service_s, knee / capacity - service_s, servers, spread, "exponential", float(rng.uniform(0.0, 0.05)))
+    truth = Truth((Knee(knee, knee),), ("queueing",), (*STILL, "generator", "falls"))
+    session = VirtualRun(Run(system, rng), max_users=MOST_USERS)
+    if how == "autopilot":
+        session.explore(EXPLORED_S)
+    else:
+        session.climb(rungs(float(rng.uniform(0.5, 1.0)) * knee, int(rng.integers(3, 6))), int(rng.integers(60, 240)))
+    return ended(truth, session)
+
+
 def error_pages(how: Exploration, rng: Random) -> Session:
     """The small pool, whose refusals are short pages with status 200 that nobody checks: goodput does not stop growing."""
     system, truth = small_pool(rng)
@@ -130,6 +147,7 @@ MET = tuple(
         ("slow-tails", slow_tails),
         ("error-pages", error_pages),
         ("rare-returns", rare_returns),
+        ("long-levels", long_levels),
     )
     for how in ("ladder", "autopilot")
 )

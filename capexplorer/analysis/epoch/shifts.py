@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from ...model.figures import least_response_s
 from ...model.level import Level
@@ -19,7 +20,7 @@ from ...model.load import Rate
 from ...model.timeline import Timeline
 from ...model.verdicts import ChangePoint
 from ..statistics import LOST_LEAST, SURE_ERRORS, Series, filled
-from .segments import Seconds, changes_of
+from .segments import SURE, Seconds, changes_of
 
 SEGMENT_LEAST = 10
 """Least length of both sides of a split, in seconds: garbage collections and single stalls are shorter."""
@@ -32,7 +33,7 @@ WINDOW_S = 300
 """Latest seconds that a search covers: only seconds that a timeline keeps in full can become a new level (320, `TAIL_S`)."""
 
 BUSY_LEAST = 5
-"""Requests in the median second from which a second without any shows that the service stalled. With it the begin of 61 of 77
+"""Requests in the median second from which seconds without any show that the service stalled. With it the begin of 61 of 77
 changes inside a level was known to 2 s, with goodput alone that of 54 of 74 (216 tuning sessions of users)."""
 
 SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
@@ -107,10 +108,20 @@ def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Seconds:
     usual = float(np.median(requests)) if len(requests) else 0.0
     if usual >= BUSY_LEAST:
         waits = np.array([offered_per_s is None or columns["in_flight"][tick] > 0 for tick in ticks])
-        silent = waits & (requests == 0)
+        silent = _due_but_missing(waits & (requests == 0), usual)
         requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
     known = None if np.isnan(goodput).any() else goodput
     return Seconds(requests, failures, known, latency_ms, at_random=offered_per_s is not None)
+
+
+def _due_but_missing(silent: NDArray[np.bool_], usual: float) -> NDArray[np.bool_]:
+    """The silent seconds that chance does not explain: those in a row in which SURE requests were due, as none of a Poisson count
+    has a probability of exp(-due)."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], silent, [False]))))
+    surely = np.zeros_like(silent)
+    for first, end in edges.reshape(-1, 2):
+        surely[first:end] = (end - first) * usual >= SURE
+    return surely
 
 
 def goodput_and_latency(timeline: Timeline, ticks: Sequence[int]) -> tuple[Sequence[float], Sequence[float]]:

@@ -9,7 +9,7 @@ import pytest
 from kit.scenario import Scenario
 
 from capexplorer.analysis.epoch.segments import Seconds
-from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, missed_shifts
+from capexplorer.analysis.epoch.shifts import SEGMENT_LEAST, missed_shifts, searched
 from capexplorer.analysis.epoch.shifts import shifts as shifts_of
 from capexplorer.model.verdicts import ChangePoint
 
@@ -124,3 +124,15 @@ def test_a_level_is_not_split_by_chance_within_few_responses(latency_ms: float, 
     rates = [3] * 40 + [0] * 15 + [3] * 40
     timeline = scenario.level(users=12, seconds=[{"rps": rps, "latency_ms": latency_ms} for rps in rates]).timeline
     assert bool(list(missed_shifts(timeline, timeline.levels[-1]))) is splits
+
+
+@pytest.mark.parametrize(
+    ("rps", "silent_s", "failed"),
+    [(5, 2, False), (5, 3, True), (10, 1, False), (20, 1, True), (2, 20, False)],
+)
+def test_seconds_without_replies_count_as_failed_if_chance_does_not_explain_them(rps: int, silent_s: int, failed: bool) -> None:
+    """Of 5 replies a second, two seconds in a row without any come once in six hours: with many levels that is met."""
+    counts = [rps] * 20 + [0] * silent_s
+    timeline = Scenario().level(users=32, seconds=[{"rps": count, "latency_ms": 500.0} for count in counts]).timeline
+    level = timeline.levels[-1]
+    assert bool(searched(timeline, level, timeline.seconds_of(level)).failures.any()) is failed
