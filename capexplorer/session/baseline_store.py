@@ -12,6 +12,7 @@ import msgspec
 
 from ..errors import LogWriteError, SessionError
 from ..model.events import Header
+from ..paths import PRIVATE_FOLDER
 from . import files
 from .reader import open_session
 
@@ -68,8 +69,8 @@ class BaselineStore(msgspec.Struct, frozen=True):
         with open_session(log) as session:
             header = session.header
         path = self._of(header) / log.name
-        files.make_folder(path.parent)
         try:
+            path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
             files.write_whole(path, log.read_bytes())
             stored, _ = self._stored(header)
             for place, each in enumerate(stored, start=1):

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import LogWriteError, SessionError
+from ..errors import InputError, SessionError
 from ..model import outside
 from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 
@@ -26,14 +26,11 @@ from ..paths import PRIVATE_FILE, PRIVATE_FOLDER
 
 SUFFIX = ".jsonl"
 _LONGEST_SLUG = 40
+_CHOOSE = "choose another one by --sessions-dir"
 
 
 def new_path(folder: Path, profile_name: str, started_at: datetime) -> tuple[str, Path]:
-    """The id and path of a new session: `YYYYMMDD-HHMMSS-PROFILE-xxxx`, in a folder that is created if missing.
-
-    Raises LogWriteError if the folder cannot be created or written to.
-    """
-    make_folder(folder)
+    """The id and path of a new session in the folder: `YYYYMMDD-HHMMSS-PROFILE-xxxx`."""
     profile = slug(profile_name)
     while True:
         name = f"{started_at:%Y%m%d-%H%M%S}-{profile}-{secrets.token_hex(2)}"
@@ -48,17 +45,17 @@ def slug(name: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Create the folder if it is missing, private to the user. Raises LogWriteError if it cannot be created or written to, or if
-    its name is not UTF-8: logs, screens and other processes could not name the session.
+    """Create the sessions folder if it is missing, private to the user. Raises InputError if it cannot be created or written to,
+    or if its name is not UTF-8: logs, screens and other processes could not name the session.
     """
     if os.fsencode(where := os.path.abspath(folder)) != where.encode("utf-8", "replace"):
-        raise LogWriteError(f"{where}: the sessions folder has a name that is not UTF-8; choose another one by --sessions-dir")
+        raise InputError(f"{where}: the sessions folder has a name that is not UTF-8; {_CHOOSE}")
     try:
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
-        raise LogWriteError(f"{folder}: the sessions folder cannot be made: {error.strerror or error}") from None
+        raise InputError(f"{folder}: the sessions folder cannot be made: {error.strerror or error}; {_CHOOSE}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise LogWriteError(f"{folder}: the sessions folder is not writable")
+        raise InputError(f"{folder}: the sessions folder is not writable; {_CHOOSE}")
 
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024

@@ -74,7 +74,7 @@ def test_a_sessions_folder_that_cannot_be_used_is_refused_in_one_line(tmp_path: 
     (tmp_path / "file").write_text("a file, not a folder")
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
     with started_run(tmp_path, "actor", *SHORT_PLAN, sessions=folder) as run:
-        assert run.exit_code() == 4
+        assert run.exit_code() == 2
     [line] = run.stderr.splitlines()
     assert line.startswith("capexplorer: ") and f"{tmp_path}/{named}" in line
     assert run.stdout == "" and not folder.exists()

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from capexplorer.model.kept_request import Body, KeptRequest, RequestBrief
 from capexplorer.session import beside, files, redact
 from capexplorer.session.beside import digest_of
 from capexplorer.session.catalog import RECORDED_WITHIN_S, being_recorded, delete
-from capexplorer.session.files import new_path
 from capexplorer.session.redact_request import without_secrets
 from capexplorer.session.writer import SessionWriter
 
@@ -217,8 +215,8 @@ def test_a_named_pipe_beside_a_log_is_never_waited_for(tmp_path: Path, beside: C
 def test_files_beside_a_log_are_private_under_any_umask(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        _, path = new_path(tmp_path / "sessions", "mixed", datetime(2026, 1, 31))
-        path = save(path.parent)
+        files.make_folder(tmp_path / "sessions")
+        path = save(tmp_path / "sessions")
         files.write_title(path, "a title")
         digest_of(path, judge)
     finally:

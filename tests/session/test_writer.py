@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from kit.scenario import HEADER, log_lines
 
-from capexplorer.errors import LogWriteError
+from capexplorer.errors import InputError, LogWriteError
 from capexplorer.model.events import Ended, Mark, Sample
 from capexplorer.model.findings import Cause
 from capexplorer.session.canonical import canonical
 from capexplorer.session.codec import decode
-from capexplorer.session.files import new_path
+from capexplorer.session.files import make_folder, new_path
 from capexplorer.session.reader import open_session, read
 from capexplorer.session.writer import SessionWriter
 
@@ -138,13 +138,11 @@ def test_an_existing_file_is_never_written_to(path: Path) -> None:
 
 
 def test_a_new_session_is_named_by_its_start_and_profile(tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "sessions"
-    name, path = new_path(folder, "mixed", datetime(2026, 1, 31, 9, 5, 7))
-    assert path == folder / f"{name}.jsonl"
+    name, path = new_path(tmp_path, "mixed", datetime(2026, 1, 31, 9, 5, 7))
+    assert path == tmp_path / f"{name}.jsonl"
     assert name.startswith("20260131-090507-mixed-")
-    assert folder.is_dir()
     assert not path.exists()
-    assert new_path(folder, "mixed", datetime(2026, 1, 31, 9, 5, 7))[0] != name
+    assert new_path(tmp_path, "mixed", datetime(2026, 1, 31, 9, 5, 7))[0] != name
 
 
 @pytest.mark.parametrize(
@@ -325,31 +323,30 @@ def test_when_the_disk_fills_up_the_file_ends_with_a_whole_line(path: Path, room
 
 def test_a_sessions_folder_that_cannot_be_made_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LogWriteError, match=r"file/sessions: the sessions folder cannot be made: Not a directory$"):
-        new_path(tmp_path / "file" / "sessions", "mixed", datetime(2026, 1, 31))
-    with pytest.raises(LogWriteError, match=r"file: the sessions folder cannot be made: File exists$"):
-        new_path(tmp_path / "file", "mixed", datetime(2026, 1, 31))
+    with pytest.raises(InputError, match=r"file/sessions: the sessions folder cannot be made: Not a directory; choose another "):
+        make_folder(tmp_path / "file" / "sessions")
+    with pytest.raises(InputError, match=r"file: the sessions folder cannot be made: File exists; choose another "):
+        make_folder(tmp_path / "file")
 
 
 WRITE_INTO_A_READ_ONLY_FOLDER = """
 import sys
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
-from capexplorer.errors import LogWriteError
-from capexplorer.session.files import new_path
+from capexplorer.errors import CapexplorerError
+from capexplorer.session.files import make_folder
 from capexplorer.session.writer import SessionWriter
 
 folder = Path(sys.argv[1])
 for attempt in (
-    lambda: new_path(folder, "mixed", datetime(2026, 1, 31)),
-    lambda: new_path(folder / "deeper", "mixed", datetime(2026, 1, 31)),
+    lambda: make_folder(folder),
+    lambda: make_folder(folder / "deeper"),
     lambda: SessionWriter(folder / "x.jsonl"),
 ):
     try:
         attempt()
-    except LogWriteError as error:
-        print(str(error).removeprefix(str(folder)))
+    except CapexplorerError as error:
+        print(str(error).removeprefix(str(folder)).partition(";")[0])
 """
 
 

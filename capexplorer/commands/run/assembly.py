@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...run.options import RunOptions
+from ...session.files import make_folder
 from ..terminal import print_error
 from . import worker_setup
 
@@ -38,7 +39,10 @@ def report_failure(run: LiveRun) -> int:
 
 @contextlib.contextmanager
 def live_run(options: RunOptions) -> Iterator[AssembledRun]:
-    """Set up everything that a run needs, in the necessary order; shut down in reverse order."""
+    """Set up everything that a run needs, in the necessary order; shut down in reverse order. Raises InputError, before
+    anything is started, if the session cannot be saved in its folder.
+    """
+    make_folder(options.sessions_dir)
     from ...target.supervisor import Supervisor
 
     supervisor = Supervisor.launch()  # before gevent is imported: a patched, threaded process must not fork
