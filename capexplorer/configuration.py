@@ -54,7 +54,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Narrow columns show ten seconds and more as `42.1s`."""
     sessions_dir: Annotated[str, Meta(min_length=1)] | None = None
     """Folder in which all commands save and look up sessions; `--sessions-dir` overrides it. `~` is your home folder. Default:
-    `sessions` in a checkout, else your data folder."""
+    `~/.local/share/capexplorer/sessions` (`$XDG_DATA_HOME` is respected; on macOS `~/Library/Application Support`), from any
+    folder. In a checkout its `sessions`, the default of earlier versions, is searched as well."""
     keys: dict[str, KeyNames] = {}
     """Other keys for actions, by the action's name."""
 

@@ -1,4 +1,5 @@
-"""The folders of profiles, targets and sessions: the working folder first, then the checkout, then the wheel's copies."""
+"""The folders of profiles and targets: the working folder first, then the checkout, then the wheel's copies. The folders of
+sessions: the user's data folder, then the checkout's."""
 
 from __future__ import annotations
 
@@ -96,10 +97,31 @@ def target(name: str, named_by: str) -> Path:
     return known[name]
 
 
-def sessions() -> Path:
-    """The default folder for sessions: the checkout's sessions/, else the user's data folder."""
-    root = checkout()
-    return root / "sessions" if root else Path(platformdirs.user_data_dir("capexplorer")) / "sessions"
+def new_sessions(named: Path | None = None) -> Path:
+    """The folder in which sessions are saved: the one that is named (`--sessions-dir`, `sessions_dir` of the configuration file),
+    else one in the user's data folder, whatever the working folder. Raises InputError: there is no home folder.
+    """
+    data = Path(platformdirs.user_data_dir("capexplorer"))
+    if named is None and not data.is_absolute():
+        raise InputError(f"{data}: expected an absolute path: set HOME or XDG_DATA_HOME, or name a folder by --sessions-dir")
+    return named or data / "sessions"
+
+
+def sessions(named: Path | None = None) -> tuple[Path, ...]:
+    """The folders in which sessions are looked up: that of new ones first, which alone counts if it is named; then that of the
+    checkout, which was the default of earlier versions. Of sessions with the same id the first one found counts. Raises
+    InputError as `new_sessions` does.
+    """
+    root, own = checkout(), new_sessions(named)
+    earlier = root / "sessions" if root is not None and named is None else None
+    return (own, earlier) if earlier is not None and os.access(earlier, os.R_OK | os.X_OK) else (own,)
+
+
+def listed(folders: Iterable[Path]) -> str:
+    """The folders in a line of text, with `~` for the home folder."""
+    home = Path(os.path.expanduser("~"))
+    has_own = home.parent != home  # an empty HOME leads to the root folder
+    return " and ".join(f"~/{each.relative_to(home)}" if has_own and each.is_relative_to(home) else str(each) for each in folders)
 
 
 def sample_sessions() -> dict[str, Path]:

@@ -15,8 +15,8 @@ HEAD = """\
 
 `capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all commands (from a checkout `man -l
 docs/capexplorer.1`). SESSION is a path, any unique part of an id or a title, `last` or `last-1`; `sample` and more samples come
-with capexplorer. Without a command the picker lists profiles and saved sessions. `--sessions-dir DIR` chooses the sessions'
-folder.
+with capexplorer. Without a command the picker lists profiles and saved sessions, first those whose profile this
+folder has. `--sessions-dir DIR` chooses the sessions' folder.
 """
 
 

@@ -19,7 +19,7 @@ HEAD = """\
 # The configuration file
 
 Preferences that do not affect what a session measures: `~/.config/capexplorer/config.toml` (`$XDG_CONFIG_HOME` is respected; on
-macOS `~/Library/Application Support/capexplorer/config.toml`), or the file that `--config FILE` or `CAPEXPLORER_CONFIG` names.
+macOS `~/Library/Application Support`), or the file that `--config FILE` or `CAPEXPLORER_CONFIG` names.
 Every key may be left out. [keys.md](keys.md) has the names of actions for `[keys]`.
 """
 

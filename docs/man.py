@@ -39,7 +39,7 @@ EXIT_STATUS = (*((str(int(code)), words) for code, words in EXIT_CODES.items()),
 FILES = (
     ("~/.config/capexplorer/config.toml", "the configuration file"),
     ("profiles/NAME.toml, NAME.toml", "profiles of the working folder"),
-    ("sessions/*.jsonl", "session logs, in a checkout; else in the user's data folder"),
+    ("~/.local/share/capexplorer/sessions/*.jsonl", "session logs"),
 )
 ENVIRONMENT = (
     ("CAPEXPLORER_CONFIG", "the configuration file, in place of the usual one"),

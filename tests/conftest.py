@@ -1,4 +1,6 @@
-"""For all tests: no signals ignored by child processes, no configuration file of the user, no deadlines, workers of xdist."""
+"""For all tests: no signals ignored by child processes, no configuration file and no sessions of the user, no deadlines, workers
+of xdist.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +83,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where sessions are saved that no option names: never among those of the person who runs the tests."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="session")

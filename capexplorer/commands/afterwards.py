@@ -64,9 +64,9 @@ def require_log(path: Path) -> None:
 
 
 def session_name(path: Path) -> str:
-    """The session's name for `replay` and `export`: its id, or its path if it is not in the usual folder."""
-    usual = paths.sessions()
-    return path.stem if path.parent.resolve() == usual.resolve() else _short(path)
+    """The session's name for `replay` and `export`: its id, or its path if it is in no usual folder."""
+    usual = {folder.resolve() for folder in paths.sessions()}
+    return path.stem if path.parent.resolve() in usual else _short(path)
 
 
 def program_name() -> str:

@@ -71,7 +71,7 @@ def command(
     on_screen = form is None and output is None and not parsed_conditions and sys.stdout.isatty()
     if on_screen:
         require_screen("the comparison", "compare --format md")
-    comparison = compare([opened(name, sessions_dir or paths.sessions(), reanalyse=reanalyse) for name in sessions])
+    comparison = compare([opened(name, paths.sessions(sessions_dir), reanalyse=reanalyse) for name in sessions])
     if on_screen:
         return _show(comparison)
     chosen = form or _SUFFIXES.get(output.suffix.lower() if output else "", "md")
@@ -86,19 +86,19 @@ def command(
     return _judged(parsed_conditions, comparison)
 
 
-def opened(name: str, folder: Path, *, reanalyse: bool = False) -> Session:
+def opened(name: str, folders: Sequence[Path], *, reanalyse: bool = False) -> Session:
     """Read the session `ID`, `ID#1` or `ID:epoch=1`; print notes about damage to its log. Raises InputError."""
-    path, epoch = locate(name, folder)
+    path, epoch = locate(name, folders)
     session, log = read(path, epoch, reanalyse=reanalyse)
     for note in log.notes:
         print_error(f"{path}: {note}")
     return session
 
 
-def locate(name: str, folder: Path) -> tuple[Path, int | None]:
+def locate(name: str, folders: Sequence[Path]) -> tuple[Path, int | None]:
     """Where the session `ID`, `ID#1` or `ID:epoch=1` is, and which epoch is meant. Raises InputError."""
-    name, epoch = _epoch_of(name, folder)
-    return find(name, folder), epoch
+    name, epoch = _epoch_of(name, folders)
+    return find(name, folders), epoch
 
 
 def read(path: Path, epoch: int | None = None, *, reanalyse: bool = False) -> tuple[Session, SessionReader]:
@@ -109,9 +109,9 @@ def read(path: Path, epoch: int | None = None, *, reanalyse: bool = False) -> tu
     return Session(timeline, epoch, files.read_title(path), log.damaged, latencies), log
 
 
-def _epoch_of(name: str, folder: Path) -> tuple[str, int | None]:
+def _epoch_of(name: str, folders: Sequence[Path]) -> tuple[str, int | None]:
     """Split off the epoch; an existing file whose name ends like that is taken as a whole."""
-    if Path(name).exists() or (folder / name).exists():
+    if any(path.exists() for path in (Path(name), *(each / name for each in folders))):
         return name, None
     for mark in ("#", ":epoch="):
         session, found, epoch = name.rpartition(mark)
@@ -185,17 +185,17 @@ def baselines(first: str | None, sessions_dir: Path | None, *, live: bool) -> Ba
     """The baselines that a screen may draw. `first`: the session of `--baseline`, which is read now. Raises InputError."""
     from ..tui.screens.view_options import Baselines
 
-    folder = sessions_dir or paths.sessions()
+    folders = paths.sessions(sessions_dir)
     most = MOST_BYTES_LIVE if live else None
-    return Baselines(lambda name: curve(name, folder, most), None if first is None else curve(first, folder))
+    return Baselines(lambda name: curve(name, folders, most), None if first is None else curve(first, folders))
 
 
-def curve(name: str, folder: Path, most_bytes: int | None = None) -> Curve:
+def curve(name: str, folders: Sequence[Path], most_bytes: int | None = None) -> Curve:
     """The curve of `ID` or `ID#1`; of a session with several epochs that of the last. Raises InputError."""
     from ..report.compare import curve_of_last
     from ..wording.quantities import size
 
-    path, epoch = locate(name, folder)
+    path, epoch = locate(name, folders)
     if most_bytes is not None and path.stat().st_size > most_bytes:
         raise InputError(
             f"{name}: its log has {size(path.stat().st_size)}; give it at the start, with --baseline: reading it would delay the "

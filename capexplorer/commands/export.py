@@ -63,7 +63,7 @@ def command(
     """Write a saved session in another format. SESSION is a path, any unique part of an id or title, `last` or `last-1`."""
     if picture_url is not None and (form != ci_summary.FORMAT.name or output in (None, _STDOUT)):
         raise InputError(f"--picture-url: needs --format {ci_summary.FORMAT.name} and -o FILE")
-    path = find(session, sessions_dir or paths.sessions())
+    path = find(session, paths.sessions(sessions_dir))
     with _events(path) as recorded:
         events: Iterable[Event] = with_found(path, recorded) if reanalyse else recorded
         if redact:

@@ -32,7 +32,7 @@ def command(files: tuple[Path, ...], output: Path | None, sessions_dir: Path | N
     """
     events = imported(files, label, settling_s)
     events = list(with_marks(events, detect(Timeline(events))))
-    path = output or _among(sessions_dir or paths.sessions(), events[0])
+    path = output or _among(paths.new_sessions(sessions_dir), events[0])
     if path.exists():
         raise InputError(f"{path}: exists already; it is not overwritten")
     save(path, events)

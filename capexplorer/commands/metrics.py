@@ -78,7 +78,7 @@ def command(
     from ..metrics.following import FollowedSession, Sending, Stop
 
     with ExitStack() as open_now:
-        log = open_now.enter_context(open_session(find(session, sessions_dir or paths.sessions())))
+        log = open_now.enter_context(open_session(find(session, paths.sessions(sessions_dir))))
         followed, stop = FollowedSession(log, speed), Stop()
         receivers = _receivers(followed, otlp, grafana)
         open_now.enter_context(signals_to(lambda name: setattr(stop, "by", name)))

@@ -7,7 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from .. import paths, profile
@@ -32,11 +32,17 @@ from .sessions import judged
 from .terminal import require_screen, signals_to
 
 
-class SessionFolder:
-    """The sessions of a folder."""
+class SessionFolders:
+    """The sessions of folders (`paths.sessions`)."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folders: Sequence[Path], own_profiles: Collection[str] = ()) -> None:
+        """`own_profiles`: the names of the working folder's."""
+        self._folders, self._own_profiles = folders, own_profiles
+
+    @property
+    def where(self) -> str:
+        """The folders in a line of text."""
+        return paths.listed(self._folders)
 
     @property
     def formats(self) -> Mapping[str, str]:
@@ -44,16 +50,17 @@ class SessionFolder:
         return {name: each.description for name, each in FORMATS.items()}
 
     def rows(self) -> list[SessionRow]:
-        """All sessions, newest first; best goodput and marks only if they are already cached. Raises SessionError for the
+        """All sessions, newest first; best goodput and marks only if they are already cached. Raises SessionError for a
         folder.
         """
-        return [row_of(entry) for entry in list_sessions(self.folder)]
+        own = self._own_profiles
+        return [row_of(entry, of_own_profile=entry.profile in own) for entry in list_sessions(self._folders)]
 
     def search(self, stopped: Callable[[], bool]) -> bool:
         """Compute missing verdicts, best goodputs and marks; returns whether any were missing. Raises SessionError. `stopped` is
-        called before each log: it takes up to a second, and a folder may have thousands.
+        called before each log: it takes up to a second, and there may be thousands.
         """
-        missing = [entry for entry in list_sessions(self.folder) if entry.problem is None and _missing(entry)]
+        missing = [entry for entry in list_sessions(self._folders) if entry.problem is None and _missing(entry)]
         for entry in missing:
             if stopped():
                 break
@@ -88,14 +95,14 @@ class SessionFolder:
         return str(output.resolve())
 
 
-def row_of(entry: SessionEntry) -> SessionRow:
+def row_of(entry: SessionEntry, *, of_own_profile: bool = False) -> SessionRow:
     """The list row of a session with its title, verdict, best goodput and marks, which are unknown if it cannot be opened."""
     if entry.problem is not None:
-        return SessionRow(entry=entry, title=files.read_title(entry.path))
+        return SessionRow(entry=entry, title=files.read_title(entry.path), of_own_profile=of_own_profile)
     try:
         found = kept_digest(entry.path)
     except OSError:
-        return SessionRow(entry=entry)
+        return SessionRow(entry=entry, of_own_profile=of_own_profile)
     return SessionRow(
         entry=entry,
         title=files.read_title(entry.path),
@@ -104,6 +111,7 @@ def row_of(entry: SessionEntry) -> SessionRow:
         verdict=found.verdict if found else None,
         knee_users=found.knee_users if found else None,
         recording=catalog.being_recorded(entry.path, complete=entry.complete),
+        of_own_profile=of_own_profile,
     )
 
 
@@ -121,8 +129,8 @@ def pick(folder: Path | None = None, *, mouse: bool = False) -> None:
     require_screen("the picker", "capexplorer profiles, sessions or --help")
     preferences = own_preferences()
     with own_terminal() as terminal:
-        saved_sessions = SessionFolder(folder or paths.sessions())
         profiles = _profiles()
+        saved_sessions = SessionFolders(paths.sessions(folder), {each.name for each in profiles if not each.sample})
         app = PickerApp(
             profiles, saved_sessions, default=selected(profiles), terminal=terminal, mouse=mouse, preferences=preferences
         )

@@ -66,7 +66,7 @@ def command(
             raise InputError(f"--at {start}: {error}") from None
     if reanalyse and follow:
         raise InputError("--reanalyse: the session is still being recorded; without --follow its current part is reanalysed")
-    path = find(session, sessions_dir or paths.sessions())
+    path = find(session, paths.sessions(sessions_dir))
     saved_curves = baselines(baseline, sessions_dir, live=follow)
     with reanalysed_copy(path) if reanalyse else nullcontext(path) as path:
         recording = Replay(path, follow=follow)

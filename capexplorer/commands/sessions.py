@@ -26,7 +26,7 @@ from ..session.catalog import find, list_sessions
 from ..wording import session_time
 from ..wording.numbers import MISSING, three_digits
 from . import shared_options
-from .terminal import confirm, printable
+from .terminal import confirm, print_line, printable
 
 READ_SLICE_S = 0.05
 """Seconds of reading after which other threads may run, so that the screen can be drawn."""
@@ -70,7 +70,8 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
     context.default_map = {name: {"sessions_dir": sessions_dir} for name in ("rm", "rename")}
     if context.invoked_subcommand is not None:
         return
-    found = rows(list_sessions(sessions_dir or paths.sessions()))
+    folders = paths.sessions(sessions_dir)
+    found = rows(list_sessions(folders))
     if as_json:
         click.echo(json.dumps([_valid(row) for row in found], indent=2))
         return
@@ -80,6 +81,7 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
     for row in found:
         if row["problem"]:
             click.echo(f"{printable(row['id'])}  {printable(row['problem'])}")
+    print_line(f"{'' if found else 'no '}sessions in {printable(paths.listed(folders))}")
 
 
 @command.command("rm")
@@ -112,7 +114,7 @@ def rename(name: str, title: str, sessions_dir: Path | None) -> None:
 
 def _own(name: str, folder: Path | None) -> Path:
     """The log of a session, unless it is a sample. Raises SessionError."""
-    log = find(name, folder or paths.sessions())
+    log = find(name, paths.sessions(folder))
     if log in paths.sample_sessions().values():
         raise SessionError(f"session `{name}` is a sample that comes with capexplorer: it stays as it is")
     return log

@@ -19,7 +19,7 @@ from ..addresses import without_userinfo
 from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
 from ..errors import CapexplorerError, InputError
 from ..model.events import Event, Log, Reanalysed
-from ..session.files import SUFFIX
+from ..session.catalog import logs
 from ..session.reader import open_session
 from ..session.writer import SessionWriter
 from .terminal import print_error
@@ -39,8 +39,11 @@ def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list
         own = configuration.load().sessions_dir
     except CapexplorerError:
         own = None
-    folder: Path = ctx.params.get("sessions_dir") or (Path(own).expanduser() if own else paths.sessions())
-    ids = sorted((path.stem for path in folder.glob(f"*{SUFFIX}")), reverse=True)
+    named: Path | None = ctx.params.get("sessions_dir") or (Path(own).expanduser() if own else None)
+    try:
+        ids = sorted(logs(paths.sessions(named)), reverse=True)
+    except CapexplorerError:
+        ids = []
     names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
     return [name for name in names if name.startswith(typed)]
 

@@ -11,8 +11,7 @@ from ..model.controls import EndRun
 from ..remote import run_sockets
 from ..remote.attached import RunConnection
 from ..remote.protocol import Do
-from ..session import files
-from ..session.files import SUFFIX
+from ..session import catalog, files
 from . import shared_options
 from .afterwards import require_log
 
@@ -46,7 +45,6 @@ def command(session: str | None, sessions_dir: Path | None) -> None:
 
 def run_of(session: str | None, folder: Path | None) -> tuple[str, Path]:
     """(id, socket) of a run of this user; `folder`: that of its log, None: any. Raises InputError."""
-    runs = run_sockets.running()
-    logs = {name: (folder or paths.sessions()) / f"{name}{SUFFIX}" for name in runs}
-    found = {name: path for name, path in runs.items() if folder is None or logs[name].exists()}
-    return run_sockets.find(session, found, {name: files.read_title(logs[name]) for name in found})
+    runs, saved = run_sockets.running(), catalog.logs(paths.sessions(folder))
+    found = {name: path for name, path in runs.items() if folder is None or name in saved}
+    return run_sockets.find(session, found, {name: files.read_title(saved[name]) for name in found if name in saved})

@@ -83,10 +83,10 @@ def command(**given: Any) -> int:
     """
     own = SweepArguments(**{name: value for name, value in given.items() if _own(name)})
     asked = {name: value for name, value in given.items() if not _own(name)}
-    sessions_dir = given["sessions_dir"] or paths.sessions()
+    folders = paths.sessions(given["sessions_dir"])
     if own.report is not None:
-        return print_report(_opened(own.report, sessions_dir, "--report"))
-    before = None if own.resume is None else _opened(own.resume, sessions_dir, "--resume")
+        return print_report(_opened(own.report, folders, "--report"))
+    before = None if own.resume is None else _opened(own.resume, folders, "--resume")
     options = _options(own, asked, before)
     if before is not None and options.sweep is not None and not to_explore(options.sweep):
         print_error("every setting has a verdict already")
@@ -105,9 +105,9 @@ class PrintedReport:
         return code or found
 
 
-def _opened(name: str, folder: Path, where: str) -> Timeline:
+def _opened(name: str, folders: Sequence[Path], where: str) -> Timeline:
     """A saved sweep. Raises InputError."""
-    path = find(name, folder)
+    path = find(name, folders)
     timeline = _read(path)
     if timeline.sweep is None:
         raise InputError(f"{where}: {path.stem} is no sweep")

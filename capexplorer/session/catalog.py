@@ -1,4 +1,5 @@
-"""Lists the saved sessions of a folder, and finds one by its path, its id, a part of its id or title, or `last`.
+"""Lists the saved sessions of folders (`paths.sessions`), and finds one by its path, its id, a part of its id or title, or
+`last`. Of sessions with the same id, copies of one, the first folder's counts.
 
 Of each file that the cache does not know only the header and the last 64 KB are read, since the picker lists all of them.
 """
@@ -10,7 +11,7 @@ import difflib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -126,20 +127,41 @@ _MOST_NAMES = 5
 _FROM_LAST = re.compile(r"last(?:-(?P<before>[0-9]{1,6}))?")
 
 
-def list_sessions(folder: Path) -> list[SessionEntry]:
-    """All sessions in `folder`, newest first; those that cannot be opened have a `problem`. Raises SessionError if the folder
+def list_sessions(folders: Sequence[Path]) -> list[SessionEntry]:
+    """All sessions in the folders, newest first; those that cannot be opened have a `problem`. Raises SessionError if a folder
     cannot be read.
     """
+    found: dict[str, SessionEntry] = {}
+    for folder in folders:
+        with _readable(folder):
+            for entry in entries(folder, SUFFIX, entry_of):
+                found.setdefault(entry.id, entry)
+    return sorted(found.values(), key=_age, reverse=True)
+
+
+def logs(folders: Sequence[Path]) -> dict[str, Path]:
+    """All logs in the folders by their ids; none is opened. Raises SessionError if a folder cannot be read."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        with _readable(folder):
+            for path in folder.iterdir():
+                if path.name.endswith(SUFFIX):
+                    found.setdefault(path.stem, path)
+    return found
+
+
+@contextlib.contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    """A folder that does not exist has no sessions."""
     try:
-        found = entries(folder, SUFFIX, entry_of)
+        yield
     except FileNotFoundError:
-        return []
+        return
     except OSError as error:
-        raise _unreadable(folder, error) from None
-    return sorted(found, key=_age, reverse=True)
+        raise SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}") from None
 
 
-def find(name: str, folder: Path) -> Path:
+def find(name: str, folders: Sequence[Path]) -> Path:
     """The session with this name: `last`, `last-1` (the one before) and so on, a path, an id, the name of an included sample
     session, or a part of a single session's id or title, whatever its case.
 
@@ -147,22 +169,21 @@ def find(name: str, folder: Path) -> Path:
     """
     from_last = _FROM_LAST.fullmatch(name)
     if from_last is not None:
-        return _last(name, folder, int(from_last["before"] or 0))
+        return _last(name, folders, int(from_last["before"] or 0))
     if name.endswith(SUFFIX) or os.sep in name or "/" in name:
-        path = next((path for path in (Path(name), folder / name) if path.exists()), None)
+        path = next((path for path in (Path(name), *(each / name for each in folders)) if path.exists()), None)
         if path is None:
             raise SessionError(f"{name}: no such session")
         return path
-    ids = sorted(path.stem for path in _paths(folder))
-    samples = paths.sample_sessions()
-    if name in samples and name not in ids:
+    own, samples = logs(folders), paths.sample_sessions()
+    if name in samples and name not in own:
         return samples[name]
-    meant = [name] if name in ids else [each for each in ids if name and each.startswith(name)]
+    meant = [name] if name in own else [each for each in sorted(own) if name and each.startswith(name)]
     if not meant and name:
-        meant = [entry.id for entry in list_sessions(folder) if name.casefold() in _searchable_text(entry)]
+        meant = [entry.id for entry in list_sessions(folders) if name.casefold() in _searchable_text(entry)]
     if len(meant) != 1:
-        raise SessionError(_unclear(name, folder, ids, meant))
-    return folder / f"{meant[0]}{SUFFIX}"
+        raise SessionError(_unclear(name, folders, sorted(own), meant))
+    return own[meant[0]]
 
 
 def _searchable_text(entry: SessionEntry) -> str:
@@ -170,38 +191,23 @@ def _searchable_text(entry: SessionEntry) -> str:
     return f"{entry.id}\n{files.read_title(entry.path) or entry.label or ''}".casefold()
 
 
-def _paths(folder: Path) -> list[Path]:
-    try:
-        return [path for path in folder.iterdir() if path.name.endswith(SUFFIX)]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise _unreadable(folder, error) from None
-
-
-def _unreadable(folder: Path, error: OSError) -> SessionError:
-    return SessionError(f"{folder}: the sessions folder cannot be read: {error.strerror or error}")
-
-
-def _last(name: str, folder: Path, before: int) -> Path:
+def _last(name: str, folders: Sequence[Path], before: int) -> Path:
     """The session that began last; `before`: that many sessions earlier."""
-    usable = [entry.path for entry in list_sessions(folder) if entry.problem is None]
-    if not usable:
-        raise SessionError(f"no session `{name}`: {folder} contains no session that can be opened")
+    usable = [entry.path for entry in list_sessions(folders) if entry.problem is None]
     if before >= len(usable):
-        raise SessionError(f"no session `{name}`: {folder} contains {len(usable)} that can be opened")
+        raise SessionError(f"no session `{name}`: {len(usable) or 'none'} can be opened in {paths.listed(folders)}")
     return usable[before]
 
 
-def _unclear(name: str, folder: Path, ids: list[str], meant: list[str]) -> str:
+def _unclear(name: str, folders: Sequence[Path], ids: list[str], meant: list[str]) -> str:
     if meant:
         more = ", ..." if len(meant) > _MOST_NAMES else ""
         return f"session `{name}` is not unique: {', '.join(meant[:_MOST_NAMES])}{more}"
     if not ids:
-        return f"no session `{name}`: {folder} contains none"
+        return f"no session `{name}`: there is none in {paths.listed(folders)}"
     close = difflib.get_close_matches(name, ids, n=1, cutoff=0.4)
-    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{list_sessions(folder)[0].id}`"
-    return f"no session `{name}` in {folder}; {hint}"
+    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{list_sessions(folders)[0].id}`"
+    return f"no session `{name}` in {paths.listed(folders)}; {hint}"
 
 
 class _EventFields(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from statistics import median
 import msgspec
 
 from capexplorer import paths
-from capexplorer.commands.pick import SessionFolder
+from capexplorer.commands.pick import SessionFolders
 from capexplorer.model.events import Header, LevelOpened
 from capexplorer.session.beside import Digest, digest_path
 from capexplorer.session.catalog import NAME
@@ -287,7 +287,7 @@ def shelf(sessions: int = 5_000) -> None:
         act()
         return time.perf_counter() - began_s
 
-    async def shown(folder: SessionFolder) -> None:
+    async def shown(folder: SessionFolders) -> None:
         async with PickerApp((), folder).run_test(size=SIZE) as pilot:
             await pilot.pause()
 
@@ -299,7 +299,7 @@ def shelf(sessions: int = 5_000) -> None:
             status = log.stat()
             found = Digest(size_bytes=status.st_size, changed_ns=status.st_mtime_ns, verdict="No knee up to 10 users.", marks=3)
             write_whole(digest_path(log), msgspec.json.encode(found))
-        listed, empty = SessionFolder(folder), SessionFolder(folder / "none")
+        listed, empty = SessionFolders([folder]), SessionFolders([folder / "none"])
         print(f"{sessions} sessions, listed for the first time: {took_s(listed.rows):.2f} s")
         cache = (folder / NAME).stat().st_size / 1024
         print(f"listed again ({cache:.0f} KiB of cache): {took_s(listed.rows):.2f} s (at most 1)")

@@ -15,7 +15,7 @@ from capexplorer.model.timeline import Timeline
 
 
 def test_a_session_in_the_sessions_folder_is_named_by_its_id_and_another_by_its_path(tmp_path: Path) -> None:
-    assert session_name(paths.sessions() / "a.jsonl") == "a"
+    assert session_name(paths.new_sessions() / "a.jsonl") == "a"
     assert session_name(tmp_path / "a.jsonl") == str(tmp_path / "a.jsonl")
 
 

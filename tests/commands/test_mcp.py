@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 def guards(folder: Path) -> Guards:
     return Guards(
         folders=(folder,),
-        sessions_dir=folder.parent / "sessions",
+        sessions=(folder.parent / "sessions",),
         allow_hosts=(),
         allow_commands=False,
         max_users=20,
@@ -156,7 +156,7 @@ async def test_a_comparison_is_that_of_the_command(agent: Agent, capfdbinary: py
 
 
 async def test_sessions_profiles_and_doctor_are_lists_of_what_the_commands_show(agent: Agent, guards: Guards) -> None:
-    shutil.copy(paths.sample_sessions()["sample"], guards.sessions_dir / "a.jsonl")
+    shutil.copy(paths.sample_sessions()["sample"], guards.sessions[0] / "a.jsonl")
     assert [row["id"] for row in (await agent.data("sessions"))["sessions"]] == ["a"]
     profiles = {row["name"]: row for row in (await agent.data("profiles"))["profiles"]}
     assert profiles["own"]["plans"] == {"short": "1:2s"}
@@ -180,7 +180,7 @@ async def test_the_progress_of_a_saved_session_is_what_came_after_a_moment(agent
 async def test_a_run_whose_level_is_open_is_followed_and_judged(agent: Agent, guards: Guards) -> None:
     lines = paths.sample_sessions()["sample"].read_bytes().splitlines(keepends=True)
     in_level = [number for number, line in enumerate(lines) if line.startswith(b'{"type":"sample"') and b'"settled":true' in line]
-    (guards.sessions_dir / "open.jsonl").write_bytes(b"".join(lines[: in_level[len(in_level) // 2]]))
+    (guards.sessions[0] / "open.jsonl").write_bytes(b"".join(lines[: in_level[len(in_level) // 2]]))
     found = await agent.data("follow", session="open", wait_s=0)
     assert (found["running"], found["ended"], bool(found["levels"])) == (True, None, True)
     assert found["verdict"] == (await agent.data("verdict", session="open"))["verdict"]
@@ -219,7 +219,7 @@ async def test_a_run_that_is_not_allowed_is_refused_in_one_line(
     monkeypatch.chdir(folder)
     arguments, named = REFUSED[why]
     assert named in await agent.refusal("run", **arguments(folder))
-    assert list_sessions(guards.sessions_dir) == []
+    assert list_sessions(guards.sessions) == []
     assert not (folder / "made").exists()
 
 
@@ -245,7 +245,7 @@ async def test_a_run_is_followed_and_stopped_and_those_that_go_on_are_closed_wit
     guards: Guards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = Scenario().ready().level(users=2, rps=10).add(Answered(t_s=99.0, answers=(unanswered(KneeRequired(4)),)))
-    FakeRun.path = guards.sessions_dir / "a.jsonl"
+    FakeRun.path = guards.sessions[0] / "a.jsonl"
     log.write(FakeRun.path)
     monkeypatch.setattr("capexplorer.commands.mcp.runs.AgentRun", FakeRun)
     async with Client(serving.server_of(guards)) as client:
@@ -283,7 +283,7 @@ async def test_a_run_that_is_allowed_is_a_command_with_the_guards(
     await agent.data("run", url="http://127.0.0.1:8000/etc?a=b", autopilot="users", label="--sandbox")
     own, deep, url = started
     assert all((each.headless, each.max_users, each.allow_hosts) == (True, guards.max_users, ()) for each in started)
-    assert all((each.sessions_dir, each.target_cmd) == (guards.sessions_dir, None) for each in started)
+    assert all((each.sessions_dir, each.target_cmd) == (guards.sessions[0], None) for each in started)
     assert (own.profile, own.plan) == (str(folder / "own.toml"), "short")
     assert (deep.profile, deep.requirements, deep.within) == (str(folder / "inside/deep.toml"), ("knee >= 4",), "1m")
     assert (url.host, url.requests, url.label) == ("http://127.0.0.1:8000", ("GET /etc?a=b",), "--sandbox")
@@ -411,5 +411,5 @@ async def test_a_run_ends_with_the_server_and_is_saved(how: str, tmp_path: Path)
             if not ended:
                 raise
     marked.assert_no_process_left()
-    (entry,) = wait_until(lambda: list_sessions(tmp_path), "the session")
+    (entry,) = wait_until(lambda: list_sessions([tmp_path]), "the session")
     assert (entry.id, entry.complete) == (session, True)

@@ -13,7 +13,7 @@ import pytest
 from kit.package import PACKAGE, modules
 
 from capexplorer import namespace, paths
-from capexplorer.commands.pick import SessionFolder
+from capexplorer.commands.pick import SessionFolders
 from capexplorer.model.events import Sample
 from capexplorer.model.sources import SessionEntry
 
@@ -81,7 +81,7 @@ def test_whether_a_namespace_is_allowed(trapped: Path, monkeypatch: pytest.Monke
 def test_an_export_of_the_picker(trapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = paths.sample_sessions()["sample"]
     monkeypatch.chdir(trapped)
-    SessionFolder(trapped).export(SessionEntry(id="sample", path=sample, size_bytes=0), "json")
+    SessionFolders([trapped]).export(SessionEntry(id="sample", path=sample, size_bytes=0), "json")
     assert (trapped / "sample.json").stat().st_size
     assert executed(trapped) == set()
 

@@ -84,11 +84,15 @@ def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
         (["a-1", "a-2"], None, "2 runs are going on; name one: a-1, a-2"),
         (["a-1", "a-2"], "a", "session `a` is not unique: a-1, a-2"),
         (["a-1", "a-2"], "b", "session `b` is not running; these are: a-1, a-2"),
-        ([], None, "no run is going on"),
-        ([], "a", "session `a` is not running: there is no run now"),
+        ([], None, "no run is going on: none listens in /run/user/0/capexplorer or /tmp/capexplorer-0"),
+        ([], "a", "session `a` is not running: none listens in /run/user/0/capexplorer or /tmp/capexplorer-0"),
     ],
 )
-def test_a_name_of_no_run_or_of_several_is_refused(runs: list[str], name: str | None, message: str) -> None:
+def test_a_name_of_no_run_or_of_several_is_refused(
+    runs: list[str], name: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [Path("/run/user/0/capexplorer"), Path("/tmp/capexplorer-0")]
+    monkeypatch.setattr(run_sockets, "folders", lambda: folders)
     with pytest.raises(InputError) as refused:
         run_sockets.find(name, {each: Path(f"{each}.sock") for each in runs}, {"a-1": "first"})
     assert str(refused.value) == message

@@ -46,8 +46,8 @@ def digests(name: str) -> dict[str, str]:
     COMPARED_WITH."""
     with open_session(SESSIONS[name]) as log:
         exports = _exports(name, list(log))
-    folder = SESSIONS[name].parent
-    comparison = compare([opened(str(SESSIONS[each]), folder) for each in (COMPARED_WITH, name)])
+    folders = [SESSIONS[name].parent]
+    comparison = compare([opened(str(SESSIONS[each]), folders) for each in (COMPARED_WITH, name)])
     return _digests(exports, comparison)
 
 

@@ -35,7 +35,7 @@ def test_without_an_output_path_the_session_is_saved_and_listed_as_complete(
     for files in (SOY_A, [CISCO]):
         assert cli.run(["import", *files, "--sessions-dir", str(folder)]) == 0
     assert set(capfd.readouterr().out.split()) == {str(path) for path in folder.iterdir()}
-    found = {entry.target: entry for entry in list_sessions(folder)}
+    found = {entry.target: entry for entry in list_sessions([folder])}
     assert {(name, each.levels, each.complete, each.problem) for name, each in found.items()} == {
         ("soy-a", 10, True, None),
         ("cisco", 32, True, None),

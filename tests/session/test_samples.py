@@ -29,7 +29,7 @@ def test_a_sample_is_complete_and_small(path: Path) -> None:
     assert timeline.ended is not None and timeline.ended.exit_code == 0
     settled = [level for level in timeline.levels if level.figures.settled]
     assert len(settled) == len(timeline.levels) >= 1
-    [entry] = [entry for entry in list_sessions(path.parent) if entry.path == path]
+    [entry] = [entry for entry in list_sessions([path.parent]) if entry.path == path]
     assert entry.complete and entry.problem is None
 
 

@@ -39,7 +39,9 @@ def row(name: str, title: str | None = None, **given: object) -> SessionRow:
     }
     own: dict[str, object] = {"title": title, "marks": 0}
     for key, value in given.items():
-        (own if key in ("best_goodput_rps", "marks", "recording", "verdict", "knee_users") else fields)[key] = value
+        (own if key in ("best_goodput_rps", "marks", "recording", "verdict", "knee_users", "of_own_profile") else fields)[key] = (
+            value
+        )
     return msgspec.convert({"entry": msgspec.convert(fields, SessionEntry), **own}, SessionRow)
 
 
@@ -64,6 +66,7 @@ class FakeSessions:
     """The saved sessions `rows`; `did` has the operations in order. With a `refusal` each operation raises a SessionError with
     that text."""
 
+    where = "~/sessions"
     formats: Mapping[str, str] = {"md": "Markdown", "html": "a page", "json": "the summary"}
 
     def __init__(self, rows: Sequence[SessionRow] = ROWS, refusal: str | None = None) -> None:

@@ -76,7 +76,13 @@ CASES = {
     "no markup and no escape sequence": Case(
         shows=("One [bold]line[/]", "Mixed CPU and I/O", "01-03 08:30", "01:01", "after fix", "abc1234", "141", "␛[31m")
     ),
-    "nothing to list": Case(rows=(), profiles=(), shows=("no profiles found", "none yet")),
+    "nothing to list": Case(rows=(), profiles=(), shows=("no profiles found", "Saved sessions  ~/sessions", "none yet")),
+    "sessions of this folder's profiles": Case(
+        "tab",
+        rows=(*ROWS[:2], row("s1", "own", of_own_profile=True)),
+        shows=("Saved sessions, this folder's first  ~/sessions",),
+        below=("own",),
+    ),
     "a session in full": Case(TO_NEWEST, below=("after fix", "s3", "2 marks", "Knee at 49 users [44–59] and 134/s")),
     "a profile in full": Case(profiles=(LONG,), default="long", shows=("…",), below=(LONG.title, "profiles/long.toml")),
     "samples are folded": Case(profiles=SAMPLES, shows=("▸ 2 more samples",), hides=("the sample kv",)),

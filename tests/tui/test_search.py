@@ -55,5 +55,5 @@ def test_after_the_stop_no_verdict_of_another_log_is_computed(tmp_path: Path, mo
         shutil.copy(paths.sample_sessions()["sample-taskqueue"], tmp_path / f"{name}.jsonl")
     computed: list[Path] = []
     monkeypatch.setattr(pick, "digest_of", lambda log, judge: computed.append(log))
-    assert pick.SessionFolder(tmp_path).search(lambda: len(computed) == 2)
+    assert pick.SessionFolders([tmp_path]).search(lambda: len(computed) == 2)
     assert len(computed) == 2

@@ -127,7 +127,7 @@ def _side(option: str, given: str, kind: Kind, users: str | None, asked: AbArgum
         settings=asked.settings + own,
         users=0,
         detach=True,
-        sessions_dir=(asked.sessions_dir or paths.sessions()).resolve(),
+        sessions_dir=paths.new_sessions(asked.sessions_dir).resolve(),
         allow_hosts=asked.allow_hosts,
     )
     match kind:

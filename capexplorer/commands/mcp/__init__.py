@@ -59,7 +59,7 @@ def command(folders: tuple[Path, ...], sessions_dir: Path | None, **given: Any) 
     from .serving import serve
 
     guards = Guards(
-        folders=tuple(each.resolve() for each in folders or (Path.cwd(),)), sessions_dir=sessions_dir or paths.sessions(), **given
+        folders=tuple(each.resolve() for each in folders or (Path.cwd(),)), sessions=paths.sessions(sessions_dir), **given
     )
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it at once, as SIGTERM does; nothing here is to be saved
     serve(guards)

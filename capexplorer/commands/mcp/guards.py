@@ -19,7 +19,8 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True):
 
     folders: tuple[Path, ...]
     """Whose profiles may run, and those below; resolved."""
-    sessions_dir: Path
+    sessions: tuple[Path, ...]
+    """The folders in which sessions are looked up; runs are saved in the first."""
     allow_hosts: tuple[str, ...]
     allow_commands: bool
     max_users: int
@@ -52,4 +53,4 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True):
         """A saved session by id, title or `last`, or a sample. Raises SessionError; InputError: a file elsewhere."""
         if "/" in name or name.endswith(".jsonl"):
             raise InputError(f"session: expected an id of `sessions`, not a path: {name[:60]}")
-        return find(name, self.sessions_dir)
+        return find(name, self.sessions)

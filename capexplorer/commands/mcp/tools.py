@@ -176,7 +176,7 @@ class Tools:
 
     async def sessions(self, asked: Newest, report: Report) -> Any:
         """Saved sessions, the newest first, each with its verdict; `recording` says whether it is still being written."""
-        entries = list_sessions(self._guards.sessions_dir)[: asked.most]
+        entries = list_sessions(self._guards.sessions)[: asked.most]
         return {"sessions": rows(entries)}
 
     async def run(self, asked: ToRun, report: Report) -> Any:
@@ -234,7 +234,7 @@ class Tools:
         read_now = []
         for name in asked.sessions:
             self._guards.session(name.partition("#")[0])
-            read_now.append(read(*locate(name, self._guards.sessions_dir))[0])
+            read_now.append(read(*locate(name, self._guards.sessions))[0])
         found = document(compare(read_now))
         if asked.whole:
             return found
@@ -274,7 +274,7 @@ class Tools:
             label=asked.label,
             max_users=guards.max_users,
             allow_hosts=guards.allow_hosts,
-            sessions_dir=guards.sessions_dir,
+            sessions_dir=guards.sessions[0],
         )
 
     def _progress(self, timeline: Timeline, since: str, path: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def explore_on_screen(options: RunOptions, asked: RunArguments) -> int:
             from ...tui.app import ExplorerApp
             from ...tui.feed import LiveFeed
 
-            saved_curves = baselines(asked.baseline, options.sessions_dir, live=True)  # read now, before there is load
+            saved_curves = baselines(asked.baseline, asked.sessions_dir, live=True)  # read now, before there is load
             run = assembled.run
             own, unattended_s = run.screens.begin(name_of_terminal()), run.controls.setup.unattended_s
             feed = LiveFeed(run, run.timeline_of_events())

@@ -129,7 +129,7 @@ def resolve(asked: RunArguments) -> RunOptions:
     name, found, where, known = profile_of(asked)
     if asked.max_users is not None:
         found = _with_at_most(asked.max_users, found)
-    sessions_dir = asked.sessions_dir or paths.sessions()
+    sessions_dir = paths.new_sessions(asked.sessions_dir)
     spec, port = target_to_start(asked, found, where, sessions_dir)
     params = _params(asked, found, where, spec)
     locustfile = asked.locustfile or (beside(Path(where).parent, found.users.locustfile) if found.users.locustfile else None)

@@ -108,8 +108,8 @@ HEADING_LINES = 2
 class Entries(OptionList):
     """The list. After a change (`filter_text`, `cells`, `replace_sessions`, `sort_by`, `mark`) call `fill`, which shows it."""
 
-    def __init__(self, profiles: Sequence[ProfileEntry], default: str) -> None:
-        """`default`: name of the profile that is always listed."""
+    def __init__(self, profiles: Sequence[ProfileEntry], default: str, where: str) -> None:
+        """`default`: name of the profile that is always listed. `where`: the folders of the sessions."""
         super().__init__(id="entries", markup=False)
         own = [each for each in profiles if not each.sample]
         first = own[:OWN_MOST]
@@ -121,7 +121,7 @@ class Entries(OptionList):
         """Only entries that contain this text are shown."""
         self.cells = 80
         """Width of a line."""
-        self._profiles = profiles
+        self._profiles, self._where = profiles, where
         self._rows: dict[str, SessionRow] = {}
         """The sessions by option id, newest first."""
         self._marked: list[str] = []
@@ -207,11 +207,17 @@ class Entries(OptionList):
             _heading("Profiles"),
             *(self._profile_options() or [_remark(self.filter_text, none)]),
             _heading(""),
-            _heading("Saved sessions"),
+            self._sessions_heading(),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
             *self._next_part(rows),
             *([] if rows else [_remark(self.filter_text, "none yet: each run saves one, even if it is interrupted")]),
         ]
+
+    def _sessions_heading(self) -> Option:
+        """With the folders in which they are looked up, as far as there is room."""
+        of_folder = any(row.of_own_profile for row in self._rows.values())
+        text = Text("Saved sessions, this folder's first" if of_folder else "Saved sessions", "bold", no_wrap=True)
+        return Option(text.append(shorten(f"  {safe(self._where)}", self.cells - text.cell_len), "not bold"), disabled=True)
 
     def _profile_options(self) -> list[Option]:
         """The profiles with the text of the filter; without one those listed first, and the entry for the others."""
@@ -299,7 +305,7 @@ class Picker(Screen[None]):
         super().__init__()
         self._preferences = preferences or Preferences()
         self._saved_sessions, self._default = saved_sessions, default
-        self._entries = Entries(profiles, default)
+        self._entries = Entries(profiles, default, saved_sessions.where)
         self._detail = EntryDetail(id="detail")
         self._performs: Performs = {}
         self._detailed = ""

@@ -77,10 +77,16 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """None: no knee, or it is not known yet (`verdict` is None then)."""
     recording: bool = False
     """Whether a run is probably writing it now."""
+    of_own_profile: bool = False
+    """Whether its profile has the name of one of the working folder."""
 
 
 class SavedSessions(Protocol):
     """The saved sessions and the operations on them. The picker shows a raised CapexplorerError in one line."""
+
+    @property
+    def where(self) -> str:
+        """The folders in which they are looked up."""
 
     @property
     def formats(self) -> Mapping[str, str]:
@@ -210,12 +216,13 @@ def _searchable_text(row: SessionRow) -> str:
 
 
 def ordered(rows: Iterable[SessionRow], column: int, *, descending: bool) -> list[SessionRow]:
-    """Sort by a column of COLUMNS; equal rows keep their order."""
+    """Sort by a column of COLUMNS, those of own profiles first; equal rows keep their order."""
     key = COLUMNS[column].key
     keyed = [(key(row), row) for row in rows]
     known: list[tuple[Any, SessionRow]] = [(found, row) for found, row in keyed if found is not None]
     known.sort(key=lambda each: each[0], reverse=descending)
-    return [row for _, row in known] + [row for found, row in keyed if found is None]
+    by_column = [row for _, row in known] + [row for found, row in keyed if found is None]
+    return sorted(by_column, key=lambda row: not row.of_own_profile)
 
 
 def heading(column: int, descending: bool, width: int) -> Text:

@@ -234,7 +234,7 @@ class Real(SeedTrial[Service]):
 
     def carry_out(self, case: Service, variant: str, folder: Path, options: argparse.Namespace) -> Judged:
         ran = headless(folder, case.profile, "--plan", case.plan, timeout_s=LONGEST_S)
-        self._sessions[case.name].append(opened(str(ran.path), folder))
+        self._sessions[case.name].append(opened(str(ran.path), [folder]))
         return Judged(figures={"load_average_1m": ran.median("load_average_1m")})
 
     def summary(self, results: Sequence[Result]) -> dict[str, Any]:
