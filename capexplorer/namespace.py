@@ -40,6 +40,17 @@ LIMITS, SANDBOX = "limits.network", "--sandbox"
 """The options that require a namespace, as messages name them."""
 
 
+_TEST = """
+import sys
+from capexplorer import errors, model, namespace
+try:
+    namespace.enter(model.limits.NetworkLimits(somaxconn=128))
+except errors.InputError as error:
+    sys.exit(str(error).partition(": ")[2])
+"""
+"""Prints why `enter` is refused, without the key."""
+
+
 def is_wanted(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
     """Whether one of the options requires a namespace."""
     return sandbox or any(getattr(limits, name) is not None for name in _KEYS)
@@ -69,11 +80,10 @@ def enter(limits: NetworkLimits, *, sandbox: bool = False) -> bool:
 
 def refusal() -> str | None:
     """Why `enter` would fail on this machine; None if it works. Tested in a separate process that ends at once."""
-    program = "from capexplorer import namespace, model; namespace.enter(model.limits.NetworkLimits(somaxconn=128))"
-    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", _TEST], capture_output=True, text=True, timeout=30, check=False)
     if done.returncode == 0:
         return None
-    return done.stderr.strip().rpartition("limits.network: ")[2] or "the test could not be run"
+    return done.stderr.strip().rpartition("\n")[2] or "the test could not be run"
 
 
 def _unshare(*, with_users: bool) -> None:
@@ -117,7 +127,11 @@ def _set(name: str, value: int | tuple[int, int]) -> None:
     try:
         Path("/proc/sys", _KEYS[name]).write_text(text, encoding="ascii")
     except OSError as error:
-        raise InputError(f"limits.network.{name}: the kernel refuses {text}: {error.strerror}") from None
+        why = f"the kernel refuses {text}: {error.strerror}"
+        if error.errno == errno.EROFS:
+            setting = f"{_KEYS[name].replace('/', '.')}={text}"
+            why = f"/proc/sys is read-only, as containers have it: start the container with `--sysctl '{setting}'` instead"
+        raise InputError(f"limits.network.{name}: {why}") from None
 
 
 def _not_allowed(named_by: str, error: OSError, *, as_root: bool) -> InputError:

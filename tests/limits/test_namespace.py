@@ -115,6 +115,19 @@ def test_the_refusal_of_a_namespace_has_the_reason_of_the_kernel() -> None:
     assert done.stdout.startswith("no network namespace is allowed here (Operation not permitted): ")
 
 
+READ_ONLY_SYSCTLS = ("unshare", "-m", "sh", "-c", 'mount --bind -r /proc/sys /proc/sys && exec "$@"', "sh")
+"""As a container has them."""
+
+
+def test_where_settings_are_read_only_the_refusal_says_what_starts_a_container_with_them() -> None:
+    require_root_and(READ_ONLY_SYSCTLS)
+    done = python("from capexplorer import namespace; print(namespace.refusal())", before=READ_ONLY_SYSCTLS)
+    if done.stderr.startswith(("unshare:", "mount:")):
+        pytest.skip("this machine allows no mount namespace")
+    assert done.stdout.endswith(": start the container with `--sysctl 'net.core.somaxconn=128'` instead\n")
+    assert done.stdout.count("\n") == 1
+
+
 def test_a_process_with_threads_cannot_enter_a_namespace() -> None:
     program = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     program += "from capexplorer import namespace; namespace.enter(namespace.NetworkLimits(tcp_tw_reuse=0))"
