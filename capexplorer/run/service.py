@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from .. import wording
 from ..addresses import is_loopback, port_of
 from ..errors import TargetError
 from ..load import native
@@ -95,6 +96,11 @@ class Service:
             host = urlsplit(self.url).hostname  # None: users have hosts of their own
             self.pid = listening_pid(self.port) if self.port and host is not None and is_loopback(host) else None
         return self.pid
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether it was running already, listens on this machine, and `find_pid` has found no process."""
+        return self.spec is None and self.pid is None and self.port != 0 and self.is_here
 
     @property
     def has_containers(self) -> bool:
@@ -355,7 +361,8 @@ class TargetLifecycle:
         if self._service.spec is not None and self.state != "starting":
             return  # `end` was called meanwhile
         self._service.find_pid()
-        self._emit_state("ready", pid=self._service.pid, params=self._params)
+        reason = wording.UNSEEN_SERVICE if self._service.is_unseen else None
+        self._emit_state("ready", pid=self._service.pid, params=self._params, reason=reason)
         self._context.outcome.recover("target")
         self._on_ready()
 

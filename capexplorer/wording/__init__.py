@@ -54,7 +54,7 @@ from .next_step import (
     why_not_verify,
 )
 from .numbers import CONVENTIONS, INTERVALS, session_time, wall_time, wall_time_at
-from .occurrences import VOID, clients, command, failure, journal, kept_requests, target
+from .occurrences import UNSEEN_SERVICE, VOID, clients, command, failure, journal, kept_requests, target
 from .rate_sentences import (
     drops,
     rate_capacity,

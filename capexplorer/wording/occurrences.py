@@ -105,6 +105,13 @@ def parameters(params: dict[str, Any]) -> str:
     return ": " + ", ".join(f"{key}={value}" for key, value in params.items()) if params else ""
 
 
+UNSEEN_SERVICE = (
+    "its process cannot be seen from here (it is another user's, or in another container), so its CPU, memory and open files"
+    " are not read"
+)
+"""Why a service on this machine is not watched although it is ready."""
+
+
 def target(event: Target) -> str:
     """`target ready`, `target died (exit code 3)`, followed by its reason if there is one."""
     how = []

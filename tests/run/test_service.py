@@ -42,6 +42,24 @@ def test_users_with_hosts_of_their_own_have_no_process_to_watch() -> None:
         assert service(None).find_pid() is None
 
 
+@pytest.mark.parametrize(
+    ("url", "unseen"), [("http://127.0.0.1:{port}", True), ("http://192.0.2.1:{port}", False), ("redis://localhost", False)]
+)
+def test_a_service_here_whose_process_is_not_found_is_unseen(url: str, unseen: bool) -> None:
+    with socket.socket() as bound:  # a port at which nothing listens
+        bound.bind(("127.0.0.1", 0))
+        found = service(url.format(port=bound.getsockname()[1]))
+        found.find_pid()
+        assert found.is_unseen is unseen
+
+
+def test_a_service_whose_process_is_found_is_not_unseen() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = service(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        found.find_pid()
+        assert not found.is_unseen
+
+
 @pytest.mark.parametrize(("url", "here"), [("http://127.0.0.1:81/x", True), ("http://192.0.2.1:81", False), (None, True)])
 def test_a_service_is_local_unless_its_address_is_that_of_another_machine(url: str | None, here: bool) -> None:
     assert service(url).is_here is here

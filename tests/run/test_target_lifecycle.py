@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from capexplorer import wording
 from capexplorer.errors import TargetError
 from capexplorer.load import native
 from capexplorer.model.controls import Param
@@ -24,6 +25,7 @@ class FakeService:
     has_build = False
     has_containers = False
     pid = 1
+    is_unseen = False
     facts = TargetFacts(name="shop", url="")
     url = "http://127.0.0.1:1"
     version: str | None = None
@@ -135,6 +137,14 @@ def test_what_a_slow_start_waits_for_is_reported_until_it_is_ready_or_superseded
     harness.target.restart({"slow": False})
     harness.run_posted()
     assert harness.states()[-3:] == ["starting", "stopping", "starting"], "the first restart's wait is not reported"
+
+
+def test_the_ready_state_of_a_service_whose_process_is_not_seen_says_so(harness: LifecycleHarness) -> None:
+    harness.service.is_unseen = True
+    harness.target.restart({})
+    harness.threads[0]()
+    harness.run_posted()
+    assert [event.reason for event in harness.events if isinstance(event, Target)] == [None, wording.UNSEEN_SERVICE]
 
 
 def test_the_death_of_a_container_is_reported_with_its_last_line_of_output(harness: LifecycleHarness) -> None:
