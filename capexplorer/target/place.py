@@ -1,8 +1,9 @@
 """Where a target runs: at a port that no client's ephemeral port can take from it, with a folder in which it may write.
 
 The folder is next to the sessions, kept across restarts and removed at the end of the session. Its name holds the app's process
-id: folders that a crash left behind are recognised by it and removed when the next one is made. The C-level socket, which gevent
-does not patch, tries ports.
+id: folders that a crash left behind are recognised by it and removed when the next one is made. In containers all runs have the
+same id, and may share the folder of sessions, so the name has a random part, too. The C-level socket, which gevent does not
+patch, tries ports.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import _socket
 import os
 import random
 import re
+import secrets
 import shutil
 from pathlib import Path
 
@@ -60,12 +62,12 @@ def ephemeral_range() -> tuple[int, int]:
     return int(low), int(high)
 
 
-_NAME = re.compile(r"\.scratch-(?P<pid>\d+)")
+_NAME = re.compile(r"\.scratch-(?P<pid>\d+)-\w+")
 
 
 def scratch_folder(sessions_dir: Path) -> Path:
-    """The path of this process's folder; creates nothing."""
-    return sessions_dir.resolve() / f".scratch-{os.getpid()}"
+    """A path for this process's folder, a new one at each call; creates nothing."""
+    return sessions_dir.resolve() / f".scratch-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def make_scratch(folder: Path) -> None:

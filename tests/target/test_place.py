@@ -42,11 +42,15 @@ def test_the_scratch_folder_is_kept_while_the_session_runs_and_removed_with_its_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_runs_with_one_process_id_in_several_containers_have_folders_of_their_own(tmp_path: Path) -> None:
+    assert place.scratch_folder(tmp_path) != place.scratch_folder(tmp_path)
+
+
 @pytest.mark.parametrize("is_reaped", [True, False])
 def test_a_folder_that_a_crash_left_is_removed_and_one_of_a_running_process_is_not(tmp_path: Path, is_reaped: bool) -> None:
     ended = subprocess.Popen(["true"])
     os.waitid(os.P_PID, ended.pid, os.WEXITED | (0 if is_reaped else os.WNOWAIT))
-    left, running = tmp_path / f".scratch-{ended.pid}", tmp_path / f".scratch-{os.getppid()}"
+    left, running = tmp_path / f".scratch-{ended.pid}-1a2b", tmp_path / f".scratch-{os.getppid()}-1a2b"
     for folder in (left, running):
         folder.mkdir()
         (folder / "file").write_text("x")
