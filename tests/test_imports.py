@@ -53,6 +53,16 @@ def test_an_offline_command_loads_no_generator_and_no_screen(sessions_folder: Pa
     )
 
 
+def test_a_run_needs_no_folder_for_temporary_files() -> None:
+    """A container with a read-only root has none."""
+    run_in_fresh_process(
+        "import tempfile\n"
+        "def none_is_usable(): raise FileNotFoundError\n"
+        "tempfile.gettempdir = tempfile._get_default_tempdir = none_is_usable\n"
+        "from capexplorer.commands.run import assembly\n"
+    )
+
+
 def test_a_configuration_with_a_theme_and_keys_is_checked_without_the_screen(sessions_folder: Path) -> None:
     (file := sessions_folder / "config.toml").write_text('theme = "nord"\n[keys]\nautopilot = "+"\nmore_users = "k"\n')
     run_in_fresh_process(

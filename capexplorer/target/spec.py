@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,7 +114,7 @@ class TargetSpec(_File, frozen=True, kw_only=True):
     """A target: its folder and what its target.toml says."""
 
     folder: Path
-    scratch: Path = Path(tempfile.gettempdir()) / "capexplorer"
+    scratch: Path = Path("/tmp/capexplorer")
     """Where the program may write: the session's own folder, kept when the target restarts and removed when the session ends."""
 
     given_name: str | None = None
