@@ -43,6 +43,13 @@ def test_a_url_on_the_command_line_replaces_the_service_of_any_profile(service: 
     assert (found.spec, found.url) == (None, "http://127.0.0.1:7")
 
 
+def test_a_run_that_is_the_first_process_of_a_container_cannot_be_detached_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    assert command.callback is not None
+    with pytest.raises(InputError, match="^--detach: this is the first process of a container"):
+        command.callback(detach=True)
+
+
 def test_the_command_of_a_profile_runs_in_its_folder(tmp_path: Path) -> None:
     service = 'command = "./shop --port {port}"\nready = "/up"\nready_timeout_s = 7'
     found = resolve(RunArguments(profile=profile(tmp_path, service)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from programs import needs
 
 from capexplorer.commands.terminal import SIGNALS
 from capexplorer.model.events import Event, LevelClosed, Sample
@@ -51,6 +52,23 @@ def test_a_signal_sent_twice_ends_a_headless_run_with_a_complete_session(tmp_pat
     assert_complete(run.events(), signal.SIGHUP)
     assert run.stdout == f"{session_path(run.sessions)}\n"
     assert "Traceback" not in run.stderr
+
+
+FIRST_PROCESS = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+"""Words of a command that runs another one as process 1 of a PID namespace, as a container's: only signals that it handles reach
+it."""
+
+
+@needs("unshare")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a PID namespace")
+def test_the_first_process_of_a_container_ends_its_run_at_sigterm_with_a_complete_session(tmp_path: Path) -> None:
+    with started_run(tmp_path, "actor", *PLAN, before=FIRST_PROCESS) as run:
+        run.wait_for_events(Sample, lambda sample: any(target.cpu_ratio is not None for target in sample.targets))
+        outside = run.process.pid
+        [first] = map(int, Path(f"/proc/{outside}/task/{outside}/children").read_text().split())
+        os.kill(first, signal.SIGTERM)
+        assert run.exit_code() == 128 + signal.SIGTERM
+    assert_complete(run.events(), signal.SIGTERM)
 
 
 def test_a_signal_during_start_up_ends_the_run(tmp_path: Path) -> None:

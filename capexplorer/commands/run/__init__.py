@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -47,4 +48,9 @@ def command(**given: Any) -> int:
     asked = RunArguments(**given)
     if asked.headless and asked.detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")
+    if asked.detach and os.getpid() == 1:
+        raise InputError(
+            "--detach: this is the first process of a container, which would end with it: start the container in the background"
+            " instead (docker run -d -it), and `capexplorer attach` in it (docker exec -it)"
+        )
     return explore(resolve(asked), asked)
