@@ -13,7 +13,7 @@ they ran.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -268,17 +268,20 @@ class _History(NamedTuple):
         return self.log_odds + math.fsum(state.evidence for state in self.states)
 
 
-def _followed(history: _History, index: int, level: _Level, grid: _Grid) -> Iterator[_History]:
-    """The history, if the service did not change before this level, became another one, or an earlier one again."""
+def _followed(history: _History, level: _Level, grown: Mapping[int, _State], new: _State) -> Iterator[_History]:
+    """The history, if the service did not change before this level, became another one, or an earlier one again.
+
+    `grown`: its states, each with the level, by id; `new`: a state of the level alone. Histories have most states in common.
+    """
     if not history.states:
-        yield _History((_State.of(None, index, level, grid),), 0.0)
+        yield _History((new,), 0.0)
         return
     *earlier, latest = history.states
-    yield _History((*earlier, _State.of(latest, index, level, grid)), history.log_odds)
-    yield _History((*history.states, _State.of(None, index, level, grid)), history.log_odds + level.change)
+    yield _History((*earlier, grown[id(latest)]), history.log_odds)
+    yield _History((*history.states, new), history.log_odds + level.change)
     for state in earlier:
         others = [each for each in history.states if each is not state]
-        yield _History((*others, _State.of(state, index, level, grid)), history.log_odds + level.change + RETURN)
+        yield _History((*others, grown[id(state)]), history.log_odds + level.change + RETURN)
 
 
 _known: dict[tuple[_Grid, tuple[_Level, ...]], list[_History]] = {}
@@ -291,7 +294,10 @@ def _histories(levels: tuple[_Level, ...], grid: _Grid) -> list[_History]:
     size = next((size for size in sizes if (grid, levels[:size]) in _known), 0)
     found = _known[grid, levels[:size]] if size else [_History((), 0.0)]
     for index, level in enumerate(levels[size:], size):
-        following = [each for history in found for each in _followed(history, index, level, grid)]
+        states = {id(state): state for history in found for state in history.states}
+        grown = {key: _State.of(state, index, level, grid) for key, state in states.items()}
+        new = _State.of(None, index, level, grid)
+        following = [each for history in found for each in _followed(history, level, grown, new)]
         found = sorted(following, key=lambda each: -each.likelihood)[:HISTORIES]
         if len(_known) >= KNOWN_MOST:
             _known.pop(next(iter(_known)))
