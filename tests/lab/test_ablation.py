@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from capexplorer.analysis.epoch import neighbours
 from capexplorer.analysis.statistics import FULL
 from lab import ablation
-from lab.ablation import Case, constants, known, moved, recorded, tried
+from lab.ablation import Known, constants, known, moved, recorded, tried
 
 
-def sample() -> Case:
-    return next(case for case in recorded() if case.name == "recording rate-limit-that-delays")
+@cache
+def sample() -> Known:
+    return known(next(case for case in recorded() if case.name == "recording rate-limit-that-delays"))
+
+
+@cache
+def every_constant() -> list[ablation.Constant]:
+    return constants()
 
 
 def full() -> ablation.Constant:
-    return next(each for each in constants() if each.name == "FULL")
+    return next(each for each in every_constant() if each.name == "FULL")
 
 
 def test_a_number_is_known_with_its_uses_and_with_the_modules_that_imported_it() -> None:
@@ -24,7 +32,7 @@ def test_a_number_is_known_with_its_uses_and_with_the_modules_that_imported_it()
 
 
 def test_a_number_that_is_moved_changes_verdicts_and_is_then_as_before() -> None:
-    row = tried(full(), [known(sample())])
+    row = tried(full(), [sample()])
     assert row.reached == 1
     assert row.moves["off low"].kinds
     assert vars(neighbours)["FULL"] == FULL
@@ -32,8 +40,8 @@ def test_a_number_that_is_moved_changes_verdicts_and_is_then_as_before() -> None
 
 
 def test_a_number_that_no_called_function_names_is_not_tried() -> None:
-    unreached = next(each for each in constants() if each.name == "USUAL_PORTS" or each.module.endswith("host_checks"))
-    assert tried(unreached, [known(sample())]).reached == 0
+    unreached = next(each for each in every_constant() if each.name == "USUAL_PORTS" or each.module.endswith("host_checks"))
+    assert tried(unreached, [sample()]).reached == 0
 
 
 def test_whole_numbers_move_by_at_least_one() -> None:

@@ -13,7 +13,7 @@ from lab.trials.fuzz import logs, plans, profiles
 @pytest.mark.parametrize(
     ("module", "count", "outcomes"),
     [
-        (logs, 60, {"noted", "refused", "same figures"}),
+        (logs, 30, {"noted", "refused", "same figures"}),
         (plans, 200, {"by grammar", "damaged, refused", "hostile, refused", "hostile, still a plan"}),
         (profiles, 200, {"right", "spoiled, refused", "misspelled, refused by name", "damaged, refused", "hostile, refused"}),
     ],

@@ -131,10 +131,10 @@ def test_unseen_seeds_need_the_word(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_score_is_written_and_compared_with_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "score.jsonl"
-    score.save(file, score.Wanted(["ladder-queue"], range(3)), 1)
-    assert [(each.family, each.seed) for each in score.read(file)] == [("ladder-queue", seed) for seed in range(3)]
+    score.save(file, score.Wanted(["ladder-queue"], range(2)), 1)
+    assert [(each.family, each.seed) for each in score.read(file)] == [("ladder-queue", seed) for seed in range(2)]
     assert main(["compare", str(file), str(file)]) == 0
-    assert "3 sessions of both, 0 changed" in capsys.readouterr().out
+    assert "2 sessions of both, 0 changed" in capsys.readouterr().out
 
 
 def test_a_kept_score_has_the_sentences_of_wrong_sessions_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_capacity_and_low_load_do_not_depend_on_the_spread_of_service_times(spre
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_reaches_its_capacity_and_no_more(kind: Kind) -> None:
-    for seed in range(200_000, 200_008):
+    for seed in range(200_000, 200_003):
         climbed = ladder(kind, seed)
         assert climbed.truth.capacity_rps is not None
         greatest = max(float(level.goodput.mean()) for level in climbed.levels)

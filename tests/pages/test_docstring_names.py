@@ -9,6 +9,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from kit.package import PACKAGE, modules
@@ -31,7 +32,7 @@ ELSEWHERE = {
 
 
 def test_a_name_in_a_docstring_exists() -> None:
-    files = {path: list(_tokens(path)) for path in modules()}
+    files = {path: _tokens(path) for path in modules()}
     known = {*dir(builtins), *(path.stem for path in files), *(path.name for path in files)}
     for tokens in files.values():
         for kind, text in tokens:
@@ -50,10 +51,10 @@ def test_a_name_in_a_docstring_exists() -> None:
     assert {name for _, name in named} >= set(ELSEWHERE), "delete the others from the list here"
 
 
-def _tokens(path: Path) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
-        if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT):
-            yield token.type, token.string
+@cache
+def _tokens(path: Path) -> list[tuple[int, str]]:
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
+    return [(token.type, token.string) for token in tokens if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT)]
 
 
 def _is_docstring(text: str) -> bool:

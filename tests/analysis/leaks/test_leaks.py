@@ -200,16 +200,16 @@ def first_marked_at(readings: Iterable[Second], checked_at_s: Container[int]) ->
 
 @pytest.mark.parametrize("shape", sorted(growth.HEALTHY))
 def test_healthy_services_are_not_marked(shape: str) -> None:
-    """6 services for ten minutes each, checked four times; docs/measurements.md has 200 of each shape."""
+    """3 services for ten minutes each, checked four times; docs/measurements.md has 200 of each shape."""
     times = np.arange(1.0, 601.0)
-    for seed in range(6):
+    for seed in range(3):
         series = growth.HEALTHY[shape](np.random.default_rng(1_000 + seed), times)
         assert first_marked_at([Second(rss_bytes=value) for value in series.tolist()], (60, 120, 240, 600)) is None, seed
 
 
 def test_healthy_descriptors_are_never_marked_and_leaks_of_two_a_second_within_a_minute() -> None:
     times = np.arange(1.0, 121.0)
-    for seed in range(20):
+    for seed in range(8):
         healthy = growth.descriptors(np.random.default_rng(2_000 + seed), times)
         leaking = growth.descriptors(np.random.default_rng(2_000 + seed), times, 2.0)
         assert first_marked_at([Second(fds=value) for value in healthy.tolist()], (20, 40, 60, 120)) is None, seed
