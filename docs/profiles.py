@@ -1,9 +1,8 @@
-"""docs/profiles.md: the keys of profiles. Keys, types, defaults and meanings come from `capexplorer/profile.py`, examples from
-docs/profiles.toml."""
+"""docs/profiles.md: the keys of profiles. Keys, defaults, choices and meanings come from `capexplorer/profile.py`, examples from
+docs/profiles.toml. Types and bounds are in the schema, and in the line that refuses a value."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from lab.kit.tables import table as markdown_table
 
 DOCS = Path(__file__).parent
 
-COLUMNS = ("key", "type", "default, or an example", "meaning")
+COLUMNS = ("key", "default, or an example", "meaning")
 
 HEAD = """\
 # Profiles
@@ -42,7 +41,7 @@ name = "/items"
 
 The service is one of `command`, `url`, `target = "mixed"` (a folder in targets/) and `[target]` with `compose`; the command
 line (`--target-cmd`, `--compose`, `--host`) overrides it. `[users]` has tasks or a `locustfile`. A mistake is refused in one
-line with the file, the key and what was expected. `capexplorer schema profile` prints the JSON Schema, for an editor.
+line with the file, the key and what was expected. `capexplorer schema profile` prints the JSON Schema with all types and bounds.
 
 `${NAME}` in a task's `path`, `headers`, `body` and `json` is an environment variable, so that no secret is in the file or in
 the log; a run whose variable is not set does not start. `{{NAME}}` is another value for each request:
@@ -135,7 +134,8 @@ def _section(same: Sequence[Table], examples: Mapping[str, Any]) -> str:
 
 def _is_key(field: shape.Field) -> bool:
     """Whether it may have a value that is no table with a section of its own."""
-    return words(field.type) not in ("table", "list of tables")
+    item = field.type.item_type if isinstance(field.type, shape.VarTupleType) else field.type
+    return not isinstance(item, shape.StructType)
 
 
 def example_of(examples: Mapping[str, Any], path: str) -> Mapping[str, Any]:
@@ -158,7 +158,7 @@ def row(table: Table, field: shape.Field, given: Mapping[str, Any]) -> tuple[str
         raise ValueError(f"there is no example of {key}")
     usual = default(field)
     given_or_usual = usual if usual.startswith("`") else f"{usual}{example(field.type, given[name], key)}"
-    return (f"`{name}`", words(field.type), given_or_usual, meaning)
+    return (f"`{name}`", given_or_usual, f"{meaning}{choices(field.type)}")
 
 
 def example(kind: shape.Type, given: Any, key: str) -> str:
@@ -181,48 +181,14 @@ def default(field: shape.Field) -> str:
     return f"`{value(field.default)}`" if is_set else "e.g. "
 
 
-def words(kind: shape.Type) -> str:
-    """A type in words."""
+def choices(kind: shape.Type) -> str:
+    """The values that a key may have, if they are few texts or numbers."""
     match kind:
         case shape.UnionType(types=types):
-            return " or ".join(words(each) for each in types if not isinstance(each, shape.NoneType))
-        case shape.BoolType():
-            return "true or false"
-        case shape.IntType() | shape.FloatType():
-            return ("integer" if isinstance(kind, shape.IntType) else "number") + _bounds(kind)
-        case shape.StrType(pattern=pattern):
-            return _expected(pattern) if pattern else "text"
-        case shape.LiteralType(values=values):
-            return ("one of " if len(values) > 1 else "") + ", ".join(f"`{value(each)}`" for each in values)
-        case shape.VarTupleType(item_type=item):
-            return "list of tables" if isinstance(item, shape.StructType) else f"list, each {words(item)}"
-        case shape.TupleType(item_types=items):
-            return f"list of {len(items)}, each {words(items[0])}"
-        case shape.DictType(value_type=inner):
-            return f"table by name, each {words(inner)}"
-        case shape.StructType():
-            return "table"
-        case shape.AnyType():
-            return "any value"
-    raise TypeError(f"no words for {kind}")
-
-
-def _bounds(kind: shape.IntType | shape.FloatType) -> str:
-    low, high = kind.ge, kind.le
-    if low is not None and high is not None:
-        return f" from {_whole(low)} to {_whole(high)}"
-    above = f" above {kind.gt:g}" if kind.gt is not None else ""
-    return above + (f" of at least {low:g}" if low is not None else "") + (f" up to {_whole(high)}" if high is not None else "")
-
-
-def _whole(bound: float) -> str:
-    return f"{bound:,.0f}" if bound == int(bound) else f"{bound:.5f}".rstrip("0")
-
-
-def _expected(pattern: str) -> str:
-    """What a pattern expects, in words: its comment at the begin."""
-    found = re.match(r"\(\?#([^)]*)\)", pattern)
-    return found[1] if found else "text"
+            return "".join(choices(each) for each in types)
+        case shape.LiteralType(values=values) if len(values) > 1:
+            return f" One of {', '.join(f'`{value(each)}`' for each in values)}."
+    return ""
 
 
 def _text(docstring: str) -> str:
