@@ -9,7 +9,7 @@ from typing import Any
 from lab.bench import clients
 from lab.population import score
 from lab.trial import Trial, latest
-from lab.trials.experiments.trial import Experiments, five_page, knees_page
+from lab.trials.experiments.trial import Experiments, page_of
 from lab.trials.faults.trial import Faults
 from lab.trials.knees import page as knees
 from lab.trials.knees.trial import KNEES, kept
@@ -26,8 +26,7 @@ def _of(trial: Trial[Any]) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/bench.md": lambda: clients.page_of(json.loads(clients.DATA.read_text())),
     "docs/benchmark-knees.md": lambda: knees.pages(*map(kept, KNEES))[0],
-    "docs/experiments-knees.md": lambda: knees_page(latest(Experiments().kept())),
-    "docs/experiments.md": lambda: five_page(latest(Experiments().kept())),
+    "docs/experiments.md": lambda: page_of(latest(Experiments().kept())),
     "docs/faults.md": lambda: _of(Faults()),
     "docs/llm.md": lambda: _of(Llm()),
     "docs/moving.md": lambda: _of(Moving()),

@@ -42,7 +42,6 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     report.add_argument("file", type=Path)
     keep = commands.add_parser("keep", help="copy a score to lab/results, of which `make pages` makes docs/population.md")
     keep.add_argument("file", type=Path)
-    keep.add_argument("name", choices=("population", "population-before"))
     compare = commands.add_parser("compare", help="two scores of the same seeds")
     compare.add_argument("old", type=Path)
     compare.add_argument("new", type=Path)
@@ -97,7 +96,7 @@ def main(argv: Sequence[str]) -> int:
         case "report":
             print(figures.report(score.read(options.file)))
         case "keep":
-            print(score.keep(options.file, options.name))
+            print(score.keep(options.file))
         case "compare":
             print(figures.compare(score.read(options.old), score.read(options.new)))
     return 0

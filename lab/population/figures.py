@@ -96,12 +96,12 @@ def middle(values: Iterable[float | None], form: str) -> str:
 
 EXPLORED = ("ladder", "autopilot", "ramp", "rates", "rate-autopilot", "rate-ramp", "moving-rates", "moving")
 """How families are explored: the first words of their names."""
-WORST = 14
+WORST = 8
 """Number of families that the page names."""
 
 
-def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[Line]] | None) -> str:
-    """docs/population.md. `before`: an earlier commit's score of the same seeds."""
+def page(header: Header, lines: Sequence[Line]) -> str:
+    """docs/population.md."""
     ways: dict[str, list[Line]] = {}
     for each in lines:
         ways.setdefault(next(way for way in EXPLORED if each.family.startswith(f"{way}-")), []).append(each)
@@ -109,10 +109,6 @@ def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[L
     worst = sorted(families.items(), key=lambda each: badness(each[1]), reverse=True)[:WORST]
     head = ("family", "sessions", "false", "found of due", "wrong words")
     rows = [(name, len(of_it), sum(each.is_false for each in of_it), *_missed(of_it)) for name, of_it in worst]
-    compared_table = ""
-    if before is not None:
-        both = table(FIGURES, [row[1:] for row in compared_rows(before[1], lines) if row[0] == "all"], "lr")
-        compared_table = f"\nThe same seeds with commit {before[0].commit}:\n\n{both}\n"
     return filled(
         "population",
         sessions=f"{len(lines):,}",
@@ -122,7 +118,6 @@ def page(header: Header, lines: Sequence[Line], before: tuple[Header, Sequence[L
         ways=table(WAYS, [(name, *short_cells(of_it)) for name, of_it in [*ways.items(), ("all", lines)]], "lr"),
         confidences=confidences(lines),
         worst=table(head, rows, "lr"),
-        compared=compared_table,
     )
 
 

@@ -84,22 +84,22 @@ def read(file: Path) -> list[Line]:
 
 
 def page() -> str:
-    """docs/population.md, from the kept score, and from that of an earlier commit if there is one."""
-    new, old = (RESULTS / f"{name}.jsonl" for name in ("population", "population-before"))
-    return figures.page(header(new), read(new), (header(old), read(old)) if old.exists() else None)
+    """docs/population.md, from the kept score."""
+    file = RESULTS / "population.jsonl"
+    return figures.page(header(file), read(file))
 
 
 def header(file: Path) -> Header:
     return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Header)
 
 
-def keep(file: Path, name: str) -> Path:
+def keep(file: Path) -> Path:
     """Copy a score to the results, with the sentences of the wrong sessions alone and, of forbidden statements, those that were
     said; returns its path."""
     kept = (
         msgspec.structs.replace(each, forbidden=each.wrongly_said, sentence=each.sentence * each.is_wrong) for each in read(file)
     )
-    path = RESULTS / f"{name}.jsonl"
+    path = RESULTS / "population.jsonl"
     path.write_bytes(b"".join(line + b"\n" for line in map(msgspec.json.encode, (header(file), *kept))))
     return path
 

@@ -17,7 +17,7 @@ import msgspec
 
 from lab.kit.programs import missing
 from lab.kit.runs import LAB, Ran, headless
-from lab.kit.tables import filled, number, table
+from lab.kit.tables import filled, table
 from lab.trial import Judged, Result, Trial, commits, counted
 from lab.trials.faults.trial import HARMLESS, current_of
 
@@ -198,11 +198,17 @@ class Services(Trial[KnownService]):
     @staticmethod
     def _row(service: KnownService, results: Sequence[Result]) -> tuple[object, ...]:
         truth = (f"{service.sleep_s:g} s", f"{service.think_s:g} s", f"{service.capacity_rps:.4g}/s", f"{service.knee_users:.3g}")
-        knees = " ".join(number(each.figures.get("users"), ".1f") for each in results)
-        rates = " ".join(number(each.figures.get("capacity_rps"), ".1f") for each in results)
+        knees, rates = (_range([each.figures.get(name) for each in results]) for name in ("users", "capacity_rps"))
         right = f"{sum(each.right for each in results)} of {len(results)}"
         load = max((each.figures.get("load_average") or 0.0 for each in results), default=0.0)
         return (service.name, service.waits_for, service.workers, *truth, knees, rates, right, f"{load:.1f}")
+
+
+def _range(values: Sequence[float | None]) -> str:
+    """The least and the greatest, and how many of them there are none of."""
+    known = [each for each in values if each is not None]
+    missing = f", {len(values) - len(known)} missing" if len(known) < len(values) else ""
+    return f"{min(known):.1f}–{max(known):.1f}{missing}" if known else "–"
 
 
 def _holds(service: KnownService, found: dict[str, Any]) -> bool:

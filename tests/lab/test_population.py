@@ -144,13 +144,12 @@ def test_a_kept_score_has_the_sentences_of_wrong_sessions_alone(tmp_path: Path, 
     file = tmp_path / "score"
     head = Header(commit="abc", seeds=(1, 3))
     file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in (head, told, wrong)))
-    score.keep(file, "population")
+    score.keep(file)
     assert [(each.sentence, each.wrongly_said) for each in score.read(tmp_path / "population.jsonl")] == [
         ("", ()),
         ("It falls.", ("falls",)),
     ]
-    score.keep(file, "population-before")
-    assert "| false knee | 2 | 0 | 0 |" in score.page()
+    assert "| all | 2 |" in score.page()
 
 
 def test_wrong_statements_are_those_that_the_truth_forbids() -> None:

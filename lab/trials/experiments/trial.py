@@ -6,7 +6,7 @@ All take an hour, and the hours of `five`. pytest runs only a short one (`tests/
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,8 @@ from statistics import median
 from capexplorer.model.timeline import Timeline
 from lab.kit.programs import missing
 from lab.kit.record import Conditions
-from lab.kit.runs import ROOT
 from lab.kit.tables import filled, number, table
-from lab.trial import Judged, Result, Trial, append, commits, counted, latest, not_right
+from lab.trial import Judged, Result, Trial, append, commits, counted, latest
 
 from . import known
 from .reports import REPORTS, TARGETS, Repeat, compared, repeated, twice
@@ -105,58 +104,54 @@ class Experiments(Trial[Experiment]):
                     append(self.name, result)
 
     def write_page(self) -> None:
-        results = latest(self.kept())
-        self.page_path.write_text(five_page(results), encoding="utf-8")
-        (ROOT / "docs" / "experiments-knees.md").write_text(knees_page(results), encoding="utf-8")
+        self.page_path.write_text(page_of(latest(self.kept())), encoding="utf-8")
 
 
-def five_page(results: Sequence[Result]) -> str:
+def page_of(results: Sequence[Result]) -> str:
+    """docs/experiments.md."""
     newest = {
         each.case.partition(" ")[2]: each for each in sorted(results, key=lambda each: each.at) if each.case.startswith("five")
     }
     parts = []
     for report in REPORTS.values():
         rows = [_five_row(newest[each.name]) for each in report.repeats if each.name in newest]
-        head = ("run", "users", "goodput/s", "knee", "marked", "result")
+        head = ("run", "users", "goodput/s", "knee", "marked")
         parts += [f"## {report.title}", f"**Its author:** {report.concluded}", table(head, rows)]
     rows = [_twice_row(each) for each in results if each.case.startswith("twice")]
-    at_twice_found = table(("target", "knee", "goodput/s", "marked", "result"), rows)
-    return filled("experiments", reports="\n\n".join(parts), twice=at_twice_found)
+    at_twice_found = table(("target", "knee", "goodput/s", "marked"), rows)
+    return filled("experiments", reports="\n\n".join(parts), twice=at_twice_found, **_known(results))
 
 
 def _five_row(found: Result) -> tuple[str, ...]:
     name, levels = found.case.partition(" ")[2], found.figures.get("levels", [])
     users = f"{levels[0]['users']:g}–{max(each['users'] for each in levels):g}" if levels else "–"
     best = max((each.get("goodput_rps") or 0.0 for each in levels), default=0.0)
-    marked = " ".join(each for each in found.figures.get("marked", ()) if each not in ("knee", "latency_knee", "not_saturated"))
-    return (name, users, f"{best:.3g}", number(found.figures.get("users"), ".3g"), marked, found.problems)
+    marked = [each for each in found.figures.get("marked", ()) if each not in ("knee", "latency_knee", "not_saturated")]
+    return (name, users, f"{best:.3g}", number(found.figures.get("users"), ".3g"), _marked(found, marked))
 
 
 def _twice_row(found: Result) -> tuple[str, ...]:
     rates = ", ".join(number(each.get("goodput_rps"), ".3g") for each in found.figures.get("levels", ()))
-    marked = " ".join(found.figures.get("marked", ()))
-    return (found.case.partition(" ")[2], number(found.figures.get("knee_users"), ".3g"), rates, marked, found.problems)
+    knee = number(found.figures.get("knee_users"), ".3g")
+    return (found.case.partition(" ")[2], knee, rates, _marked(found, found.figures.get("marked", ())))
 
 
-def knees_page(results: Sequence[Result]) -> str:
-    head = ("service", "k", "s", "Z", "k/s", "N*", "runs", "knees found", "right", "disturbed", "longest, s")
+def _marked(found: Result, marked: Iterable[str]) -> str:
+    return " ".join(marked) + ("" if found.right else f" **{found.problems}**")
+
+
+def _known(results: Sequence[Result]) -> Mapping[str, str]:
+    head = ("service", "k", "s", "Z", "k/s", "N*", "runs", "knees found", "right")
     rows = [
         (each.name, each.workers, f"{each.sleep_s:g} s", f"{each.think_s:g} s, {each.waits}", f"{each.capacity_rps:g}/s",
          f"{each.knee_users:g}", *_totals([one for one in results if one.case.startswith(f"knees {each.name} ")]))
         for each in known.SYSTEMS
     ]  # fmt: skip
     runs = [each for each in results if each.case.startswith("knees")]
-    return filled(
-        "experiments-knees",
-        services=table(head, rows, "lrrlrr"),
-        totals=f"{counted(runs)}. Commits: {commits(runs)}.",
-        not_right=not_right(runs),
-    )
+    return {"services": table(head, rows, "lrrlrr"), "totals": f"{counted(runs)}. Commits: {commits(runs)}."}
 
 
 def _totals(runs: Sequence[Result]) -> tuple[str, ...]:
     users = [each.figures["users"] for each in runs if each.figures.get("users") is not None]
     found = f"{min(users):.1f}–{max(users):.1f}, median {median(users):.1f}" if users else "–"
-    longest = max((each.figures.get("explored_s") or 0.0 for each in runs), default=0.0)
-    right, disturbed = sum(each.right for each in runs), sum(bool(each.figures.get("disturbed")) for each in runs)
-    return (str(len(runs)), found, str(right), str(disturbed), f"{longest:.0f}")
+    return (str(len(runs)), found, str(sum(each.right for each in runs)))

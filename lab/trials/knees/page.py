@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from lab.kit.record import RESULTS
 from lab.kit.runs import ROOT
 from lab.kit.tables import filled, number, table
 
-from .exploration import AUTOPILOT, Exploration
+from .exploration import Exploration
 
 PAGE = ROOT / "docs" / "benchmark-knees.md"
 PICTURE = ROOT / "docs" / "pictures" / "benchmark-knees.svg"
@@ -69,7 +69,6 @@ def write(simulated: Sequence[Exploration], rates: Sequence[Exploration], live: 
 def pages(simulated: Sequence[Exploration], rates: Sequence[Exploration], live: Sequence[Exploration]) -> tuple[str, str]:
     page = filled(
         "benchmark-knees",
-        best=_best(totals(simulated), totals(rates), totals(live)),
         simulated_run=_made("knees-simulated"),
         simulated=_table(totals(simulated)),
         rates_run=_made("knees-rates"),
@@ -118,35 +117,6 @@ def _table(found: Sequence[Totals]) -> str:
     ]
     head = (f"false, still of {found[0].false_still[1]}", f"moving of {found[0].false_moving[1]}")
     return table((*COLUMNS, *head), rows, "lr")
-
-
-MEASURES: Mapping[str, tuple[Callable[[Totals], float | None], str]] = {
-    "error": (lambda each: each.error, ".0%"),
-    "missed by more than 15%": (lambda each: 1 - (each.near_ratio or 0.0), ".0%"),
-    "intervals without an N*": (lambda each: None if each.covered_ratio is None else 1 - each.covered_ratio, ".0%"),
-    "width of intervals": (lambda each: each.width, ".0%"),
-    "seconds": (lambda each: each.seconds, ".0f"),
-    "seconds of overload": (lambda each: each.overload_s, ".0f"),
-    "false, still and moving": (lambda each: float(each.false_still[0] + each.false_moving[0]), ".0f"),
-}
-"""Of each, less is better."""
-
-
-def _best(*parts: Sequence[Totals]) -> str:
-    """Who is best at each measure in each part, and where capexplorer is."""
-    rows = [(name, *(_winner(part, *measure) for part in parts)) for name, measure in MEASURES.items()]
-    return table(("less is better", "simulated", "offered rates", "real"), rows)
-
-
-def _winner(found: Sequence[Totals], figure: Callable[[Totals], float | None], form: str) -> str:
-    known = [(value, each.finder) for each in found if (value := figure(each)) is not None]
-    least, own = min(known)[0], next((value for value, finder in known if finder == AUTOPILOT), None)
-    if own is None or own > least:
-        names = sorted({finder.split(" (")[0] for value, finder in known if value == least})
-        rank = "none given" if own is None else f"{own:{form}}, {sum(value < own for value, _ in known) + 1}. of {len(known)}"
-        return f"{names[0] if len(names) == 1 else f'{len(names)} finders'} {least:{form}}; capexplorer {rank}"
-    others = sum(value == own for value, _ in known) - 1
-    return f"**capexplorer** {own:{form}}" + f", as {others} more" * bool(others)
 
 
 LEFT, WIDTH, ROW, TOP = 240, 300, 34, 56
