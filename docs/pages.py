@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import lab.pages
-from docs import causes, ci, commands, configuration, exports, keys, knee, man, plans, profiles, tour
+from docs import causes, commands, configuration, exports, keys, knee, man, plans, profiles, tour
 
 ROOT = Path(__file__).parents[1]
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/capexplorer.1": man.page,
     "docs/causes.md": causes.page,
-    "docs/ci.md": ci.page,
     "docs/commands.md": commands.page,
     "docs/configuration.md": lambda: configuration.page(configuration.examples()),
     "docs/exports.md": exports.page,
