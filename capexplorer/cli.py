@@ -165,8 +165,7 @@ def group(ctx: click.Context, sessions_dir: Path | None, config: Path | None, mo
     own, asked_dir = configuration.load(), sessions_dir
     check_keys(own)
     use_units(own)
-    if sessions_dir is None and own.sessions_dir is not None:
-        sessions_dir = Path(own.sessions_dir).expanduser()
+    sessions_dir = sessions_dir or own.sessions_folder
     if ctx.invoked_subcommand is None:
         from .commands.pick import pick
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -59,24 +60,51 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     keys: dict[str, KeyNames] = {}
     """Other keys for actions, by the action's name."""
 
+    @property
+    def sessions_folder(self) -> Path | None:
+        """`sessions_dir`, with the home folder. Raises InputError: there is none."""
+        if self.sessions_dir is None:
+            return None
+        try:
+            return Path(self.sessions_dir).expanduser()
+        except RuntimeError:
+            raise InputError(f"{path()}: sessions_dir: {self.sessions_dir}: there is no home folder: set HOME") from None
 
-def path() -> Path:
-    """The file that holds, whether it exists or not."""
+
+def user_folder(find: Callable[[str], str]) -> Path | None:
+    """The folder that `find` of platformdirs names; None if the user has no home folder, as in some containers: versions of it
+    raise then, or leave the `~`.
+    """
+    try:
+        found = Path(find("capexplorer"))
+    except RuntimeError:
+        return None
+    return found if found.is_absolute() else None
+
+
+def path() -> Path | None:
+    """The file that holds, whether it exists or not; None: there is no home folder."""
     named = os.environ.get(VARIABLE)
-    return Path(named) if named else Path(platformdirs.user_config_dir("capexplorer")) / "config.toml"
+    if named:
+        return Path(named)
+    folder = user_folder(platformdirs.user_config_dir)
+    return None if folder is None else folder / "config.toml"
 
 
 def load() -> Configuration:
     """What the file says; the defaults where there is none. Raises InputError: a named file is not there, wrong content."""
     where = path()
-    if not os.path.lexists(where) and not os.environ.get(VARIABLE):
+    if where is None or (not os.path.lexists(where) and not os.environ.get(VARIABLE)):
         return Configuration()
     return toml.load(where, Configuration)
 
 
 def keep_theme(name: str) -> None:
     """Write the theme to the file, and leave all else in it as it is. Raises InputError: it cannot be written."""
-    where = path().resolve()  # of a link, the file itself
+    where = path()
+    if where is None:
+        raise InputError("theme: cannot be kept without a home folder: set HOME or XDG_CONFIG_HOME")
+    where = where.resolve()  # of a link, the file itself
     try:
         text = where.read_text("utf-8") if where.exists() else ""
         changed = _with_theme(text, name)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
+from .configuration import user_folder
 from .errors import InputError
 from .toml import nearest
 
@@ -101,10 +102,12 @@ def new_sessions(named: Path | None = None) -> Path:
     """The folder in which sessions are saved: the one that is named (`--sessions-dir`, `sessions_dir` of the configuration file),
     else one in the user's data folder, whatever the working folder. Raises InputError: there is no home folder.
     """
-    data = Path(platformdirs.user_data_dir("capexplorer"))
-    if named is None and not data.is_absolute():
-        raise InputError(f"{data}: expected an absolute path: set HOME or XDG_DATA_HOME, or name a folder by --sessions-dir")
-    return named or data / "sessions"
+    if named is not None:
+        return named
+    data = user_folder(platformdirs.user_data_dir)
+    if data is None:
+        raise InputError("no home folder for sessions: set HOME or XDG_DATA_HOME, or name a folder by --sessions-dir")
+    return data / "sessions"
 
 
 def sessions(named: Path | None = None) -> tuple[Path, ...]:

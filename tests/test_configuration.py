@@ -18,7 +18,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(configuration.VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    path = configuration.path()
+    path = tmp_path / "capexplorer" / "config.toml"
+    assert configuration.path() == path
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -79,6 +80,26 @@ def test_the_option_for_the_sessions_folder_has_precedence_over_the_file(file: P
     assert "~/runs" in capsys.readouterr().err
     assert cli.run(["--sessions-dir", str(file.parent / "other"), "export", "last"]) == 2
     assert "~/capexplorer/other" in capsys.readouterr().err
+
+
+def test_without_a_home_folder_there_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command had ended in a traceback."""
+
+    def find(name: str) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv(configuration.VARIABLE)
+    monkeypatch.setattr("platformdirs.user_config_dir", find)
+    assert configuration.path() is None
+    assert configuration.load() == Configuration()
+    with pytest.raises(InputError, match="theme: cannot be kept without a home folder"):
+        configuration.keep_theme("nord")
+
+
+def test_a_sessions_folder_below_a_home_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    with pytest.raises(InputError, match="sessions_dir: ~/runs: there is no home folder"):
+        _ = Configuration(sessions_dir="~/runs").sessions_folder
 
 
 KEPT = {

@@ -3,6 +3,7 @@ sessions are saved and looked up: in the user's data folder, from any working fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,17 @@ def test_a_checkout_without_its_folder_of_sessions_has_the_data_folder_alone(
     assert paths.sessions() == (paths.new_sessions(),)
 
 
-def test_without_a_home_folder_one_is_asked_for_unless_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def of_no_home(name: str) -> str:
+    raise RuntimeError("could not determine the home directory")
+
+
+@pytest.mark.parametrize("found", [of_no_home, "~/.local/share/{}".format], ids=["newer platformdirs", "older"])
+def test_without_a_home_folder_one_is_asked_for_unless_one_is_named(
+    found: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a user without an entry in /etc/passwd, as in a container."""
-    monkeypatch.setattr("platformdirs.user_data_dir", lambda name: f"~/.local/share/{name}")
-    with pytest.raises(InputError, match=r"^~/.*capexplorer: expected an absolute path: set HOME or XDG_DATA_HOME, or "):
+    monkeypatch.setattr("platformdirs.user_data_dir", found)
+    with pytest.raises(InputError, match=r"^no home folder for sessions: set HOME or XDG_DATA_HOME, or "):
         paths.sessions()
     assert paths.sessions(Path("here")) == (Path("here"),)
 

@@ -6,7 +6,7 @@ Completion reads only names of files, and never fails.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,15 +35,10 @@ def profiles(ctx: click.Context, parameter: click.Parameter, typed: str) -> list
 
 def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """`last`, the newest sessions by their ids, and the samples."""
-    try:
-        own = configuration.load().sessions_dir
-    except CapexplorerError:
-        own = None
-    named: Path | None = ctx.params.get("sessions_dir") or (Path(own).expanduser() if own else None)
-    try:
+    ids: list[str] = []
+    with suppress(CapexplorerError):
+        named: Path | None = ctx.params.get("sessions_dir") or configuration.load().sessions_folder
         ids = sorted(logs(paths.sessions(named)), reverse=True)
-    except CapexplorerError:
-        ids = []
     names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
     return [name for name in names if name.startswith(typed)]
 
