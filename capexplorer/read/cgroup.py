@@ -10,6 +10,7 @@ decides what they mean.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -116,22 +117,37 @@ class _Quota:
                 file.close()
 
 
-def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu") -> list[str]:
-    """Folders of a process's control groups for a controller, its own first, then all above it. From /proc/PID/cgroup."""
+def cgroup_folders(proc_cgroup: str | None, controller: str = "cpu", mountinfo: str | None = None) -> list[str]:
+    """Folders of a process's control groups for a controller, its own first, then all above it. From /proc/PID/cgroup.
+
+    `mountinfo`: this process's. In a container a mount begins at the container's own group, not at the root: groups outside of
+    it, such as those of a service on the host, have no folders there. None: each mount begins at the root.
+    """
+    begins = _mounts(mountinfo)
     folders = []
     for line in (proc_cgroup or "").splitlines():
         _, controllers, path = line.split(":", 2)
-        roots = {"": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]}.get(controllers, [])
+        mounts = {"": ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]}.get(controllers, [])
         if controller in controllers.split(","):
-            roots = [f"/sys/fs/cgroup/{controllers}", f"/sys/fs/cgroup/{controller}"]
-        parts = [part for part in path.split("/") if part]
-        folders += ["/".join([root, *parts[:depth]]) for root in roots for depth in range(len(parts), -1, -1)]
+            mounts = [f"/sys/fs/cgroup/{controllers}", f"/sys/fs/cgroup/{controller}"]
+        for mount in mounts:
+            first = (begins.get(mount) or begins.get(os.path.realpath(mount), "/")).rstrip("/")  # a link: cpu → cpu,cpuacct
+            if path.startswith("/..") or not f"{path.rstrip('/')}/".startswith(f"{first}/"):
+                continue
+            parts = [part for part in path[len(first) :].split("/") if part]
+            folders += ["/".join([mount, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
     return folders
 
 
-def _folders(proc_cgroup: str | None) -> tuple[list[str], list[str]]:
+def _mounts(mountinfo: str | None) -> dict[str, str]:
+    """The group at which each mount of control groups begins, by its folder."""
+    lines = (line.split() for line in (mountinfo or "").splitlines() if " - cgroup" in line)
+    return {words[4]: words[3] for words in lines}
+
+
+def _folders(proc_cgroup: str | None, mountinfo: str | None = None) -> tuple[list[str], list[str]]:
     """(those of CPU, those of memory) that /proc/PID/cgroup names, each once."""
-    cpu, memory = (list(dict.fromkeys(cgroup_folders(proc_cgroup, controller))) for controller in ("cpu", "memory"))
+    cpu, memory = (list(dict.fromkeys(cgroup_folders(proc_cgroup, each, mountinfo))) for each in ("cpu", "memory"))
     return cpu, memory
 
 
@@ -143,14 +159,14 @@ def files_of(proc_cgroup: str | None) -> list[str]:
     return names + [f"{folders[0]}/{name}.pressure" for folders, name in ((cpu, "cpu"), (memory, "memory")) if folders]
 
 
-def cgroup_in(proc_cgroup: str | None, open_file: OpenFile = KeptFile) -> Cgroup:
-    """The control groups that /proc/PID/cgroup names."""
-    return Cgroup(*_folders(proc_cgroup), open_file)
+def cgroup_in(proc_cgroup: str | None, open_file: OpenFile = KeptFile, mountinfo: str | None = None) -> Cgroup:
+    """The control groups that /proc/PID/cgroup names. `mountinfo`: see `cgroup_folders`."""
+    return Cgroup(*_folders(proc_cgroup, mountinfo), open_file)
 
 
 def cgroup_of(pid: int) -> Cgroup:
     """The control groups of a process here."""
-    return cgroup_in(read_once(f"/proc/{pid}/cgroup"))
+    return cgroup_in(read_once(f"/proc/{pid}/cgroup"), mountinfo=read_once("/proc/self/mountinfo"))
 
 
 def _opened(open_file: OpenFile, paths: Iterable[str]) -> list[TextFile]:

@@ -122,6 +122,35 @@ def test_cgroup_folders_are_the_process_own_and_all_above_it() -> None:
     assert cgroup.cgroup_folders("3:memory:/b\n") == [], "no CPU controller"
 
 
+V1_MOUNT = "118 117 0:29 {begin} /sys/fs/cgroup/cpu ro,nosuid - cgroup cgroup rw,cpu\n"
+V2_MOUNT = "30 29 0:26 {begin} /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw\n"
+
+
+@pytest.mark.parametrize(
+    ("proc_cgroup", "mountinfo", "folders"),
+    [
+        pytest.param("1:cpu:/pod/a\n", V1_MOUNT.format(begin="/pod/a"), ["/sys/fs/cgroup/cpu"], id="v1: its own"),
+        pytest.param(
+            "1:cpu:/pod/a/b\n", V1_MOUNT.format(begin="/pod/a"), ["/sys/fs/cgroup/cpu/b", "/sys/fs/cgroup/cpu"], id="v1: below"
+        ),
+        pytest.param("1:cpu:/pod/ab\n", V1_MOUNT.format(begin="/pod/a"), [], id="v1: another container's"),
+        pytest.param("1:cpu:/\n", V1_MOUNT.format(begin="/pod/a"), [], id="v1: the host's"),
+        pytest.param(
+            "1:cpu:/a\n", V1_MOUNT.format(begin="/"), ["/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpu"], id="v1: on the host"
+        ),
+        pytest.param(
+            "0::/\n", V2_MOUNT.format(begin="/"), ["/sys/fs/cgroup"], id="v2: its own, in a namespace of control groups"
+        ),
+        pytest.param("0::/../b\n", V2_MOUNT.format(begin="/"), [], id="v2: another container's"),
+        pytest.param("0::/pod/a\n", V2_MOUNT.format(begin="/pod/a"), ["/sys/fs/cgroup"], id="v2: its own, without a namespace"),
+        pytest.param("0::/b\n", V2_MOUNT.format(begin="/pod/a"), [], id="v2: the host's, without a namespace"),
+    ],
+)
+def test_in_a_container_only_groups_of_the_container_have_folders(proc_cgroup: str, mountinfo: str, folders: list[str]) -> None:
+    found = cgroup.cgroup_folders(proc_cgroup, mountinfo=mountinfo)
+    assert [each for each in dict.fromkeys(found) if not each.startswith("/sys/fs/cgroup/unified")] == folders
+
+
 class FileOf:
     """A file of a machine that is a table of texts by path."""
 
