@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from .. import __version__
 from ..errors import SessionError
 from ..model.events import SCHEMA, Event, Header
 from .codec import Line, LineError, Numbering, SealError, decode, decode_plain, from_plain, has_seal, number_of
@@ -20,6 +21,7 @@ from .files import LONGEST_LINE_BYTES, Lines, NotRegularError, open_regular
 _PART_BYTES = 128 * 1024
 """Size of a part. Its events take 0.24 MB, which fit the cache of a core; parts of twice the size take 6 to 17% longer."""
 _MOST_NOTES = 20
+_THIS = f"capexplorer {__version__}"
 
 
 class SessionReader:
@@ -113,8 +115,11 @@ class SessionReader:
         try:
             self._check_place(number_of(line))
             event = decode(line)
-        except (LineError, SealError) as error:
-            self._leave_out_broken(line, error)
+        except SealError as error:
+            self._leave_out_broken(line, str(error))
+            return None
+        except LineError as error:  # intact: of a form that came with another version, or that something else has written
+            self._leave_out_broken(line, f"{error}{self._other_version}")
             return None
         if isinstance(event, Header):
             self._leave_out("a second header")
@@ -127,11 +132,11 @@ class SessionReader:
             self.damaged += missing
             self._note(f"line {self._count}: {missing} line{'s' * (missing > 1)} missing before it")
 
-    def _leave_out_broken(self, line: bytes, error: Exception) -> None:
+    def _leave_out_broken(self, line: bytes, why: str) -> None:
         if not line.strip():
             return
         if line.endswith(b"\n") or has_seal(line):
-            self._leave_out(str(error))
+            self._leave_out(why)
         else:
             self._note(f"line {self._count}: cut off, dropped (the recording was ended while it was written)")
 
@@ -168,6 +173,8 @@ class SessionReader:
             raise SessionError(f"{self.path}: {error}") from None
         assert isinstance(header, Header)
         self.header = header
+        writer = _writer(fields)
+        self._other_version = "" if writer == _THIS else f" (written by {writer}; this is {_THIS})"
 
     def _check_schema(self, fields: Line) -> None:
         if fields["type"] != "header":
@@ -175,10 +182,8 @@ class SessionReader:
         schema = fields.get("schema")
         if not isinstance(schema, int) or isinstance(schema, bool):
             raise SessionError(f"{self.path}: its header names no schema")
-        if schema > SCHEMA:
-            raise SessionError(f"{self.path}: written by a newer capexplorer (schema {schema}; this one reads up to {SCHEMA})")
-        if schema < SCHEMA:
-            raise SessionError(f"{self.path}: of schema {schema}, which this capexplorer does not read")
+        if schema != SCHEMA:
+            raise SessionError(f"{self.path}: has format {schema}, written by {_writer(fields)}; {_THIS} reads format {SCHEMA}")
 
     def _note(self, text: str) -> None:
         self._noted += 1
@@ -186,6 +191,13 @@ class SessionReader:
             self.notes.append(text)
         else:
             self.notes[_MOST_NOTES:] = [f"{self._noted - _MOST_NOTES} more notes"]
+
+
+def _writer(fields: Line) -> str:
+    """The version that has written a header, of any format."""
+    versions = fields.get("versions")
+    version = versions.get("capexplorer") if isinstance(versions, dict) else None
+    return f"capexplorer {version[:20]}" if isinstance(version, str) else "an unknown version"
 
 
 def open_session(path: Path) -> SessionReader:

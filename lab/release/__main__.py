@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,11 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILE = Path("capexplorer/__init__.py")
+RELEASED = Path("tests/released")
+"""For each version a folder with its promises, and files that it wrote (`formats`)."""
+PROMISED = "promised.json.gz"
+EXAMPLES = ("docs/profiles.toml", "docs/configuration.toml")
+"""Files with each key that a version reads."""
 DIST = ROOT / "dist"
 PYTHON = sys.executable
 
@@ -66,7 +72,10 @@ def release(tree: Path, version: str) -> list[Path]:
         _run(work, PYTHON, "-m", "towncrier", "build", "--yes", "--version", version)
         _git(work, "add", "--all")
         _git(work, "commit", "--quiet", "--message", f"Release {version}")
-        made = distributions_of(work, version)
+        made = distributions_of(work, version, keep=True)
+        built_at = _git(work, "log", "-1", "--format=%ct")
+        _git(work, "add", "--all")
+        _run(work, "git", "commit", "--quiet", "--amend", "--no-edit", GIT_COMMITTER_DATE=built_at)
         commit = _git(work, "rev-parse", "HEAD")
     _git(tree, "merge", "--ff-only", "--quiet", commit)
     _git(tree, "tag", "--annotate", f"v{version}", "--message", f"capexplorer {version}", commit)
@@ -105,9 +114,9 @@ def _worktree(tree: Path) -> Iterator[Path]:
 # -- distributions -------------------------------------------------------------------------------------------------------------
 
 
-def distributions_of(tree: Path, version: str) -> list[Path]:
+def distributions_of(tree: Path, version: str, *, keep: bool = False) -> list[Path]:
     """Build wheel and sdist of a tree into dist/, check them, install the wheel in a new environment and use it there, and write
-    the bill of materials of that environment and checksums."""
+    the bill of materials of that environment and checksums. `keep`: what later versions are tested with, in the tree."""
     DIST.mkdir(exist_ok=True)
     for old in DIST.glob("capexplorer-*"):
         old.unlink()
@@ -121,6 +130,11 @@ def distributions_of(tree: Path, version: str) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         python = _installed(Path(folder) / "venv", wheel)
         _use(python.with_name("capexplorer"), Path(folder), version)
+        formats = _formats_kept(tree, python, Path(folder) / version)
+        if keep:
+            for example in EXAMPLES:
+                shutil.copy(tree / example, formats)
+            shutil.copytree(formats, tree / RELEASED / version)
         words = ["environment", str(python), "--output-reproducible", "--of", "JSON", "-o", str(bill)]
         _run(tree, PYTHON, "-m", "cyclonedx_py", *words)
     sums = DIST / f"capexplorer-{version}.sha256"
@@ -146,6 +160,21 @@ def _use(program: Path, folder: Path, version: str) -> None:
     for sample in samples:
         subprocess.run([program, "export", sample.stem, "--format", "json"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     print(f"installed in a new environment: {said}; {len(samples)} sample sessions replayed")
+
+
+def _formats_kept(tree: Path, python: Path, folder: Path) -> Path:
+    """Record the formats of the installed program in a folder. Raises Refused: it breaks what the last release has promised."""
+    before = sorted(
+        (each for each in (tree / RELEASED).iterdir() if each.name != folder.name and (each / PROMISED).exists()),
+        key=lambda each: Version(each.name),
+    )[-1:]
+    command = [str(word) for word in (python, "-P", tree / "lab" / "release" / "formats.py", folder, *before)]
+    lines = subprocess.run(command, cwd=folder.parent, check=True, stdout=subprocess.PIPE, text=True).stdout.split("\n")
+    if broken := [line for line in lines if line]:
+        raise Refused(
+            f"{len(broken)} promises of {before[-1].name} are broken without another number of their format: {broken[0]}"
+        )
+    return folder
 
 
 def _git(tree: Path, *words: str) -> str:

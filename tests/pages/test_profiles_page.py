@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -22,8 +22,8 @@ def keys() -> Iterator[tuple[str, str]]:
                 yield table.path, field.encode_name
 
 
-@pytest.mark.parametrize(("table", "key"), keys(), ids=lambda text: text or "top")
-def test_a_profile_with_the_example_of_a_key_is_valid(table: str, key: str) -> None:
+def profile_with(examples: Mapping[str, Any], table: str, key: str) -> Profile:
+    """One that has the example of this key."""
     profile: dict[str, Any] = {"users": {"task": [{"name": "/"}]}, "watch": [{"name": "db", "at": "ssh db1"}]}
     table_of_key = profile
     for name in filter(None, table.split(".")):
@@ -31,5 +31,10 @@ def test_a_profile_with_the_example_of_a_key_is_valid(table: str, key: str) -> N
         table_of_key = table_of_key[0] if isinstance(table_of_key, list) else table_of_key
     if table == "stop.metric":
         table_of_key.update({"name": "x", "over": 1})  # its required keys
-    table_of_key[key] = profiles.example_of(EXAMPLES, table)[key]
-    toml.convert(profile, Profile, "docs/profiles.toml")
+    table_of_key[key] = profiles.example_of(examples, table)[key]
+    return toml.convert(profile, Profile, "docs/profiles.toml")
+
+
+@pytest.mark.parametrize(("table", "key"), keys(), ids=lambda text: text or "top")
+def test_a_profile_with_the_example_of_a_key_is_valid(table: str, key: str) -> None:
+    assert profile_with(EXAMPLES, table, key)

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from kit.scenario import HEADER, second
 
-from capexplorer import paths
+from capexplorer import __version__, paths
 from capexplorer.errors import SessionError
 from capexplorer.model.events import Ended, Event, LevelOpened, Note, TargetFacts
 from capexplorer.model.sources import SessionEntry
@@ -111,7 +111,7 @@ def test_files_that_cannot_be_opened_are_listed_with_their_problem(tmp_path: Pat
         "good": None,
         "empty": "empty: nothing was recorded",
         "binary": "not a session log: its first line is no header",
-        "newer": "written by a newer capexplorer (schema 99; this one reads up to 2)",
+        "newer": f"has format 99, written by an unknown version; capexplorer {__version__} reads format 2",
         "folder": "a folder, not a session",
         "pipe": "not a regular file",
     }
