@@ -124,12 +124,13 @@ def tokens(per_s: float | None) -> str:
 
 
 def _limit(found: KneeVerdict, blamed: str) -> str:
-    """`, limited by queueing`, `: CPU saturated`, `: tpot_ms breaks first, 61% of requests exceed it at 30 users`."""
+    """`, limited by queueing`, `: CPU saturated`, `: tpot_ms breaks first (61% of requests at 30 users)`; with a named
+    limit `: tpot_ms breaks first; CPU saturated`, which two lines of 76 cells hold."""
     broken, seen = BROKEN.get(found.limit or "unknown"), found.evidence
     if broken is None:
         return f": {blamed}" if blamed else f", limited by {LIMITS[found.limit or 'unknown']}"
     share, at = numbers.percent(seen.beyond_limit_ratio or 0.0), numbers.counted(seen.beyond_limit_users)
-    return f": {broken}, {share} of requests exceed it at {at}" + (f"; {blamed}" if blamed else "")
+    return f": {broken}; {blamed}" if blamed else f": {broken} ({share} of requests at {at})"
 
 
 def then(more: str, confidence: str | None) -> str:

@@ -54,13 +54,15 @@ def sentence(knee: KneeVerdict, blamed: str = "") -> str:
 
 
 def test_a_knee_says_that_its_capacity_is_within_limits_and_which_breaks_first() -> None:
-    words = "tpot_ms breaks first, 61% of requests exceed it at 30 users"
+    words = "tpot_ms breaks first (61% of requests at 30 users)"
     assert sentence(KNEE) == f"Knee at 24 users [22–26] and 4.6/s within limits: {words} (high confidence)"
     assert knee_sentences.knee(KNEE) == "knee 24 [22–26] at 4.6/s within limits, tpot_ms breaks first"
 
 
 def test_a_bottleneck_that_is_named_follows_the_limit() -> None:
-    assert "exceed it at 30 users; the service's CPU is saturated (high" in sentence(KNEE, "the service's CPU is saturated")
+    assert "limits: tpot_ms breaks first; the service's CPU is saturated (high" in sentence(
+        KNEE, "the service's CPU is saturated"
+    )
 
 
 def test_a_capacity_at_rates_is_in_tokens_too_and_says_how_many_exceed_limits_beyond_it() -> None:
