@@ -314,14 +314,6 @@ async def test_a_run_whose_call_is_cancelled_ends(agent: Agent, monkeypatch: pyt
     assert asked_to_end.is_set()
 
 
-def test_without_the_library_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("capexplorer.commands.mcp.find_spec", lambda name: None)
-    assert cli.run(["mcp"]) == 2
-    assert "capexplorer[mcp]" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a", "a.jsonl", "no-such-session"])
 async def test_a_session_is_named_by_its_id(name: str, agent: Agent) -> None:
     for tool in ("verdict", "follow", "stop"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import signal
@@ -60,18 +59,6 @@ def test_a_port_in_use_is_one_line(path: str, capfd: pytest.CaptureFixture[str])
     error = capfd.readouterr().err
     assert error.count("\n") == 1
     assert "in use" in error
-
-
-@pytest.mark.parametrize("option", [["--listen", "127.0.0.1:9464"], ["--otlp", "http://127.0.0.1:4318"]])
-def test_a_missing_library_is_one_line_that_names_the_extra(
-    option: list[str], path: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, package=None: None)
-    assert cli.run(["metrics", path, *option]) == 2
-    error = capfd.readouterr().err
-    assert error.count("\n") == 1
-    assert f"{option[0]}: needs" in error
-    assert "pip install 'capexplorer[metrics]'" in error
 
 
 def test_a_saved_session_is_sent_to_its_end_and_the_command_ends(path: str) -> None:

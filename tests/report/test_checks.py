@@ -11,7 +11,6 @@ import pytest
 from kit.scenario import Scenario
 
 from capexplorer import paths
-from capexplorer.errors import InputError
 from capexplorer.model.events import Answered, Ended, Verdict
 from capexplorer.model.load import Users
 from capexplorer.model.requirements import (
@@ -200,12 +199,6 @@ def test_hostile_text_stays_inert_in_the_junit_file_and_in_annotations() -> None
     (line,) = annotated(broken, of_session(broken))
     assert "\n" not in line
     assert "\r" not in line
-
-
-def test_without_the_library_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"capexplorer\[ci\]"):
-        junit.of_timeline(timeline())
 
 
 # -- page
