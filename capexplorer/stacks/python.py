@@ -33,6 +33,8 @@ _FRAME = re.compile(r"(?P<function>.+) \((?P<file>.+?)(?::(?P<line>\d+))?\)")
 _THREAD = re.compile(r"thread \((?P<id>[^)]+)\)")
 _LOST = re.compile(r"Errors: (\d+)")
 _LIBRARY = re.compile(r"/lib(64)?/(python|pypy)[\d.]*t?/|/(site|dist)-packages/|^<frozen |^<__")
+_SAMPLE = "/capexplorer/shipped/"
+"""The folder of the samples in a wheel, among libraries."""
 
 
 def program() -> str | None:
@@ -169,7 +171,7 @@ def _is_frame(part: str) -> re.Match[str] | None:
 
 def _frame(found: re.Match[str]) -> Frame:
     file = found["file"]
-    return Frame(found["function"], file, int(found["line"] or 0), not _LIBRARY.search(file))
+    return Frame(found["function"], file, int(found["line"] or 0), _SAMPLE in file or not _LIBRARY.search(file))
 
 
 def _version() -> str:

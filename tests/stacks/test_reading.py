@@ -40,6 +40,12 @@ def test_files_of_python_that_are_not_own(file: str) -> None:
     assert not frame.is_own
 
 
+def test_a_sample_of_an_installed_capexplorer_is_own() -> None:
+    file = "/srv/.venv/lib/python3.12/site-packages/capexplorer/shipped/targets/mixed/app.py"
+    [(_, [frame], _)] = python._stacks([f"f ({file}:1) 1"])
+    assert frame.is_own
+
+
 def test_a_runnable_thread_of_python_is_on_a_cpu_as_far_as_the_process_used_one() -> None:
     score, receive, resize = ((Frame(name), Frame("leaf")) for name in ("score", "receive", "resize"))
     holding: python._Seconds = {score: 3.0}
