@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,3 +43,24 @@ def test_the_versions_are_those_of_the_package() -> None:
     found = re.search(r"\((\d+), (\d+)\) <= sys.version_info < \((\d+), (\d+)\)", (ROOT / "Makefile").read_text())
     assert found is not None
     assert requires == f">={found[1]}.{found[2]},<{found[3]}.{found[4]}"
+
+
+@pytest.mark.parametrize("version", [(2, 7), (3, 10), (3, 15)])
+def test_the_module_refuses_another_python_in_one_line(
+    version: tuple[int, int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (*version, 1))
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("capexplorer", run_name="__main__")
+    [line] = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert "needs Python 3.11, 3.12, 3.13 or 3.14; " in line
+    assert " is {}.{}: ".format(*version) in line
+    assert line.endswith("make setup PYTHON=python3.11")
+
+
+def test_the_module_can_be_read_by_an_old_python() -> None:
+    """Its statements are those of every Python: an annotation or an f-string would end it before it has said what is wrong."""
+    text = (PACKAGE / "__main__.py").read_text("utf-8")
+    new = (ast.AnnAssign, ast.JoinedStr, ast.NamedExpr, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef)
+    assert [node for node in ast.walk(ast.parse(text)) if isinstance(node, new)] == []
