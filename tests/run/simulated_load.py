@@ -111,7 +111,7 @@ class SimulatedService:
     """A target that is ready as soon as it is started."""
 
     url, port, metrics_url, pid, version = "http://127.0.0.1:1", 1, None, 1, None
-    has_build, has_containers, is_here = False, False, True
+    has_build, has_containers, is_here, is_unseen = False, False, True, False
 
     def __init__(self) -> None:
         self.params: dict[str, Any] = {}
