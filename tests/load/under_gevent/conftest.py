@@ -1,6 +1,6 @@
-"""Each file of this folder is run by a pytest of its own, in a process that gevent has patched: pytest's own must stay as it is.
+"""The files of this folder are run by a pytest of their own, in a process that gevent has patched: the first one stays as it is.
 
-Any pytest may be asked for such a file, and has one test for it, whose output names the tests that failed.
+Any pytest may be asked for such files, and has one test for all that share a process, whose output names the tests that failed.
 `PATCHED="-k NAME" pytest FILE` passes options on to the other pytest.
 """
 
@@ -33,6 +33,10 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return None if _URLS in os.environ else PatchedFile.from_parent(parent, path=module_path)
 
 
+ALONE = ("test_conformance.py", "test_keep_alive.py", "test_recorder.py")
+"""Files whose tests see what others have left in a process: resolved names, connections, errors that are reported once."""
+
+
 class PatchedFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         made: PatchedProcess = PatchedProcess.from_parent(self, name="in_a_patched_process")
@@ -41,11 +45,25 @@ class PatchedFile(pytest.File):
         yield made
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick files share a process, whose start takes longer than most of them."""
+    found = [item for item in items if isinstance(item, PatchedProcess)]
+    sharing = [item for item in found if item.get_closest_marker("slow") is None and item.path.name not in ALONE]
+    for other in sharing[1:]:
+        sharing[0].paths += other.paths
+        items.remove(other)
+
+
 class PatchedProcess(pytest.Item):
+    def __init__(self, name: str, parent: pytest.Collector) -> None:
+        super().__init__(name, parent)
+        self.paths = [str(self.path)]
+
     def runtest(self) -> None:
         with server() as plain, server(self_signed()) as tls, echo() as echo_url, wire() as wire_url, playing() as played:
             urls = json.dumps({"url": plain.url, "tls": tls.url, "echo": echo_url, "wire": wire_url, "played": played})
-            command = [sys.executable, "-m", "tests.load.patched", str(self.path), *os.environ.get("PATCHED", "").split()]
+            command = [sys.executable, "-m", "tests.load.patched", *self.paths, *os.environ.get("PATCHED", "").split()]
             environment = {**os.environ, _URLS: urls}
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
