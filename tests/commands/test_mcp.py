@@ -1,13 +1,10 @@
-"""`capexplorer mcp`: its tools, by the library's own client. What they refuse, and that no run outlives the server."""
+"""`capexplorer mcp`: its tools, by the library's own client, and what they refuse."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 from kit.scenario import Scenario
-from kit.servers import http_server
 
 from capexplorer import cli, paths
 from capexplorer.commands.mcp.guards import Guards
@@ -28,11 +24,11 @@ from capexplorer.report.formats import FORMATS
 from capexplorer.session.catalog import list_sessions
 from capexplorer.session.reader import open_session
 from capexplorer.wording import answer
-from lab.kit.runs import PROGRAM, MarkedEnvironment, wait_until
 
 pytest.importorskip("mcp", reason="pip install 'capexplorer[mcp]'")
 
-from mcp import Client, StdioServerParameters, stdio_client, types
+from kit.agent import Agent
+from mcp import Client
 
 from capexplorer.commands.mcp import serving
 from capexplorer.commands.mcp.runs import Runs
@@ -69,41 +65,6 @@ def guards(folder: Path) -> Guards:
         max_seconds=30.0,
         runs=1,
     )
-
-
-class Agent:
-    """A client of the server."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.progress: list[str | None] = []
-
-    async def call(self, tool: str, **arguments: Any) -> types.CallToolResult:
-        result = await self.client.call_tool(tool, arguments, progress_callback=self._take)
-        assert isinstance(result, types.CallToolResult)
-        return result
-
-    async def _take(self, progress: float, total: float | None, message: str | None) -> None:
-        self.progress.append(message)
-
-    async def data(self, tool: str, **arguments: Any) -> Any:
-        result = await self.call(tool, **arguments)
-        assert not result.is_error, text(result)
-        assert json.loads(text(result)) == result.structured_content
-        assert result.structured_content["about"] == serving.DATA
-        return result.structured_content["data"]
-
-    async def refusal(self, tool: str, **arguments: Any) -> str:
-        result = await self.call(tool, **arguments)
-        assert result.is_error
-        (line,) = text(result).splitlines()
-        return line
-
-
-def text(result: types.CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, types.TextContent)
-    return content.text
 
 
 @pytest.fixture
@@ -346,62 +307,3 @@ async def test_a_result_that_is_too_large_is_refused(agent: Agent, monkeypatch: 
     monkeypatch.setattr(serving, "RESULT_MOST_BYTES", 5_000)
     assert await agent.refusal("verdict", session="sample", whole=True)
     assert await agent.data("verdict", session="sample")
-
-
-@asynccontextmanager
-async def server_process(sessions: Path, marked: MarkedEnvironment) -> AsyncIterator[Agent]:
-    """The real command, as a client starts it."""
-    arguments = ["--sessions-dir", str(sessions), "mcp", "--max-seconds", "60"]
-    command = StdioServerParameters(command=PROGRAM, args=arguments, env=dict(marked.environment), cwd=sessions)
-    async with Client(stdio_client(command)) as client:
-        yield Agent(client)
-
-
-async def followed_to_its_end(agent: Agent, session: str) -> list[dict[str, Any]]:
-    found = await agent.data("follow", session=session)
-    levels: list[dict[str, Any]] = found["levels"]
-    while found["running"]:
-        found = await agent.data("follow", session=session, since=found["next"], wait_s=10)
-        levels += found["levels"]
-    return levels
-
-
-@pytest.mark.slow
-async def test_a_service_is_explored_by_the_real_command(tmp_path: Path) -> None:
-    marked = MarkedEnvironment()
-    with http_server() as service:
-        async with server_process(tmp_path, marked) as agent:
-            session = (await agent.data("run", url=f"{service.url}/items", plan="1:4s,2:4s", label="first"))["session"]
-            assert await agent.refusal("run", url=service.url, plan="1:2s"), "one run at a time"
-            levels = await followed_to_its_end(agent, session)
-            assert [level["users"] for level in levels] == [1, 2]
-            assert agent.progress, "progress is reported while a call waits"
-            verdict = await agent.data("verdict", session=session, whole=True)
-            assert (verdict["session"]["label"], verdict["session"]["complete"]) == ("first", True)
-            assert {request.path for request in service.requests} >= {"/items"}
-            other = (await agent.data("run", url=service.url, plan="1:50s"))["session"]
-            assert (await agent.data("stop", session=other))["session"] == other
-            compared = await agent.data("compare", sessions=[session, other])
-            assert compared["comparisons"]
-    marked.assert_no_process_left()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["closed", "SIGTERM", "SIGKILL"])
-async def test_a_run_ends_with_the_server_and_is_saved(how: str, tmp_path: Path) -> None:
-    marked = MarkedEnvironment()
-    with http_server() as service:
-        ended = False
-        try:
-            async with server_process(tmp_path, marked) as agent:
-                session = (await agent.data("run", url=service.url, plan="1:50s"))["session"]
-                if how != "closed":
-                    (pid,) = marked.pids(f"{PROGRAM} --sessions-dir")
-                    os.kill(pid, getattr(signal, how))
-                ended = True
-        except ExceptionGroup:  # the client's: its server is gone
-            if not ended:
-                raise
-    marked.assert_no_process_left()
-    (entry,) = wait_until(lambda: list_sessions([tmp_path]), "the session")
-    assert (entry.id, entry.complete) == (session, True)
