@@ -38,9 +38,9 @@ for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
     os.environ.pop(name, None)
 
 # Without a deadline no test fails because the machine is busy. Every run has the same examples, so that a failure is due to the
-# commit; `make fuzz` draws new examples, and five times as many. `make mutants` does not ask for the smallest one that fails.
+# commit; `make fuzz` draws new examples, and ten times as many. `make mutants` does not ask for the smallest one that fails.
 settings.register_profile("new-examples", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True, max_examples=100)
+settings.register_profile("same-examples", settings.get_profile("new-examples"), derandomize=True, max_examples=50)
 settings.register_profile("mutants", settings.get_profile("same-examples"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("same-examples")
 

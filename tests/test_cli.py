@@ -225,8 +225,14 @@ WRITES_STDOUT = {
 }
 
 
-@pytest.mark.parametrize(("redirection", "reason"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
-@pytest.mark.parametrize("args", WRITES_STDOUT.values(), ids=WRITES_STDOUT)
+FULL, CLOSED = ("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")
+
+
+@pytest.mark.parametrize(
+    ("args", "redirection", "reason"),
+    [*((args, *FULL) for args in WRITES_STDOUT.values()), *((WRITES_STDOUT[name], *CLOSED) for name in ("export", "help"))],
+    ids=str,
+)
 def test_a_standard_output_that_cannot_be_written_is_reported_in_one_line(args: list[str], redirection: str, reason: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     done = subprocess.run(["sh", "-c", f"{command} {redirection}"], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
@@ -244,8 +250,9 @@ def test_a_standard_output_that_its_reader_closed_ends_the_command_as_sigpipe_do
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-@pytest.mark.parametrize("redirection", ["2> /dev/full", ">&- 2>&-"])
-@pytest.mark.parametrize("args", [["no-such-command"], ["export", "no-such-session"]])
+@pytest.mark.parametrize(
+    ("args", "redirection"), [(["no-such-command"], "2> /dev/full"), (["export", "no-such-session"], ">&- 2>&-")]
+)
 def test_the_exit_code_is_that_of_the_mistake_where_no_line_can_be_written(args: list[str], redirection: str) -> None:
     command = shlex.join([sys.executable, "-m", "capexplorer", *args])
     assert subprocess.run(["sh", "-c", f"{command} {redirection}"], timeout=60, check=False).returncode == 2

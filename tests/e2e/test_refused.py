@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .rig import E2E_FOLDER, PROGRAM, command_on_terminal, run_command, run_in_process, run_to_end, started_run
+from .rig import command_on_terminal, run_command, run_in_process, run_to_end, started_run
 from .tmux_rig import needs_tmux, on_screen
 
 HERE = "http://127.0.0.1:1"
@@ -142,13 +142,6 @@ def test_a_screen_on_a_terminal_without_cursor_addressing(tmp_path: Path, term: 
     assert first.startswith("capexplorer: ") and "TERM is" in first
     assert second.startswith("exit code: 2")
     assert not (tmp_path / "sessions").exists(), "something was started"
-
-
-@pytest.mark.parametrize("args", [["run", "--nonsense"], ["rum"], ["run", "--users", "many"]], ids=str)
-def test_an_unknown_option_command_or_type(args: list[str]) -> None:
-    done = subprocess.run([PROGRAM, *args], cwd=E2E_FOLDER, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Error:" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from capexplorer.model.events import (
     TargetFacts,
 )
 from capexplorer.model.figures import LevelFigures
-from capexplorer.model.level import RampFold
+from capexplorer.model.level import LevelFold, RampFold
 from capexplorer.model.readings import GeneratorReading
 from capexplorer.model.timeline import Timeline
 from capexplorer.tui.panes.curve import CurvePane
@@ -61,7 +61,7 @@ def session(steps: Sequence[tuple[int, int]], *, failing_from: int = 10_000, epo
     """
     service = Service()
     events: list[Event] = [header()]
-    now_s, running = 0.0, 0
+    now_s, running, fold = 0.0, 0, LevelFold()
     for index, (users, seconds) in enumerate(steps):
         epoch = sum(1 for first in epochs if index >= first)
         if index in epochs:
@@ -75,9 +75,11 @@ def session(steps: Sequence[tuple[int, int]], *, failing_from: int = 10_000, epo
             running += step
             phase: Phase = "spawning" if step else "settling" if now_s <= settled_at else "settled"
             failed = round(service.random.random() * running * 0.4) if users > failing_from else 0
-            events.append(sample(now_s, index, running, users, phase, *service.tick(running), failed, service.random))
+            tick = sample(now_s, index, running, users, phase, *service.tick(running), failed, service.random)
+            fold.add(tick)
+            events.append(tick)
         if index + 1 < len(steps):
-            figures = Timeline(events).levels[-1].figures
+            figures, fold = fold.figures(), LevelFold()
             events.append(LevelClosed(t_s=now_s, index=index, users=users, started_s=now_s - seconds, figures=figures))
     return events
 

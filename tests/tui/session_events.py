@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from capexplorer.model.events import (
     SCHEMA,
@@ -177,6 +178,11 @@ def session(levels: Sequence[tuple[int, int]] = ((10, 15), (30, 15), (50, 15), (
     """The events of a session with these levels, each (users, seconds). Each level has a command before it; after it come a note
     and a line of user code with HOSTILE_TEXT, and a warning of Locust.
     """
+    return list(_session(tuple(levels)))
+
+
+@cache
+def _session(levels: tuple[tuple[int, int], ...]) -> list[Event]:
     maker = SessionMaker()
     events: list[Event] = [header(), Target(t_s=0.1, state="starting", params={"threads": 8}), ready()]
     for users, seconds in levels:
