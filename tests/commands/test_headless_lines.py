@@ -24,6 +24,7 @@ from capexplorer.model.events import (
     Proposed,
     Sample,
     StacksSampled,
+    Target,
 )
 from capexplorer.model.figures import LevelBin, LevelFigures
 from capexplorer.model.intervals import Latency
@@ -122,6 +123,12 @@ def test_what_a_run_warns_of_before_users_run_is_printed_and_later_warnings_are_
     warnings = [Log(t_s=t_s, source="capexplorer", level="warning", text=f"warning of {t_s:g}") for t_s in (0.0, 90.0)]
     events = [*Scenario().ready().events, warnings[0], *Scenario().level(users=4, rps=90).events, warnings[1]]
     assert [line.split("  ")[-1] for line in printed(events) if "warning of" in line] == ["warning of 0"]
+
+
+def test_a_ready_service_whose_process_is_not_seen_is_said_to_be_so() -> None:
+    ready = Target(t_s=0.0, state="ready", reason=wording.UNSEEN_SERVICE)
+    [line] = [line for line in printed([header(), ready]) if "ready" in line]
+    assert line.endswith(wording.UNSEEN_SERVICE)
 
 
 def test_of_a_cause_with_three_episodes_only_the_first_line_has_readings_and_advice() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 PRELUDE = """
@@ -24,10 +24,13 @@ NO_SUCH_PID = 2**22 + 1  # above the highest pid of Linux, 2**22
 
 
 @contextmanager
-def started(code: str, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started."""
+def started(code: str, *args: str, before: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A Python process, and the line that it prints when it is ready. It is killed at the end with all that it started.
+
+    `before`: words of a command that runs it.
+    """
     with subprocess.Popen(
-        [sys.executable, "-c", code, *args], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+        [*before, sys.executable, "-c", code, *args], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
         try:

@@ -63,6 +63,31 @@ def test_cpu_and_memory_of_a_process_tree_and_its_host_are_read(reader: str, tmp
             assert abs(state.clock_offset_s) <= (state.clock_error_s or 0.0) + 0.6, "the clock is that of this machine"
 
 
+KUBECTL = """#!/bin/sh
+[ "$1 $2 $3 $4" = "exec -i db-0 --" ] || { echo "unexpected: $*" >&2; exit 1; }
+shift 4
+exec nsenter --target {first} --pid --mount "$@"
+"""
+"""Runs a command in a container, whose first process has this id here."""
+
+
+@needs("unshare", "nsenter")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a PID namespace")
+def test_of_a_container_all_that_descends_from_its_first_process_is_read(tmp_path: Path) -> None:
+    container = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    with started(TWO_BUSY_PROCESSES, before=container) as (outside, _):
+        [first] = children_of(outside.pid)
+        (kubectl := tmp_path / "kubectl").write_text(KUBECTL.replace("{first}", str(first)))
+        kubectl.chmod(0o700)
+        with parts_process(PartSpec(name="db", at=f"{kubectl} exec -i db-0 --")) as process:
+            reading = process.wait_for_reading(
+                lambda each: each.target and (each.target.cpu_ratio or 0.0) > 0.1, "a reading with CPU use of the container"
+            )
+            assert reading.target is not None
+            assert (reading.target.pid, reading.target.processes) == (1, 2), "not the reader, which is in the container, too"
+            assert (reading.target.rss_bytes or 0) > 1 << 20
+
+
 def test_the_accept_queue_of_the_process_that_listens_on_a_port_is_read() -> None:
     with started(LISTENER) as (_, port), parts_process(PartSpec(name="queue", port=int(port))) as process:
         clients = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(3)]

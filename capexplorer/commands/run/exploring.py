@@ -171,7 +171,7 @@ class Progress:
                 return wording.command(event)
             case LevelClosed():
                 return level_line(event) + self._of_stacks(event)
-            case Target(state="starting", reason=str()):
+            case Target(state="starting" | "ready", reason=str()):
                 return wording.target(event)
             case Target(state="starting") if self._timeline.sweep is not None:
                 return wording.sweep_step(self._timeline) or None
