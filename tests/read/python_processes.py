@@ -29,9 +29,8 @@ def started(code: str, *args: str, before: Sequence[str] = ()) -> Iterator[tuple
 
     `before`: words of a command that runs it.
     """
-    with subprocess.Popen(
-        [*before, sys.executable, "-c", code, *args], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
+    command = [*before, sys.executable, "-c", code, *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         try:
             yield process, process.stdout.readline().strip()
