@@ -160,6 +160,7 @@ def test_a_history_of_locust_before_1_0_has_other_names_and_another_order(tmp_pa
         (TABLE + "\n1,7,6,1.5\n", "line 2: `failure_ratio`"),
         (TABLE + "\n1,,6,0\n", "line 2: `throughput_rps`"),
         ("metric_name,timestamp,metric_value\ndropped_iterations,1700000001,1\n", "k6's single samples"),
+        ("timeStamp,elapsed,label,success,allThreads\n1700000001000,20,items,true,8\n", "JMeter's single samples"),
         ("offered_per_s,throughput_rps\n20,20\n", "a table by offered rate"),
         ("users,throughput_rps,offered_per_s\n1,20,20\n", "a table by offered rate"),
     ],

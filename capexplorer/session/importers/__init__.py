@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -33,8 +33,11 @@ _OTHERS = {
 """Other files that Locust's `--csv` writes, by their first columns."""
 _IMPORTABLE = "Locust's *_stats_history.csv, or a table with `users,throughput_rps`"
 _NO_JSON = f"the summary of a whole run, such as k6's, has no levels; expected {_IMPORTABLE}"
-_K6 = ("metric_name", "timestamp", "metric_value")
-"""The first columns of `k6 run --out csv`."""
+_SAMPLES: Mapping[tuple[str, ...], str] = {
+    ("metric_name", "timestamp", "metric_value"): "k6's",
+    ("timestamp", "elapsed", "label"): "JMeter's",
+}
+"""Whose single samples (`k6 run --out csv`, a JTL) begin with these columns."""
 
 
 def imported(paths: Sequence[Path], label: str | None, settling: Settling) -> list[Event]:
@@ -123,9 +126,9 @@ def _check_is_known(file: CsvFile) -> None:
 
 
 def _check_counts_users(file: CsvFile, columns: Sequence[str]) -> None:
-    """Refuse a k6 file of single samples, and a table by offered rates: neither says how many users caused a throughput."""
-    if columns[: len(_K6)] == list(_K6):
-        raise file.error(1, "k6's single samples, without the users of each moment; a table `users,throughput_rps` was expected")
+    """Refuse a file of single samples, and a table by offered rates: neither says how many users caused a throughput."""
+    if (whose := _SAMPLES.get(tuple(columns[:3]))) is not None:
+        raise file.error(1, f"{whose} single samples, without levels of users; a table `users,throughput_rps` was expected")
     if "offered_per_s" in columns:
         raise file.error(1, "a table by offered rate (`offered_per_s`); only levels of users can be imported, see docs/rates.md")
 
