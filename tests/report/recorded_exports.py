@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from capexplorer import paths
@@ -46,9 +47,12 @@ def digests(name: str) -> dict[str, str]:
     COMPARED_WITH."""
     with open_session(SESSIONS[name]) as log:
         exports = _exports(name, list(log))
-    folders = [SESSIONS[name].parent]
-    comparison = compare([opened(str(SESSIONS[each]), folders) for each in (COMPARED_WITH, name)])
-    return _digests(exports, comparison)
+    return _digests(exports, compare([_opened(COMPARED_WITH), _opened(name)]))
+
+
+@cache
+def _opened(name: str) -> Session:
+    return opened(str(SESSIONS[name]), [SESSIONS[name].parent])
 
 
 def made_digests(name: str) -> dict[str, str]:
@@ -58,19 +62,27 @@ def made_digests(name: str) -> dict[str, str]:
 
     if name in COMPARED:
         return _digests({}, compare(COMPARED[name]()))
-    first, events = list(next(iter(MADE.values()))()), list(MADE[name]())
+    events = list(MADE[name]())
     hidden = render(summarise(Timeline(redacted(map(canonical, events)))))
-    return _digests(
-        _exports(name, events) | {"json redacted": hidden}, compare([Session(Timeline(each)) for each in (first, events)])
-    )
+    comparison = compare([_made(next(iter(MADE))), _made(name)])
+    return _digests(_exports(name, events) | {"json redacted": hidden}, comparison)
+
+
+@cache
+def _made(name: str) -> Session:
+    from .made_sessions import MADE
+
+    return Session(Timeline(MADE[name]()))
 
 
 def _exports(name: str, events: Sequence[Event]) -> dict[str, bytes]:
     """By `FORMAT FILE`: the content of each file of each export."""
     exports: dict[str, bytes] = {}
+    timeline = Timeline(events)
     for form in FORMATS.values():
+        output = f"{name}{form.suffix}"
         try:
-            files = form.of_log(events, f"{name}{form.suffix}")
+            files = form.of_timeline(timeline, output) if form.live else form.of_log(events, output)
         except InputError as error:  # such as percentile distributions of a session without requests
             files = {"refused": str(error).encode()}
         exports |= {f"{form.name} {file}": content for file, content in files.items()}

@@ -18,14 +18,14 @@ from lab.simulation.virtual import VirtualRun
 
 WARM_UP_S = TAIL_S + 80
 """Until then everything with a bound is full, such as the latest seconds that are kept whole."""
-MEASURED_S = 4 * WARM_UP_S
+MEASURED_S = 2 * WARM_UP_S
 
 DOUBLE, SINGLE = 8, 4
 """Bytes of a value in a column."""
 INDEX = 4
 """Bytes of a level's index of a settled second."""
 SPARE = 1 / 4
-"""An array has up to 1/16 of its length free at its end, 1/12 of the seconds measured; the product's caches vary by 15 KB."""
+"""An array has up to 1/16 of its length free at its end, 1/10 of the seconds measured; the product's caches vary by 15 KB."""
 MOST_AN_HOUR = 1_000_000
 """Bytes that may be kept of an hour."""
 
