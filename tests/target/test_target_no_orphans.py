@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from kit.package import PACKAGE
 
 from capexplorer.errors import TargetError
 from capexplorer.procs.processes import is_alive
@@ -183,7 +184,7 @@ def test_the_supervisor_works_in_a_process_that_gevent_patched_after_its_launch(
 
 def test_the_supervisor_process_imports_the_standard_library_only() -> None:
     program = (
-        f"import sys; sys.path.append({str(ROOT)!r}); import capexplorer.target.supervisor_process\n"
+        f"import sys; sys.path.append({str(PACKAGE.parent)!r}); import capexplorer.target.supervisor_process\n"
         "ours = {name for name in sys.modules if name.startswith('capexplorer')}\n"
         "foreign = {name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__', 'capexplorer'}\n"
         "print(*ours); print(*foreign); print('threading' in sys.modules and sys.modules['threading'].active_count())"
