@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from kit.package import PACKAGE
 
-from docs.site import LINK, MADE, navigation, unplaced
+from capexplorer import cli
+from docs.site import LINK, MADE, lay_out, navigation, unplaced
 
 from .page_tables import ROOT
 
@@ -76,3 +77,10 @@ def test_a_link_to_nothing_or_to_a_folder_is_broken(tmp_path: Path, link: str) -
     page = tmp_path / "page.md"
     page.write_text(f"# Page, and `code`\n\n[a]({link}) [b](other.md#other) [c](#page-and-code) [d](https://host.example/#x)\n")
     assert broken_links(page) == [link]
+
+
+def test_what_the_site_is_built_from_has_every_page_with_all_that_it_links_to(tmp_path: Path) -> None:
+    lay_out(tmp_path)
+    assert {page: broken for page in navigation() if (broken := broken_links(tmp_path / page))} == {}
+    options = (tmp_path / "reference" / "options.md").read_text(encoding="utf-8")
+    assert [name for name in cli.COMMANDS if f"\n## {name}\n" not in options] == []
