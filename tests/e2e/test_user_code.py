@@ -108,7 +108,7 @@ def asks(user):
         connection.recv(1000)
 
 class Socket(User):
-    abstract = {client} is not User
+    abstract = {sockets}
     wait_time = constant(0.1)
     @task
     def call(self):
@@ -116,45 +116,49 @@ class Socket(User):
         fire("WS", "call", 0, url="ws://here/work", start_time=time.time())
         fire("WS", "push", 0)
 
-class Visitor({client}):
-    abstract = {client} is User
+class Visitor(User):
+    abstract = True
     wait_time = constant(0.1)
     @task
     def visit(self):
-        began_s = time.time()
-        with self.client.get("/work", stream=True, name="stream", catch_response=True) as reply:
-            fire("METRIC", "ttft", 1)
+        began_s, own = time.time(), type(self).__name__
+        with self.client.get("/work", stream=True, name=f"stream {{own}}", catch_response=True) as reply:
+            fire("METRIC", f"ttft {{own}}", 1)
             for part in reply.iter_content(100):
                 pass
-        reply = self.client.get("/work", stream=True)
+        reply = self.client.get("/work", stream=True, name=f"work {{own}}")
         for part in reply.iter_content(100):
             pass
-        fire("METRIC", "tokens", 0)
-        fire("METRIC", "read", 1000 * (time.time() - began_s), url="/work", start_time=began_s, response=reply)
+        fire("METRIC", f"tokens {{own}}", 0)
+        fire("METRIC", f"read {{own}}", 1000 * (time.time() - began_s), url="/work", start_time=began_s, response=reply)
         asks(self)
-        fire("REDIS", "get", 0)
+        fire("REDIS", f"get {{own}}", 0)
         gevent.sleep(0.01)
-        fire("METRIC", "bytes", 0, url="/work", start_time=time.time())
+        fire("METRIC", f"bytes {{own}}", 0, url="/work", start_time=time.time())
 """
 
 
 FIGURES = {("METRIC", "ttft"), ("METRIC", "tokens"), ("METRIC", "read"), ("METRIC", "bytes")}
-REQUESTS = {("GET", "stream"), ("GET", "/work"), ("REDIS", "get")}
+REQUESTS = {("GET", "stream"), ("GET", "work"), ("REDIS", "get")}
 
 
 @pytest.mark.parametrize(
-    ("client", "workers"),
-    [("HttpUser", ()), ("FastHttpUser", ()), ("LeanHttpUser", ()), ("User", ()), ("FastHttpUser", ("--workers", "2"))],
+    ("clients", "workers"),
+    [(("HttpUser", "LeanHttpUser"), ()), (("FastHttpUser",), ("--workers", "2")), ((), ())],
+    ids=["here", "in workers", "no client"],
 )
 def test_events_without_a_request_of_their_own_are_metrics_with_each_client(
-    tmp_path: Path, client: str, workers: tuple[str, ...]
+    tmp_path: Path, clients: tuple[str, ...], workers: tuple[str, ...]
 ) -> None:
-    (path := tmp_path / "visits.py").write_text(FIGURES_AND_REQUESTS.format(client=client), encoding="utf-8")
-    run, _ = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "2:3s", *workers)
-    samples, has_client = events_of(run.events(), Sample), client != "User"
+    visitors = (f"class Of{client}(Visitor, {client}):\n    pass\n" for client in clients)
+    code = "\n".join([FIGURES_AND_REQUESTS.format(sockets=bool(clients)), *visitors])
+    (path := tmp_path / "visits.py").write_text(code, encoding="utf-8")
+    run, _ = run_to_end(tmp_path, "actor", "-f", str(path), "--headless", "--plan", "3:3s", *workers)
+    samples = events_of(run.events(), Sample)
     metrics = {(tick.method, tick.name) for sample in samples for tick in sample.metrics}
     requests = {(tick.method, tick.name) for sample in samples for tick in sample.endpoints}
-    assert (metrics, requests) == ((FIGURES, REQUESTS) if has_client else (set(), {("WS", "call"), ("WS", "push")}))
+    figures, sent = ({(kind, f"{name} Of{client}") for kind, name in each for client in clients} for each in (FIGURES, REQUESTS))
+    assert (metrics, requests) == (figures, sent or {("WS", "call"), ("WS", "push")})
     marks = [mark.finding for mark in events_of(run.events(), Mark) if mark.id == "custom_metrics"]
     named = {name for each in marks if isinstance(each, Cause) for name in each.endpoints}
     assert named == {f"{method} {name}" for method, name in metrics}

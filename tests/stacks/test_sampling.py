@@ -206,7 +206,7 @@ def test_an_operation_of_many_parts_is_seen_as_a_whole(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         try:
-            seen = {each.clock: each for each in sample(Ask(pids=(process.pid,), seconds=6.0)).sampled}["wall"]
+            seen = {each.clock: each for each in sample(Ask(pids=(process.pid,), seconds=3.0)).sampled}["wall"]
         finally:
             process.kill()
     assert 5 < sum(seconds for name, seconds in innermost_own(seen).items() if "zips" in name) / seen.seconds < 10.5

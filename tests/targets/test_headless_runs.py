@@ -48,7 +48,7 @@ def test_a_map_without_a_lock_crashes_and_go_says_why(tmp_path: Path) -> None:
 @needs_go
 def test_updates_that_a_plain_counter_loses_are_reported(tmp_path: Path) -> None:
     """Losses add up, but hide behind increments on their way: on a busy machine no read of 30 users showed one."""
-    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:10s,2:8s")
+    code, errors, summary = ran(tmp_path, "kv-go-counter", "--set", "burst=1000000", "--plan", "30:5s,2:6s")
     assert code == 0, errors
     found = failures(summary)
     assert found["GET /counter"] > 0
