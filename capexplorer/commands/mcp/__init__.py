@@ -53,7 +53,7 @@ def command(folders: tuple[Path, ...], sessions_dir: Path | None, **given: Any) 
     The client starts this command and speaks to it (docs/agents.md). A run that an agent starts ends with this process, however
     it ends; its session is saved.
     """
-    require("capexplorer mcp", "mcp")
+    require("mcp", "mcp")
     if os.isatty(0):
         print_line("capexplorer mcp: waits for messages of the Model Context Protocol: a client starts it (docs/agents.md)")
     from .serving import serve
