@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import capexplorer
+
 DOCS = Path(__file__).parent
 FOLDERS = ("analysis", "model", "load")
 PLACEHOLDER = re.compile(r"\{(?:(\w+)\.)?([A-Z][A-Z0-9_]*)(?::([^}]*))?\}")
@@ -29,7 +31,7 @@ class Constant:
 
 def constants() -> Iterator[Constant]:
     """All public constants that are numbers."""
-    package = DOCS.parent / "capexplorer"
+    package = Path(capexplorer.__file__).parent
     for path in sorted(path for folder in FOLDERS for path in (package / folder).rglob("*.py")):
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(statement, ast.Assign):

@@ -106,8 +106,9 @@ REFUSED = {
 
 @pytest.mark.parametrize(("args", "message"), REFUSED.values(), ids=REFUSED)
 def test_wrong_input_is_reported_and_exits_with_2(
-    args: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    args: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder without profiles of its own
     assert cli.run([str(tmp_path) if arg == "HERE" else arg for arg in args]) == 2
     out, err = capsys.readouterr()
     assert message in " ".join(err.split())

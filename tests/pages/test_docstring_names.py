@@ -17,6 +17,8 @@ from kit.package import PACKAGE, modules
 NAME = re.compile(r"`(\w*[a-zA-Z]_[a-zA-Z]\w*)(?:\([^`]*\))?`")
 """An underscore makes it a name, not a word."""
 FILE = re.compile(r"`(\w+\.py)`")
+KINDS = {tokenize.NAME, tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+"""From Python 3.12 on an f-string is several tokens."""
 ELSEWHERE = {
     "KEY_NAME_REPLACEMENTS": "Textual",
     "output_percentile_distribution": "HdrHistogram",
@@ -38,7 +40,7 @@ def test_a_name_in_a_docstring_exists() -> None:
         for kind, text in tokens:
             if kind == tokenize.NAME:
                 known.add(text)
-            elif kind == tokenize.STRING and not _is_docstring(text):
+            elif kind != tokenize.COMMENT and not _is_docstring(text):
                 known.update(re.findall(r"\w+", text))
     named = {
         (path.relative_to(PACKAGE).as_posix(), name)
@@ -54,7 +56,7 @@ def test_a_name_in_a_docstring_exists() -> None:
 @cache
 def _tokens(path: Path) -> list[tuple[int, str]]:
     tokens = tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
-    return [(token.type, token.string) for token in tokens if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT)]
+    return [(token.type, token.string) for token in tokens if token.type in KINDS]
 
 
 def _is_docstring(text: str) -> bool:
