@@ -50,7 +50,8 @@ class TerminalDriver(LinuxDriver):
         return type(cls.__name__, (cls,), {"terminal": terminal})
 
     def __init__(self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        # Without it Textual begins with 80x25 for a terminal that reports no size, and then lays both sizes out in turn, forever.
+        super().__init__(app, debug=debug, mouse=mouse, size=size or self.terminal.size())
         self._file = cast(Any, _Output(self.terminal))
         self.fileno = self.terminal.input_fd
         self.input_tty = True

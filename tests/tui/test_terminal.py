@@ -26,10 +26,10 @@ CURSOR_BELOW_LINE_24 = re.compile(r"\x1b\[(?:2[5-9]|3\d|40);\d+H")
 
 
 @contextmanager
-def demo_on_terminal(folder: Path) -> Iterator[OnTerminal]:
+def demo_on_terminal(folder: Path, size: tuple[int, int] = (80, 24)) -> Iterator[OnTerminal]:
     """The app of `tests.tui.demo` on a terminal of its own. Descriptors 1 and 2 of its process are the file `sink`."""
     program = (sys.executable, "-m", "tests.tui.demo")
-    with command_on_terminal(folder, program=program, size=(80, 24), DEMO_SINK=str(folder / "sink")) as demo:
+    with command_on_terminal(folder, program=program, size=size, DEMO_SINK=str(folder / "sink")) as demo:
         yield demo
 
 
@@ -133,3 +133,12 @@ def test_the_terminal_keeper_leaves_settings_that_a_shell_changed_while_the_app_
     demo.seen_s(END_OF_ALTERNATE_SCREEN.encode())
     demo.wait_for(lambda: not keepers_of(demo), "the terminal keeper has ended")
     assert demo.settings() == settings_of_shell
+
+
+def test_a_terminal_that_reports_no_size_is_drawn_as_80x24_and_left_at_a_signal(tmp_path: Path) -> None:
+    """That of `docker run -d -it` until somebody attaches: two sizes were laid out in turn, and nothing else was done."""
+    with demo_on_terminal(tmp_path, size=(0, 0)) as demo:
+        demo.seen_s(b"1 req/s")
+        demo.process.send_signal(signal.SIGTERM)
+        demo.exit_code()
+        assert CURSOR_BELOW_LINE_24.search(demo.written) is None
