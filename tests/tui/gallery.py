@@ -127,13 +127,13 @@ def explored() -> list[Event]:
 
 
 def judged(events: Sequence[Event]) -> list[Event]:
-    """The events with the verdicts and marks of a run: at each end of a level, and every third second while it is open."""
+    """The events with the verdicts and marks of a run: at each end of a level, and every tenth second while it is open."""
     timeline, publisher = Timeline(), MarkPublisher()
     reported: list[Event] = []
     for event in events:
         reported.append(event)
         timeline.apply(event)
-        if isinstance(event, LevelClosed) or (isinstance(event, Sample) and event.settled and event.t_s % 3 == 0):
+        if isinstance(event, LevelClosed) or (isinstance(event, Sample) and event.settled and event.t_s % 10 == 0):
             for found in _found(timeline, publisher, event.t_s):
                 reported.append(found)
                 timeline.apply(found)
