@@ -49,7 +49,6 @@ BEGIN_FIRST = (
     "e2e/test_verification.py",
     "e2e/test_results.py",
     "e2e/test_wheel.py",
-    "lab/test_faults_injected.py",
 )
 """The files whose tests take longest. If they began last, the other workers would have nothing to do while they run."""
 

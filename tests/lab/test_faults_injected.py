@@ -9,17 +9,10 @@ from disturbed_runs import repeated_while_disturbed
 
 from lab.trials.faults.trial import ALL, Row, carry_out, judged, why_not
 
-pytestmark = pytest.mark.slow
-
-SHORT = [
-    # beside other tests a service in a cgroup does not reach its quota: such rows run in `make short-trials`
-    pytest.param(row, id=row.name, marks=[pytest.mark.trial] * bool(row.cgroups))
-    for row in ALL.values()
-    if row.short
-]
+pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 
-@pytest.mark.parametrize("row", SHORT)
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ALL.values() if row.short])
 def test_a_fault_gets_its_name_and_no_other(row: Row, tmp_path: Path) -> None:
     if reason := why_not(row):
         pytest.skip(reason)
