@@ -74,9 +74,10 @@ def _made(name: str) -> bytes:
 
 @cache
 def compared() -> list[Any]:
+    """Made comparisons, and of made sessions whose exports have the same keys one with a session of rates."""
     pairs = [COMPARED[name]() for name in COMPARED]
-    rates = Session(Timeline(MADE["rates"]()))
-    pairs += [[rates, Session(Timeline(each()))] for each in MADE.values()]
+    rates, kinds = Session(Timeline(MADE["rates"]())), {frozenset(keys(made(name))): MADE[name] for name in MADE}
+    pairs += [[rates, Session(Timeline(each()))] for each in kinds.values()]
     return [json.loads(rendered(compare(sessions), "json")) for sessions in pairs]
 
 

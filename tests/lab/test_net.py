@@ -46,6 +46,6 @@ def test_a_change_is_an_error_for_the_shell_and_equal_files_are_none() -> None:
     assert (report([BEFORE], [BEFORE]), report([BEFORE], [after])) == (0, 1)
 
 
-@pytest.mark.parametrize("corpus", ["moving", "rates", "autopilot", "ladders"])
+@pytest.mark.parametrize("corpus", ["moving", "rates", "ladders"])
 def test_a_case_is_judged_alike_each_time(corpus: str) -> None:
-    assert frozen(corpus, 1) == frozen(corpus, 1)
+    assert frozen(corpus, 3) == frozen(corpus, 3)
