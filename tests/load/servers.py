@@ -73,8 +73,8 @@ class Server:
     def converse(self, accepted: socket.socket) -> None:
         self.connections += 1
         self._open.add(accepted)
-        with contextlib.suppress(OSError):
-            connection = accepted if self.tls is None else self.tls.wrap_socket(accepted, server_side=True)
+        secured = self.tls and functools.partial(self.tls.wrap_socket, accepted, server_side=True)
+        with contextlib.suppress(OSError), secured() if secured else contextlib.nullcontext(accepted) as connection:
             head = b""
             while chunk := connection.recv(65536):
                 head += chunk
@@ -84,8 +84,6 @@ class Server:
                 if b"\r\n\r\n" in head and not self._answer(connection, head.decode("latin-1")):
                     break
                 head = b""
-            if connection is not accepted:
-                connection.close()
         self._open.discard(accepted)
 
     def _answer(self, connection: socket.socket, head: str) -> bool:
