@@ -303,13 +303,14 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
             ("shift+tab", panes("parts")),
         ],
     ),
-    **{
-        f"escape leaves {pane} by {key}": (
-            partial(Under, wanted=10),
-            [(f"2 {key}", panes(pane)), ("escape", panes(*GRID, focus="latency"), did())],
-        )
-        for key, pane in FILLING.items()
-    },
+    "escape leaves a pane to the one before": (
+        partial(Under, wanted=10),
+        [
+            step
+            for key, pane in FILLING.items()
+            for step in ((f"2 {key}", panes(pane)), ("escape", panes(*GRID, focus="latency"), did()))
+        ],
+    ),
     "one pane after another": (Under, [("2 5 f O escape", panes(*GRID, focus="latency"))]),
     "the cursor is left before the pane": (
         Under,
@@ -345,13 +346,13 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
             ),
         ],
     ),
-    **{
-        f"{key} has no effect": (
-            Under,
-            [(key, says(f"{sign} has no effect here; ? shows the keys"), did())],
-        )
-        for key, sign in {**{each: each for each in "jkG"}, "slash": "/", "exclamation_mark": "!"}.items()
-    },
+    "keys without an effect": (
+        Under,
+        [
+            (key, says(f"{sign} has no effect here; ? shows the keys"), did())
+            for key, sign in {**{each: each for each in "jkG"}, "slash": "/", "exclamation_mark": "!"}.items()
+        ],
+    ),
     "a colon": (Under, [("colon", lambda stage: len(stage.app.screen_stack) == 2)]),
     "a list as in less": (
         partial(Stage, session([(users, 3) for users in range(1, 40)])),
@@ -362,10 +363,14 @@ STORIES: dict[str, tuple[Callable[[], Stage], list[Step]]] = {
         ],
     ),
     # who has the controls
-    **{
-        f"{key} without the controls": (partial(Stage, session(), wanted=10, **AWAY), [(key, REFUSED, CLOSED, did())])
-        for key in ("plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t")
-    },
+    "keys without the controls": (
+        partial(Stage, session(), wanted=10, **AWAY),
+        [
+            step
+            for key in ("plus", "minus", "x", "a", "m", "v", "p", "g", "r", "t")
+            for step in (("j", says("j has no effect here; ? shows the keys")), (key, REFUSED, CLOSED, did()))
+        ],
+    ),
     "a note without the controls": (partial(Stage, session(), wanted=10, **AWAY), [("n 'ok enter", did(AddNote("ok")))]),
     **{
         f"{keys}, then the controls are gone": (
