@@ -18,6 +18,7 @@ from ..load import native
 from ..load.engine import Report as LoadReport
 from ..load.lag import Lag
 from ..model.sources import Clock
+from ..read import procfs
 from ..target.supervisor import Report as TargetReport
 
 INTERVAL_S = 1.0
@@ -235,12 +236,18 @@ STOPPED_LEAST_S = 0.5
 """Seconds from which a stop counts as a suspension; a shorter one is not distinct from a busy machine, and shows as loop lag."""
 
 STOPPED_CPU_MOST = 0.5
-"""Cores: a process that used more than that was not stopped."""
+"""Cores: a process that used or waited for more than that was not stopped."""
 
 
 def _with_sleep_s() -> float:
     """Monotonic, and includes time in which the machine sleeps (Linux; sleep is not detected elsewhere)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+def _waited_s() -> float:
+    """Seconds for which the calling thread was ready to run and got no CPU (Linux; 0 elsewhere)."""
+    schedule = procfs.schedstat(procfs.read_once("/proc/thread-self/schedstat"))
+    return schedule.run_delay_ns / 1e9 if schedule is not None else 0.0
 
 
 class SuspensionDetector:
@@ -251,19 +258,23 @@ class SuspensionDetector:
         clock_s: Clock = _with_sleep_s,
         awake_s: Clock = time.monotonic,
         cpu_s: Clock = time.process_time,
+        waited_s: Clock = _waited_s,
     ) -> None:
-        self._clock_s, self._awake_s, self._cpu_s = clock_s, awake_s, cpu_s
-        self._beat = (clock_s(), awake_s(), cpu_s())
+        self._clocks = clock_s, awake_s, cpu_s, waited_s
+        self._beat = self._now()
         self._longest_s = self._asleep_s = 0.0
         """Since the last look."""
         self._is_suspended = False
 
+    def _now(self) -> tuple[float, ...]:
+        return tuple(clock() for clock in self._clocks)
+
     def beat(self) -> None:
         """Note that the pump runs."""
-        before, self._beat = self._beat, (self._clock_s(), self._awake_s(), self._cpu_s())
-        passed_s, awake_s, cpu_s = (now - then for now, then in zip(self._beat, before, strict=True))
+        before, self._beat = self._beat, self._now()
+        passed_s, awake_s, cpu_s, waited_s = (now - then for now, then in zip(self._beat, before, strict=True))
         self._asleep_s += max(0.0, passed_s - awake_s)
-        if cpu_s <= STOPPED_CPU_MOST * passed_s:
+        if cpu_s + waited_s <= STOPPED_CPU_MOST * passed_s:
             self._longest_s = max(self._longest_s, passed_s - BEAT_S)
 
     def look(self, lag: Lag) -> float | None:

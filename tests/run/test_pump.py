@@ -252,14 +252,19 @@ class ProcessWithClocks:
     """A suspension detector with clocks that the test advances."""
 
     def __init__(self) -> None:
-        self.with_sleep_s = self.awake_s = self.cpu_s = 100.0
-        self.suspension = SuspensionDetector(lambda: self.with_sleep_s, lambda: self.awake_s, lambda: self.cpu_s)
+        self.with_sleep_s = self.awake_s = self.cpu_s = self.waited_s = 100.0
+        self.suspension = SuspensionDetector(
+            lambda: self.with_sleep_s, lambda: self.awake_s, lambda: self.cpu_s, lambda: self.waited_s
+        )
 
-    def pass_time(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0) -> None:
-        """Let time pass, with this much CPU time, and then a heartbeat. `asleep_s`: time in which the machine sleeps."""
+    def pass_time(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0, waited_s: float = 0.0) -> None:
+        """Let time pass, with this much CPU time, and then a heartbeat. `asleep_s`: time in which the machine sleeps.
+        `waited_s`: time in which the pump's thread waits for a CPU.
+        """
         self.with_sleep_s += awake_s + asleep_s
         self.awake_s += awake_s
         self.cpu_s += cpu_s
+        self.waited_s += waited_s
         self.suspension.beat()
 
     def run_normally(self) -> None:
@@ -301,3 +306,32 @@ def test_sleep_of_the_machine_is_detected_although_no_timer_was_late(process: Pr
 def test_a_delay_of_one_thread_is_not_a_suspension(process: ProcessWithClocks, lag: Lag, awake_s: float, cpu_s: float) -> None:
     process.pass_time(awake_s, cpu_s=cpu_s)
     assert process.suspension.look(lag) is None
+
+
+def test_a_process_that_waits_for_a_cpu_is_not_suspended(process: ProcessWithClocks) -> None:
+    """Other processes or a CPU quota take it: that lasts, so that a new level at each such second would never be measured."""
+    process.pass_time(3.0, cpu_s=0.06, waited_s=2.9)
+    assert process.suspension.look(LAG_OF_3_S) is None
+
+
+def test_a_stop_on_a_busy_machine_is_a_suspension(process: ProcessWithClocks) -> None:
+    process.pass_time(3.0, cpu_s=0.06, waited_s=0.5)
+    assert process.suspension.look(LAG_OF_3_S) is not None
+
+
+def test_the_time_for_which_a_thread_waits_for_a_cpu_is_known() -> None:
+    """Two processes on one core."""
+    before_s, allowed = pump_module._waited_s(), os.sched_getaffinity(0)
+    if not before_s:
+        pytest.skip("this kernel does not say how long threads wait")
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+        try:
+            for pid in (other.pid, 0):  # 0: this thread alone
+                os.sched_setaffinity(pid, {min(allowed)})
+            deadline_s = monotonic() + TIMEOUT_S
+            while pump_module._waited_s() < before_s + 0.01 and monotonic() < deadline_s:
+                pass
+        finally:
+            os.sched_setaffinity(0, allowed)
+            other.kill()
+    assert pump_module._waited_s() >= before_s + 0.01

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from capexplorer.load.lag import Lag
 from capexplorer.model.events import Answered, Command, LevelOpened, Proposed
 from capexplorer.model.load import Rate, Users
 from capexplorer.model.proposals import Decide
@@ -21,6 +22,7 @@ from capexplorer.model.requirements import (
 )
 from capexplorer.run.live_answers import FIGURES_EVERY_S, LiveAnswers
 from capexplorer.run.load_control import LoadControl
+from capexplorer.run.pump import SuspensionDetector
 from capexplorer.steer.plan import parse
 from capexplorer.steer.requested_load import Plan
 from capexplorer.wording import PLAN_ENDS
@@ -103,6 +105,33 @@ def test_what_stays_open_ends_when_the_time_is_spent(tmp_path: Path) -> None:
     command = run.commands()[-1]
     assert (command.args["end"], command.args["why"], command.args["undecided"]) == ("gave_up", "within", 1)
     assert 299 <= run.run.now_s <= 303
+    run.run.end()
+
+
+class Starved(Deciding):
+    """A run whose process gets a CPU for 60 ms of each second, and waits for one in the others. The service does not fail."""
+
+    def __init__(self, path: Path, *asked: Requirement) -> None:
+        super().__init__(path, *asked, service=failing_at_random)
+
+        def now_s() -> float:
+            return self.run.now_s
+
+        self.suspension = SuspensionDetector(now_s, now_s, lambda: 0.06 * now_s(), lambda: 0.94 * now_s())
+
+    def tick(self) -> None:
+        if self.suspension.look(Lag(900.0, 900.0, 900.0)):
+            self.run.levels.reopen(load_continues=True)
+        super().tick()
+
+
+def test_a_load_is_one_level_however_rarely_the_generator_gets_a_cpu(tmp_path: Path) -> None:
+    run = Starved(tmp_path / "starved.jsonl", FailuresRequired(0.1, Users(20)))
+    run.decide()
+    assert run.levels() == [(20, "autopilot")]
+    assert (run.commands()[-1].args["why"], run.commands()[-1].args["undecided"]) == ("within", 1)
+    run.answers.end()
+    assert run.run.context.outcome.exit_code == 5
     run.run.end()
 
 
