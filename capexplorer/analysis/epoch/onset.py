@@ -26,7 +26,7 @@ from .level_seconds import (
 )
 from .regime import failure_ratio_of
 from .segments import changes_of
-from .shifts import searched, started_s
+from .shifts import searched, silent_after, started_s
 
 # -- Bursts that a rate limiter lets through: goodput above its limit, until it refuses with HTTP 429.
 #
@@ -137,15 +137,16 @@ def _seconds_since_step(timeline: Timeline, level: Level) -> list[int]:
     return found
 
 
-_known: WeakKeyDictionary[Level, tuple[int, Sequence[int]]] = WeakKeyDictionary()
-"""Results by level, with the number of its settled seconds: an epoch is judged many times as it grows."""
+_known: WeakKeyDictionary[Level, tuple[tuple[int, int], Sequence[int]]] = WeakKeyDictionary()
+"""Results by level, with the numbers of settled seconds, and of silent ones after them, that they are of: an epoch is judged many
+times as it grows."""
 
 
 def _changes_of(timeline: Timeline, level: Level) -> Sequence[int]:
     """At which of its settled seconds a level changed: ascending indices among them."""
     ticks = timeline.seconds_of(level)
-    known = _known.get(level)
-    if known is None or known[0] != len(ticks):
+    of, known = (len(ticks), silent_after(timeline, ticks)), _known.get(level)
+    if known is None or known[0] != of:
         seconds = replace(searched(timeline, level, ticks), latency_ms=None)
-        known = _known[level] = len(ticks), [change.at for change in changes_of(seconds)]
+        known = _known[level] = of, [change.at for change in changes_of(seconds)]
     return known[1]

@@ -108,19 +108,27 @@ def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Seconds:
     usual = float(np.median(requests)) if len(requests) else 0.0
     if usual >= BUSY_LEAST:
         waits = np.array([offered_per_s is None or columns["in_flight"][tick] > 0 for tick in ticks])
-        silent = _due_but_missing(waits & (requests == 0), usual)
+        silent = _due_but_missing(waits & (requests == 0), silent_after(timeline, ticks), usual)
         requests, failures = np.where(silent, usual, requests), np.where(silent, usual, failures)
     known = None if np.isnan(goodput).any() else goodput
     return Seconds(requests, failures, known, latency_ms, at_random=offered_per_s is not None)
 
 
-def _due_but_missing(silent: NDArray[np.bool_], usual: float) -> NDArray[np.bool_]:
+def silent_after(timeline: Timeline, ticks: Sequence[int]) -> int:
+    """Seconds without requests that follow the last of these, at another load: at most as many as can matter."""
+    requests = timeline.columns["requests"]
+    later = range(ticks[-1] + 1, min(len(timeline), ticks[-1] + 1 + math.ceil(SURE / BUSY_LEAST))) if ticks else ()
+    return next((count for count, tick in enumerate(later) if requests[tick]), len(later))
+
+
+def _due_but_missing(silent: NDArray[np.bool_], after: int, usual: float) -> NDArray[np.bool_]:
     """The silent seconds that chance does not explain: those in a row in which SURE requests were due, as none of a Poisson count
-    has a probability of exp(-due)."""
+    has a probability of exp(-due). `after`: further ones after the last."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], silent, [False]))))
     surely = np.zeros_like(silent)
     for first, end in edges.reshape(-1, 2):
-        surely[first:end] = (end - first) * usual >= SURE
+        in_a_row = end - first + (after if end == len(silent) else 0)
+        surely[first:end] = in_a_row * usual >= SURE
     return surely
 
 

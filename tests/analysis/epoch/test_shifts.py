@@ -135,3 +135,10 @@ def test_seconds_without_replies_count_as_failed_if_chance_does_not_explain_them
     timeline = Scenario().level(users=32, seconds=[{"rps": count, "latency_ms": 500.0} for count in counts]).timeline
     level = timeline.levels[-1]
     assert bool(searched(timeline, level, timeline.seconds_of(level)).failures.any()) is failed
+
+
+def test_seconds_without_replies_go_on_in_the_next_level() -> None:
+    scenario = Scenario().level(users=32, seconds=[{"rps": count, "latency_ms": 500.0} for count in [10] * 20 + [0]])
+    timeline = scenario.level(users=48, seconds=[{"rps": 0}] * 5).timeline
+    level = timeline.levels[0]
+    assert searched(timeline, level, timeline.seconds_of(level)).failures.tolist() == [0] * 20 + [10]
