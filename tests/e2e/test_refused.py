@@ -74,16 +74,14 @@ ENDS = "@events.init.add_listener\ndef end(**_):\n    raise SystemExit('no licen
         ("raise ValueError('\\x1b[2J\\x1b[31m[bold]red')\n", ("actor",), "\\x1b[2J\\x1b[31m[bold]red"),
         (None, ("actor",), "users.py"),
         (USERS.format(kind="HttpUser"), (), "Visitor has no host"),
-        (USERS.format(kind="HttpUser"), ("--host", "localhost:8080"), "http://localhost:8080"),
         (USERS.format(kind="User"), ("--host", "ws://192.0.2.1:1"), "192.0.2.1"),
         (USERS.format(kind="User"), ("--host", "ws:/127.0.0.1:1"), "ws:/127.0.0.1:1"),
-        (USERS.format(kind="User"), ("--host", "ws://127.0.0.1:99999"), "--host"),
         (USERS.format(kind="User") + ENDS, ("--host", "ws://127.0.0.1:9"), "no licence"),
     ],
-    ids=["exit", "escapes", "missing", "no host", "no URL", "not allowed", "one slash", "port", "init"],
+    ids=["exit", "escapes", "missing", "no host", "not allowed", "one slash", "init"],
 )
 def test_a_locustfile_that_cannot_run(tmp_path: Path, code: str | None, arguments: tuple[str, ...], named: str) -> None:
-    """Further exceptions of locustfiles: tests/load/test_users.py."""
+    """Further exceptions of locustfiles: tests/load/test_users.py. Further hosts: tests/test_cli.py."""
     path, sessions = tmp_path / "users.py", tmp_path / "sessions"
     if code is not None:
         path.write_text(code, encoding="utf-8")
@@ -132,7 +130,7 @@ def test_the_live_screen_without_a_terminal(tmp_path: Path) -> None:
 @needs_tmux
 @pytest.mark.parametrize(
     ("term", "words"),
-    [("dumb", "run mixed"), ("", "run mixed"), ("dumb", "replay sample"), ("dumb", ""), ("dumb", "compare sample sample")],
+    [("dumb", "run mixed"), ("", "replay sample"), ("dumb", ""), ("dumb", "compare sample sample")],
 )
 def test_a_screen_on_a_terminal_without_cursor_addressing(tmp_path: Path, term: str, words: str) -> None:
     before = ["sh", "-c", f'export TERM="{term}"; exec "$1" {words}', "sh"]  # in place of the words that `on_screen` adds
