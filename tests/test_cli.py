@@ -218,7 +218,7 @@ def test_the_label_of_a_sample_session_describes_it_in_several_words(name: str) 
 WRITES_STDOUT = {
     "export": ["export", "sample"],
     "export html": ["export", "sample", "--format", "html"],
-    "sessions": ["sessions"],
+    "sessions": ["sessions", "--sessions-dir", str(Path(__file__).parents[1] / "sessions")],
     "sessions json": ["sessions", "--json"],
     "compare": ["compare", "sample", "sample-4-threads"],
     "help": ["--help"],
