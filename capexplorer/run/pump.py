@@ -10,7 +10,7 @@ import time
 import traceback
 from _queue import Empty, SimpleQueue
 from _thread import get_native_id
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ParamSpec, Protocol
 
@@ -244,10 +244,13 @@ def _with_sleep_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-def _waited_s() -> float:
-    """Seconds for which the calling thread was ready to run and got no CPU (Linux; 0 elsewhere)."""
-    schedule = procfs.schedstat(procfs.read_once("/proc/thread-self/schedstat"))
-    return schedule.run_delay_ns / 1e9 if schedule is not None else 0.0
+def waited_s(threads: Iterable[int | None]) -> float:
+    """Seconds for which these threads of this process (native ids) were ready to run and got no CPU (Linux; 0 elsewhere).
+
+    A thread that waits for the interpreter's lock sleeps, while the one that has it may wait for a CPU.
+    """
+    read = [procfs.schedstat(procfs.read_once(f"/proc/self/task/{tid}/schedstat")) for tid in threads if tid is not None]
+    return sum(each.run_delay_ns for each in read if each is not None) / 1e9
 
 
 class SuspensionDetector:
@@ -258,7 +261,7 @@ class SuspensionDetector:
         clock_s: Clock = _with_sleep_s,
         awake_s: Clock = time.monotonic,
         cpu_s: Clock = time.process_time,
-        waited_s: Clock = _waited_s,
+        waited_s: Clock = lambda: 0.0,
     ) -> None:
         self._clocks = clock_s, awake_s, cpu_s, waited_s
         self._beat = self._now()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -22,7 +23,7 @@ from ..steer.requested_load import RequestedLoad
 from .context import RunContext
 from .live_levels import LiveLevels
 from .part_watch import PartWatch
-from .pump import INTERVAL_S, Pump, SuspensionDetector
+from .pump import INTERVAL_S, Pump, SuspensionDetector, waited_s
 from .service import Service
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class TickSampler:
         self._parts, self._kept_requests = parts, requests
         profile = context.options.profile
         self._work = WorkMeter(profile.work, is_limited=profile.slo.of_request is not None)
-        self._suspension = SuspensionDetector()
+        self._suspension = SuspensionDetector(waited_s=partial(waited_s, (context.pump.thread_id, load_thread.native_id)))
         self.requests = self.failures = 0
         """Requests and failures of the session so far, warm-up included."""
         self._unusable: list[str] = []

@@ -20,7 +20,7 @@ from processes import is_stopped
 from capexplorer.load.engine import ShapeEnded
 from capexplorer.load.lag import Lag
 from capexplorer.run import pump as pump_module
-from capexplorer.run.pump import BEAT_S, Inbox, Pump, Report, SuspensionDetector
+from capexplorer.run.pump import BEAT_S, Inbox, Pump, Report, SuspensionDetector, waited_s
 
 
 class PumpInThread:
@@ -259,7 +259,7 @@ class ProcessWithClocks:
 
     def pass_time(self, awake_s: float, *, asleep_s: float = 0.0, cpu_s: float = 0.0, waited_s: float = 0.0) -> None:
         """Let time pass, with this much CPU time, and then a heartbeat. `asleep_s`: time in which the machine sleeps.
-        `waited_s`: time in which the pump's thread waits for a CPU.
+        `waited_s`: time in which the threads of pump and load wait for a CPU.
         """
         self.with_sleep_s += awake_s + asleep_s
         self.awake_s += awake_s
@@ -321,7 +321,8 @@ def test_a_stop_on_a_busy_machine_is_a_suspension(process: ProcessWithClocks) ->
 
 def test_the_time_for_which_a_thread_waits_for_a_cpu_is_known() -> None:
     """Two processes on one core."""
-    before_s, allowed = pump_module._waited_s(), os.sched_getaffinity(0)
+    threads, allowed = [threading.get_native_id()], os.sched_getaffinity(0)
+    before_s = waited_s(threads)
     if not before_s:
         pytest.skip("this kernel does not say how long threads wait")
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
@@ -329,9 +330,9 @@ def test_the_time_for_which_a_thread_waits_for_a_cpu_is_known() -> None:
             for pid in (other.pid, 0):  # 0: this thread alone
                 os.sched_setaffinity(pid, {min(allowed)})
             deadline_s = monotonic() + TIMEOUT_S
-            while pump_module._waited_s() < before_s + 0.01 and monotonic() < deadline_s:
+            while waited_s(threads) < before_s + 0.01 and monotonic() < deadline_s:
                 pass
         finally:
             os.sched_setaffinity(0, allowed)
             other.kill()
-    assert pump_module._waited_s() >= before_s + 0.01
+    assert waited_s(threads) >= before_s + 0.01

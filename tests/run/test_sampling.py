@@ -99,6 +99,7 @@ class _Measured:
     def __init__(self, drained: Drained) -> None:
         self._drained = drained
         self.lag = SimpleNamespace(drain=lambda: Lag(1.0, 2.0, 3.0))
+        self.thread_id = self.native_id = None
 
     def drain(self, boundary_s: float) -> Drained:
         return self._drained
