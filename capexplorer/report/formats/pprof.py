@@ -6,7 +6,7 @@ library. `-diff_base` with the file of the low load shows what grew, in seconds,
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from collections.abc import Iterable, Mapping
 
 from ...errors import InputError
@@ -18,6 +18,9 @@ from . import Format
 
 _NANOSECONDS = 1e9
 
+_GZIP = 31
+"""Window bits of zlib for a gzip file. The module gzip writes other bytes from Python 3.13 on."""
+
 
 def render(timeline: Timeline) -> dict[str, bytes]:
     """The files by name. Raises InputError if no stacks were sampled."""
@@ -27,7 +30,7 @@ def render(timeline: Timeline) -> dict[str, bytes]:
         name = f"level-{level.opened.index:02}-{load}-{sampled.runtime}-{sampled.clock}"
         while f"{name}.pb.gz" in files:
             name += "-more"
-        files[f"{name}.pb.gz"] = gzip.compress(profile(sampled), mtime=0)
+        files[f"{name}.pb.gz"] = zlib.compress(profile(sampled), level=9, wbits=_GZIP)
     if not files:
         raise InputError("pprof: no stacks were sampled in this session")
     return files
