@@ -143,7 +143,11 @@ class UserError(msgspec.Struct, frozen=True):
 
 
 class UserCodeFault(RuntimeError):
-    """A fault of user code that raised no exception, such as one that does not return; it has no line in the code."""
+    """A fault of user code that raised no exception, such as one that does not return. `line`: where it stands, if known."""
+
+    def __init__(self, text: str, line: str = "") -> None:
+        super().__init__(text)
+        self.line = line
 
 
 class UserErrors:
@@ -157,7 +161,8 @@ class UserErrors:
         tb = tb or error.__traceback__
         while tb is not None and tb.tb_next is not None:
             tb = tb.tb_next
-        line = place(tb.tb_frame, tb.tb_lineno) if tb is not None and not isinstance(error, UserCodeFault) else ""
+        raised_at = place(tb.tb_frame, tb.tb_lineno) if tb is not None else ""
+        line = error.line if isinstance(error, UserCodeFault) else raised_at
         self.waiting.append(UserError(type(error).__name__, _text(error), line))
 
     def on_user_error(self, exception: BaseException, tb: TracebackType | None = None, **_: Any) -> None:

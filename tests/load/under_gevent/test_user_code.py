@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gevent
@@ -13,7 +14,7 @@ import pytest
 from locust import User, constant
 from locust.exception import RescheduleTask
 
-from capexplorer.load import locust_bounds
+from capexplorer.load import locust_bounds, native
 from capexplorer.load.engine import RunnerEnded
 
 from .children import started
@@ -118,20 +119,57 @@ def test_an_invalid_wait_time_is_a_user_error_and_not_a_wait(rig: Make, wait: An
     assert (tick.waits, tick.wait_sum_s) == (0, 0.0)
 
 
-def test_an_on_stop_that_never_returns_does_not_block_a_step_and_is_reported(rig: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step down continues without that user, whose sleep is interrupted."""
+def _never_stops(user: User) -> None:
+    gevent.sleep(1e6)
+
+
+@pytest.fixture
+def short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locust_bounds, "STALLED_S", 2.0)
     monkeypatch.setattr(locust_bounds, "LAST_STOPS_S", 1.0)
-    made = rig(user_class("U", on_stop=lambda self: gevent.sleep(1e6)))
+
+
+@pytest.mark.usefixtures("short_bounds")
+def test_an_on_stop_that_never_returns_does_not_block_a_step_and_is_named(rig: Make) -> None:
+    """The step down continues without that user, whose sleep is interrupted."""
+    made = rig(user_class("U", on_stop=_never_stops))
     for users in (2, 1, 3):
         made.host.set_users(users, 100.0)
         made.until(lambda users=users: made.spawned(users) == 1)  # type: ignore[misc]
         assert made.reaches(users)
     assert made.host.stop()
-    assert [each.text for each in made.host.errors.waiting] == [
-        "1 users did not end: on_stop did not return within 2 s",
-        "3 users did not end: on_stop did not return within 1 s",
-    ]
+    texts, lines = zip(*[(each.text, each.line) for each in made.host.errors.waiting], strict=True)
+    assert texts == ("1 users did not end within 2 s", "3 users did not end within 1 s")
+    assert set(lines) == {f"test_user_code.py:{_never_stops.__code__.co_firstlineno + 1} in _never_stops"}
+
+
+def _delays_the_loop(until: Callable[[], object]) -> None:
+    while not until():
+        native.sleep(0.1)
+        gevent.sleep(0)
+
+
+@pytest.mark.usefixtures("short_bounds")
+@pytest.mark.parametrize(
+    ("on_stop", "is_late", "why"),
+    [(partial(gevent.sleep, 1e6), False, ""), (_never_stops, True, ": the load thread is too busy, or has no CPU")],
+    ids=["no code of the user's own", "a loop that is late, as where a quota takes the CPU"],
+)
+def test_users_that_do_not_end_are_an_error_of_user_code_only_if_it_holds_them_while_the_loop_is_in_time(
+    rig: Make, caplog: pytest.LogCaptureFixture, on_stop: Any, is_late: bool, why: str
+) -> None:
+    made = rig(user_class("U", on_stop=on_stop))
+
+    def reported() -> list[str]:
+        return [each.text for each in made.host.errors.waiting] or [each for each in caplog.messages if "did not end" in each]
+
+    made.host.set_users(3, 100.0)
+    assert made.reaches(3)
+    if is_late:
+        made.host.call(lambda: gevent.spawn(_delays_the_loop, reported))
+    assert made.host.stop()
+    assert reported() == [f"3 users did not end within 1 s{why}"]
+    assert list(made.host.errors.waiting) == []
 
 
 def test_users_can_start_child_processes_and_wait_for_them(rig: Make) -> None:
