@@ -134,13 +134,14 @@ def promise(name: str, number: int = 1, /, **properties: Any) -> formats.Promise
     return {
         "formats": {name: number},
         "keys": {name: formats.keys_of(schema(**properties))},
-        "options": {"run": ["--plan", "--users"]},
+        "options": {"run": ["--plan", "--users"], "completion": []},
         "exit_codes": {"INPUT": 2},
         "metrics": {"capexplorer_users": ["endpoint"]},
     }
 
 
 NUMBER, OPEN, WORDS = {"type": "number"}, {"anyOf": [{"type": "number"}, {"type": "null"}]}, {"enum": ["x", "y"]}
+NOTE = {"enum": ["note"]}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,8 @@ NUMBER, OPEN, WORDS = {"type": "number"}, {"anyOf": [{"type": "number"}, {"type"
         ("log", {"a": OPEN}, {"a": NUMBER}, [".a: is no longer null"]),
         ("log", {"a": WORDS}, {"a": {"enum": ["x"]}}, [".a: is no longer =y"]),
         ("log", {"a": NUMBER}, {"a": NUMBER, "c": NUMBER}, [".c: is required now"]),
+        ("log", {"type": NOTE}, {"type": NOTE, "c": NUMBER}, ["<note>.c: is required now"]),
+        ("log", {"type": NOTE}, {"type": NOTE, "b": schema(c=NUMBER)}, []),
         ("profile", {"a": NUMBER}, {"a": NUMBER, "b": NUMBER}, []),
         ("profile", {"a": NUMBER}, {"b": NUMBER}, [".a: gone"]),
     ],
@@ -174,10 +177,11 @@ def test_a_format_with_another_number_may_change() -> None:
     assert formats.broken(promise("export", a=NUMBER), promise("export", 2)) == []
 
 
-def test_an_option_an_exit_code_and_a_metric_may_not_go_until_that_was_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_options_exit_codes_and_metrics_may_not_go_until_that_was_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     before = promise("export")
     now = {**before, "options": {"run": ["--plan"]}, "exit_codes": {"INPUT": 3}, "metrics": {}}
     said = ["exit_codes INPUT: gone or changed", "metrics capexplorer_users: gone or changed", "option run --users: gone"]
+    said += ["command completion: gone"]
     assert formats.broken(before, now) == said
-    monkeypatch.setattr(formats, "WITHDRAWN", {said[2]: "0.3.0"})
-    assert formats.broken(before, now) == said[:2]
+    monkeypatch.setattr(formats, "WITHDRAWN", {said[3]: "0.3.0"})
+    assert formats.broken(before, now) == said[:3]

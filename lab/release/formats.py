@@ -144,6 +144,7 @@ def broken(before: Promise, now: Promise) -> list[str]:
         if now[kind].get(name) != value
     ]
     for command, options in before["options"].items():
+        found += [f"command {command}: gone"] if command not in now["options"] else []
         found += [f"option {command} {each}: gone" for each in options if each not in now["options"].get(command, ())]
     for name, keys in before["keys"].items():
         if before["formats"].get(name) == now["formats"].get(name):
@@ -163,9 +164,9 @@ def _broken_keys(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence
         if who == WRITTEN and "required" in words and "required" not in now[path]:
             yield f"{path}: was always there, is not any more"
     if who != WRITTEN:
+        objects = {path.rpartition(".")[0] for path in before}
         for path, words in now.items():
-            parent = path.rpartition(".")[0]
-            if "required" in words and "required" not in before.get(path, ()) and (parent in before or not parent):
+            if "required" in words and "required" not in before.get(path, ()) and path.rpartition(".")[0] in objects:
                 yield f"{path}: is required now"
 
 
