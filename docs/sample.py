@@ -17,7 +17,7 @@ import msgspec
 from capexplorer.model.events import Header
 from capexplorer.session.codec import decode, encode, has_seal, sealed
 
-SCRATCH = re.compile(r"/\S*/\.scratch-\d+")
+SCRATCH = re.compile(r"/\S*/\.scratch-[\w-]+")
 """The session's own folder, where the target may write."""
 
 

@@ -1,9 +1,9 @@
 """Where a target runs: at a port that no client's ephemeral port can take from it, with a folder in which it may write.
 
 The folder is next to the sessions, kept across restarts and removed at the end of the session. Its name holds the app's process
-id: folders that a crash left behind are recognised by it and removed when the next one is made. In containers all runs have the
-same id, and may share the folder of sessions, so the name has a random part, too. The C-level socket, which gevent does not
-patch, tries ports.
+id, and whose it is: folders that a crash left behind are recognised by them and removed when the next one is made. Runs in
+several containers may share the folder of sessions, and have ids of their own: the same one, or one that ended elsewhere. The
+C-level socket, which gevent does not patch, tries ports.
 """
 
 from __future__ import annotations
@@ -62,12 +62,20 @@ def ephemeral_range() -> tuple[int, int]:
     return int(low), int(high)
 
 
-_NAME = re.compile(r"\.scratch-(?P<pid>\d+)-\w+")
+_NAME = re.compile(r"\.scratch-(?P<ids>\d+)-(?P<pid>\d+)-\w+")
 
 
 def scratch_folder(sessions_dir: Path) -> Path:
     """A path for this process's folder, a new one at each call; creates nothing."""
-    return sessions_dir.resolve() / f".scratch-{os.getpid()}-{secrets.token_hex(4)}"
+    return sessions_dir.resolve() / f".scratch-{namespace_of_ids()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def namespace_of_ids() -> int:
+    """Of this process: in another one its id is another's (Linux; 0 elsewhere)."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0
 
 
 def make_scratch(folder: Path) -> None:
@@ -76,7 +84,8 @@ def make_scratch(folder: Path) -> None:
         folder.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         for other in folder.parent.iterdir():
-            if (found := _NAME.fullmatch(other.name)) and not is_alive(int(found["pid"])):
+            found = _NAME.fullmatch(other.name)
+            if found and int(found["ids"]) == namespace_of_ids() and not is_alive(int(found["pid"])):
                 remove_scratch(other)
     except OSError as error:
         raise TargetError(f"{folder}: {error.strerror}: the target needs a folder to write in") from None

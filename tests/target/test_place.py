@@ -13,6 +13,7 @@ import pytest
 from capexplorer.errors import TargetError
 from capexplorer.target import place
 from capexplorer.target.place import ephemeral_range, free_port, port_is_free
+from docs import sample
 
 
 def test_a_free_port_can_be_bound_and_is_not_ephemeral() -> None:
@@ -46,16 +47,22 @@ def test_runs_with_one_process_id_in_several_containers_have_folders_of_their_ow
     assert place.scratch_folder(tmp_path) != place.scratch_folder(tmp_path)
 
 
+def test_samples_have_no_part_of_its_path(tmp_path: Path) -> None:
+    assert sample.SCRATCH.sub("{scratch}", f"--folder={place.scratch_folder(tmp_path)}/tasks") == "--folder={scratch}/tasks"
+
+
 @pytest.mark.parametrize("is_reaped", [True, False])
 def test_a_folder_that_a_crash_left_is_removed_and_one_of_a_running_process_is_not(tmp_path: Path, is_reaped: bool) -> None:
     ended = subprocess.Popen(["true"])
     os.waitid(os.P_PID, ended.pid, os.WEXITED | (0 if is_reaped else os.WNOWAIT))
-    left, running = tmp_path / f".scratch-{ended.pid}-1a2b", tmp_path / f".scratch-{os.getppid()}-1a2b"
-    for folder in (left, running):
+    ours = place.namespace_of_ids()
+    names = (f"{ours}-{ended.pid}", f"{ours}-{os.getppid()}", f"{ours + 1}-{ended.pid}")
+    left, running, in_another_container = (tmp_path / f".scratch-{name}-1a2b" for name in names)
+    for folder in (left, running, in_another_container):
         folder.mkdir()
         (folder / "file").write_text("x")
     place.make_scratch(place.scratch_folder(tmp_path))
-    assert not left.exists() and (running / "file").exists()
+    assert not left.exists() and (running / "file").exists() and (in_another_container / "file").exists()
     ended.wait()
 
 
