@@ -579,8 +579,6 @@ async def test_the_target_restarts_with_the_changed_parameters() -> None:
 
 
 DIALOGS = "g p r n t e q question_mark ctrl+p".split()
-OVER = "g t question_mark ctrl+p ctrl+c".split()
-"""A prompt, a form, a screen, the palette and the question before quitting."""
 
 
 async def test_no_dialog_opens_over_another() -> None:
@@ -590,7 +588,7 @@ async def test_no_dialog_opens_over_another() -> None:
     steps: list[Step] = []
     for first in DIALOGS:
         steps.append((first, depth(2)))
-        steps += [(second, depth(1, 2)) for second in OVER]
+        steps += [(second, depth(1, 2)) for second in (*DIALOGS[:6], "question_mark", "ctrl+p", "ctrl+c")]
         steps += [("", depth(2)), ("escape", depth(1))]
     await tell(Stage([header()]), *steps)
 
