@@ -1,4 +1,4 @@
-"""Bounds of Locust: how long steps and stops wait for user code, so that an `on_stop` that never returns cannot block
+"""Bounds of Locust: how long steps and stops wait for user code, so that an on_stop that never returns cannot block
 the run; and the memory of its own statistics, which locustfiles read.
 """
 
@@ -17,7 +17,7 @@ from .bounded_keys import EndpointNames
 from .user_code import UserCodeFault, UserErrors, place_in_user_code
 
 STALLED_S = 20.0
-"""Seconds, in which the hub is in time, after which a step continues without users whose `on_stop` has not returned (for
+"""Seconds, in which the hub is in time, after which a step continues without users whose on_stop has not returned (for
 `__init__`: three times as long)."""
 LAST_STOPS_S = 7.0
 """Seconds for which all users together may delay the end of the run."""
@@ -72,7 +72,7 @@ class BoundedWaits:
 
     def _give_up(self, waiting: Any, what: str, waited_s: float, *, is_timely: bool) -> None:
         """Report the user code in which users that do not end stand, or if all have ended the greenlet that is waited for, and
-        kill the users once more, which interrupts an `on_stop` that sleeps. `what`: has happened without such users.
+        kill the users once more, which interrupts an on_stop that sleeps. `what`: has happened without such users.
         `is_timely`: the hub ran meanwhile; else, and if none stands in user code, there is no fault of it.
         """
         stopping = list(self._runner.user_greenlets.dying)
