@@ -25,6 +25,7 @@ from ..model import one_blas_thread  # noqa: F401  before numpy is loaded
 
 # isort: split
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from ..model.events import Sample, Verdict
@@ -48,6 +49,7 @@ from ..model.requirements import (
     State,
 )
 from ..model.timeline import Timeline
+from .causes.generator_saturation import readings_at_level, time_outside_requests_ms
 from .statistics import SURE_ERRORS, Series
 
 # -- shares
@@ -227,7 +229,7 @@ class _Seconds:
         offered = sample.offered if isinstance(required.load, Rate) else None
         if isinstance(required, FailuresRequired):
             if offered is not None:
-                lost = offered.failed + offered.dropped.total
+                lost = offered.failed + offered.dropped.target  # others were dropped because of the generator
                 self._count(offered.finished + lost, (lost,), 0.0)
             else:
                 failed = sum(each.failures for each in sample.endpoints)
@@ -305,13 +307,24 @@ class Requirements:
         seconds = [found[level.opened.index] for level in counted]
         if isinstance(required, FailuresRequired):
             return _failures(required, seconds)
-        return _percentile(required, seconds, grows=any(_queue_grows(level, verdict) for level in counted))
+        answer = _percentile(required, seconds, grows=any(_queue_grows(level, verdict) for level in counted))
+        return replace(answer, state="undecided") if answer.state == "not_met" and _lack_cpu(counted) else answer
 
 
 def _counts(level: Level, timeline: Timeline, verdict: Verdict | None) -> bool:
     """Whether a level describes the service as it is now."""
     epoch = timeline.levels[-1].opened.epoch
     return level.opened.epoch == epoch and level.void is None and level_use(level, verdict).why is None
+
+
+def _lack_cpu(levels: Iterable[Level]) -> bool:
+    """Whether the generator lacked CPU in one of these levels. It adds to latencies then, which show what the service keeps, but
+    not what it does not keep.
+    """
+    figures = [level.figures for level in levels]
+    outside_ms = time_outside_requests_ms(figures)
+    found = [readings_at_level(each, outside_ms) for each in figures]
+    return any(each.saturated or each.starved for each in found)
 
 
 def _queue_grows(level: Level, verdict: Verdict | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from capexplorer.analysis.requirements import (
     slow_replies,
 )
 from capexplorer.model.events import Sample, Verdict
-from capexplorer.model.load import Users
+from capexplorer.model.load import Drops, OfferedTick, Rate, Users
+from capexplorer.model.readings import GeneratorReading, NeighboursReading
 from capexplorer.model.requirements import (
     Answer,
     CapacityRequired,
@@ -119,6 +121,30 @@ def test_a_percentile_of_a_stage_is_decided_by_its_values(ttft_ms: float, state:
 def test_replies_at_another_load_say_nothing() -> None:
     (found,) = answers(steady(Users(9), latency_ms=50.0, seconds=60), P95)
     assert found.state == "undecided" and getattr(found, "replies", None) == 0
+
+
+SATURATED = {"generator": GeneratorReading(cpu_ratio=0.99)}
+STARVED = {
+    "generator": GeneratorReading(cpu_ratio=0.06, run_delay_ratio=0.9, loop_lag_p99_ms=95.0, loop_lag_p50_ms=50.0),
+    "neighbours": NeighboursReading(cpu_ratio=1.9),
+}
+
+
+@pytest.mark.parametrize("readings", [SATURATED, STARVED])
+def test_slow_replies_of_a_generator_without_cpu_do_not_show_that_the_service_is_slow(readings: dict[str, Any]) -> None:
+    each = {"rps": 100, "latency_ms": 200.0, "p99_ms": 200.0, **readings}
+    scenario = Scenario().ready().level(users=8, seconds=[each] * 60)
+    slow, quick = answers(scenario, P95, PercentileRequired(95.0, 400.0, Users(8)))
+    assert (slow.state, quick.state) == ("undecided", "met")
+
+
+@pytest.mark.parametrize(
+    ("dropped", "state"), [(Drops(target=40), "not_met"), (Drops(starting=10, late=10, max_users=10, stopped=10), "met")]
+)
+def test_iterations_that_the_generator_dropped_are_no_failures_of_the_service(dropped: Drops, state: State) -> None:
+    offered = OfferedTick(offered_per_s=100.0, planned=100, finished=60, dropped=dropped)
+    scenario = Scenario().ready().level(offered_per_s=100.0, seconds=[{"rps": 60, "offered": offered}] * 60)
+    assert answers(scenario, FailuresRequired(0.05, Rate(100.0)))[0].state == state
 
 
 @pytest.mark.parametrize(("failed", "state"), [(0, "met"), (40, "not_met")])
