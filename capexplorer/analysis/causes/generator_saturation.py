@@ -116,8 +116,10 @@ class SaturationReadings(msgspec.Struct, frozen=True):
 
     @property
     def waits_in_a_call(self) -> bool:
-        """Whether a call blocks the event loop while the load thread has CPU time to spare."""
-        return self._blocked and self.busy_ratio is not None and self.busy_ratio < QUIET_MOST
+        """Whether a call blocks the event loop while the load thread has CPU time to spare, and seldom waits for a core: timers
+        are late then whatever code it is in."""
+        has_time = self.busy_ratio is not None and self.busy_ratio < QUIET_MOST
+        return self._blocked and has_time and (self.run_delay_ratio or 0.0) < MOSTLY
 
     @property
     def _has_no_time(self) -> bool:
