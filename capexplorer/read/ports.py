@@ -232,10 +232,10 @@ class _BurnRate:
 # that was just started). Walks over all processes: meant for the start of a session, not for every second.
 
 
-def listening_pid(port: int) -> int | None:
+def listening_pid(port: int, *, udp: bool = False) -> int | None:
     """The process that listens on `port` here; of several that share it, the one that started first. None: no such process is
     visible."""
-    return _by_inode(port) if sys.platform == "linux" else _by_psutil(port)
+    return _by_psutil(port, "udp" if udp else "tcp") if udp or sys.platform != "linux" else _by_inode(port)
 
 
 def listening_ports(pid: int) -> list[int]:
@@ -294,12 +294,13 @@ def _started(pid: int) -> tuple[int, int]:
     return (stat.started_ticks if stat else sys.maxsize, pid)
 
 
-def _by_psutil(port: int) -> int | None:
+def _by_psutil(port: int, kind: str) -> int | None:
     import psutil
 
+    listens = (psutil.CONN_LISTEN, psutil.CONN_NONE)  # the latter: of UDP
     try:
-        rows = psutil.net_connections("tcp")
+        rows = psutil.net_connections(kind)
     except psutil.Error:
         return None
-    pids = sorted(row.pid for row in rows if row.status == psutil.CONN_LISTEN and row.laddr.port == port and row.pid)
-    return pids[0] if pids else None
+    pids = {row.pid for row in rows if row.status in listens and row.laddr and row.laddr.port == port and row.pid}
+    return min(pids, key=_started, default=None)

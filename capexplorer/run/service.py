@@ -93,8 +93,9 @@ class Service:
         if self._watched_pid is not None:
             self.pid = self._watched_pid
         elif self.spec is None:
-            host = urlsplit(self.url).hostname  # None: users have hosts of their own
-            self.pid = listening_pid(self.port) if self.port and host is not None and is_loopback(host) else None
+            url = urlsplit(self.url)
+            is_here = url.hostname is not None and is_loopback(url.hostname)  # without a host users have their own
+            self.pid = listening_pid(self.port, udp=url.scheme == "udp") if self.port and is_here else None
         return self.pid
 
     @property

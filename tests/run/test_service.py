@@ -60,6 +60,12 @@ def test_a_service_whose_process_is_found_is_not_unseen() -> None:
         assert not found.is_unseen
 
 
+def test_the_process_of_a_service_by_udp_is_found() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert service(f"udp://127.0.0.1:{bound.getsockname()[1]}").find_pid() == os.getpid()
+
+
 @pytest.mark.parametrize(("url", "here"), [("http://127.0.0.1:81/x", True), ("http://192.0.2.1:81", False), (None, True)])
 def test_a_service_is_local_unless_its_address_is_that_of_another_machine(url: str | None, here: bool) -> None:
     assert service(url).is_here is here
