@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from .. import configuration
 from ..errors import InputError
 from ..model.timeline import Timeline
 from ..remote.attached import RemoteControls, RemoteRequests, RunConnection
@@ -46,7 +47,7 @@ def command(session: str | None, watch: bool, baseline: str | None, mouse: bool,
     """
     if not os.environ.get(SERVED):
         require_screen(*SCREEN)  # before connecting to the run
-    saved_curves = baselines(baseline, sessions_dir, live=True)
+    saved_curves = baselines(baseline, sessions_dir or configuration.load().sessions_folder, live=True)
     name, path = run_of(session, sessions_dir)
     connection = RunConnection(path, "watch" if watch else "steer", name_of_terminal())
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from .. import paths
+from .. import configuration, paths
+from ..errors import CapexplorerError, InputError
 from ..model.controls import EndRun
 from ..remote import run_sockets
 from ..remote.attached import RunConnection
@@ -45,6 +48,18 @@ def command(session: str | None, sessions_dir: Path | None) -> None:
 
 def run_of(session: str | None, folder: Path | None) -> tuple[str, Path]:
     """(id, socket) of a run of this user; `folder`: that of its log, None: any. Raises InputError."""
-    runs, saved = run_sockets.running(), catalog.logs(paths.sessions(folder))
-    found = {name: path for name, path in runs.items() if folder is None or name in saved}
-    return run_sockets.find(session, found, {name: files.read_title(saved[name]) for name in found if name in saved})
+    runs = run_sockets.running()
+    if folder is not None:
+        saved = catalog.logs(paths.sessions(folder))
+        found = {name: path for name, path in runs.items() if name in saved}
+        if runs and not found:
+            raise InputError(f"no run that is saved in {folder} is going on; elsewhere are {', '.join(sorted(runs))}")
+        return run_sockets.find(session, found, _titles(found, saved))
+    saved = {}
+    with suppress(CapexplorerError):  # an id does without titles
+        saved = catalog.logs(paths.sessions(configuration.load().sessions_folder))
+    return run_sockets.find(session, runs, _titles(runs, saved))
+
+
+def _titles(runs: Iterable[str], saved: Mapping[str, Path]) -> dict[str, str | None]:
+    return {name: files.read_title(saved[name]) for name in runs if name in saved}

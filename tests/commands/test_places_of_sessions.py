@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from capexplorer import cli, paths
+from capexplorer import cli, configuration, paths
 from capexplorer.commands.afterwards import session_name
 from capexplorer.commands.pick import SessionFolders
 from capexplorer.commands.run.arguments import RunArguments
@@ -101,6 +101,29 @@ def test_a_run_is_found_by_the_title_that_it_has_in_either(places: tuple[Path, P
     assert run_of(None, places[0])[0] == NEW
     with pytest.raises(InputError, match="not running"):
         run_of(EARLIER, places[0])
+
+
+def test_runs_that_are_all_saved_elsewhere_are_named(tmp_path: Path, running: None) -> None:
+    with pytest.raises(InputError, match=f"no run that is saved in {tmp_path} .*; elsewhere are {EARLIER}, {NEW}$"):
+        run_of(None, tmp_path)
+
+
+def test_a_run_is_found_by_its_title_in_the_folder_of_the_configuration_file(
+    tmp_path: Path, running: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text(f'sessions_dir = "{tmp_path}"')
+    monkeypatch.setenv(configuration.VARIABLE, str(tmp_path / "own.toml"))
+    shutil.copy(SAMPLES["sample-kv"], tmp_path / f"{NEW}.jsonl")
+    files.write_title(tmp_path / f"{NEW}.jsonl", "after the move")
+    assert run_of("after", None)[0] == NEW
+
+
+def test_a_run_is_found_by_its_id_where_no_folder_of_sessions_can_be_read(
+    tmp_path: Path, running: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "capexplorer").write_text("a file")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert run_of(NEW, None)[0] == NEW
 
 
 def test_a_run_is_saved_in_the_data_folder(places: tuple[Path, Path]) -> None:
