@@ -10,6 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
+from . import configuration
 from .configuration import user_folder
 from .errors import InputError
 from .toml import nearest
@@ -118,6 +119,13 @@ def sessions(named: Path | None = None) -> tuple[Path, ...]:
     root, own = checkout(), new_sessions(named)
     earlier = root / "sessions" if root is not None and named is None else None
     return (own, earlier) if earlier is not None and os.access(earlier, os.R_OK | os.X_OK) else (own,)
+
+
+def usual_sessions() -> tuple[Path, ...]:
+    """The folders in which commands without `--sessions-dir` look sessions up. Raises InputError as `sessions` does, and for the
+    configuration file.
+    """
+    return sessions(configuration.load().sessions_folder)
 
 
 def listed(folders: Iterable[Path]) -> str:

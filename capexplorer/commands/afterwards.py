@@ -8,10 +8,11 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from .. import paths, wording
-from ..errors import InputError
+from ..errors import CapexplorerError, InputError
 from ..model.timeline import Timeline
 from .terminal import plain_characters, print_line, printable, with_whole_commands
 
@@ -64,9 +65,11 @@ def require_log(path: Path) -> None:
 
 
 def session_name(path: Path) -> str:
-    """The session's name for `replay` and `export`: its id, or its path if it is in no usual folder."""
-    usual = {folder.resolve() for folder in paths.sessions()}
-    return path.stem if path.parent.resolve() in usual else _short(path)
+    """The session's name for `replay` and `export`: its id, or its path if they look elsewhere."""
+    usual: Sequence[Path] = ()
+    with suppress(CapexplorerError):  # no home folder, and the run had another one
+        usual = paths.usual_sessions()
+    return path.stem if path.parent.resolve() in {folder.resolve() for folder in usual} else _short(path)
 
 
 def program_name() -> str:

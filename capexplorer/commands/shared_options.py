@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from .. import __version__, configuration, paths, wording
+from .. import __version__, paths, wording
 from ..addresses import without_userinfo
 from ..analysis.reanalysis import Reanalysis, reanalyse_events, reanalysed_events
 from ..errors import CapexplorerError, InputError
@@ -37,8 +37,8 @@ def sessions(ctx: click.Context, parameter: click.Parameter, typed: str) -> list
     """`last`, the newest sessions by their ids, and the samples."""
     ids: list[str] = []
     with suppress(CapexplorerError):
-        named: Path | None = ctx.params.get("sessions_dir") or configuration.load().sessions_folder
-        ids = sorted(logs(paths.sessions(named)), reverse=True)
+        named: Path | None = ctx.params.get("sessions_dir")
+        ids = sorted(logs(paths.sessions(named) if named else paths.usual_sessions()), reverse=True)
     names = dict.fromkeys(["last", *ids[:SESSIONS_MOST], *paths.sample_sessions()])
     return [name for name in names if name.startswith(typed)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .. import configuration, paths
+from .. import paths
 from ..errors import CapexplorerError, InputError
 from ..model.controls import EndRun
 from ..remote import run_sockets
@@ -57,7 +57,7 @@ def run_of(session: str | None, folder: Path | None) -> tuple[str, Path]:
         return run_sockets.find(session, found, _titles(found, saved))
     saved = {}
     with suppress(CapexplorerError):  # an id does without titles
-        saved = catalog.logs(paths.sessions(configuration.load().sessions_folder))
+        saved = catalog.logs(paths.usual_sessions())
     return run_sockets.find(session, runs, _titles(runs, saved))
 
 

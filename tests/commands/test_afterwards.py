@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from report.made_sessions import judged
 
-from capexplorer import paths, wording
+from capexplorer import configuration, paths, wording
 from capexplorer.commands import afterwards
 from capexplorer.commands.afterwards import print_session, printed_command, program_name, session_name
 from capexplorer.model.timeline import Timeline
@@ -16,6 +16,20 @@ from capexplorer.model.timeline import Timeline
 
 def test_a_session_in_the_sessions_folder_is_named_by_its_id_and_another_by_its_path(tmp_path: Path) -> None:
     assert session_name(paths.new_sessions() / "a.jsonl") == "a"
+    assert session_name(tmp_path / "a.jsonl") == str(tmp_path / "a.jsonl")
+
+
+def test_a_session_is_named_by_its_id_in_the_folder_of_the_configuration_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text(f'sessions_dir = "{tmp_path}"')
+    monkeypatch.setenv(configuration.VARIABLE, str(tmp_path / "own.toml"))
+    assert session_name(tmp_path / "a.jsonl") == "a"
+    assert session_name(paths.new_sessions() / "a.jsonl") == str(paths.new_sessions() / "a.jsonl")
+
+
+def test_without_a_home_folder_a_session_is_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_data_dir", "~/.local/share/{}".format)
     assert session_name(tmp_path / "a.jsonl") == str(tmp_path / "a.jsonl")
 
 
