@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.version import Version
 from pages.test_profiles_page import keys, profile_with
 
 from capexplorer import configuration
@@ -28,7 +29,7 @@ from docs import profiles
 from lab.release import formats
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = sorted(path for path in (ROOT / "tests" / "released").iterdir())
+FOLDERS = sorted((ROOT / "tests" / "released").iterdir(), key=lambda folder: Version(folder.name))
 LOGS = [log for folder in FOLDERS for log in sorted(folder.glob("*.jsonl.gz"))]
 PROMISING = [folder for folder in FOLDERS if (folder / formats.PROMISED).exists()]
 
