@@ -13,9 +13,11 @@ import pytest
 from kit.package import modules
 from packaging.requirements import Requirement
 
-from capexplorer import cli
+from capexplorer import cli, paths, profile
+from capexplorer.commands.run.profile import DEFAULT_PROFILE
 from capexplorer.extras import EXTRAS, lacking
 from capexplorer.stacks import node, python
+from capexplorer.target.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -95,6 +97,12 @@ def test_a_use_ends_in_one_line_that_names_the_extra(
     [line] = capsys.readouterr().err.splitlines()
     assert f"needs {module}" in line
     assert f"pip install 'capexplorer[{EXTRAS[module]}]'" in line
+
+
+def test_what_is_run_by_default_needs_no_extra() -> None:
+    found = profile.load(paths.profile(DEFAULT_PROFILE))
+    assert isinstance(found.target, str)
+    assert load_spec(paths.target(found.target, DEFAULT_PROFILE)).packages == ()
 
 
 def test_tools_that_sample_stacks_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

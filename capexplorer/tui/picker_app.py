@@ -29,7 +29,7 @@ class PickerApp(SignalledApp[Picked], TypeAhead[Picked]):
         profiles: Sequence[ProfileEntry],
         saved_sessions: SavedSessions,
         *,
-        default: str = "mixed",
+        default: str = "",
         terminal: Terminal | None = None,
         mouse: bool = False,
         preferences: Preferences | None = None,

@@ -325,7 +325,7 @@ def test_what_cannot_be_run_is_refused(given: dict[str, str], message: str) -> N
 
 
 def test_without_anything_of_ones_own_the_sample_is_run() -> None:
-    assert resolve(RunArguments()).name == "mixed"
+    assert resolve(RunArguments()).name == "sleepers"
 
 
 @pytest.mark.parametrize("given", [{}, {"host": URL}])
@@ -350,7 +350,7 @@ def test_of_several_profiles_in_the_folder_none_is_chosen(folder: Path, monkeypa
     for name in ("shop", "cart"):
         (folder / f"{name}.toml").write_text(PROFILE)
     answer(monkeypatch, "")
-    with pytest.raises(InputError, match="this folder has `run cart`, `run shop`; the sample is `run mixed`"):
+    with pytest.raises(InputError, match="this folder has `run cart`, `run shop`; the sample is `run sleepers`"):
         resolve(RunArguments())
 
 

@@ -16,11 +16,11 @@ PROFILES = (
     ProfileEntry(name="mixed", title="Mixed CPU and I/O", target="mixed"),
     ProfileEntry(name="broken", problem="broken.toml: unknown key `user`"),
 )
-"""At the start the second is highlighted: `mixed` is the default profile."""
+"""At the start the second is highlighted, the default profile."""
 
 
 def picker(saved_sessions: FakeSessions | None = None, profiles: Sequence[ProfileEntry] = PROFILES) -> PickerApp:
-    return PickerApp(profiles, saved_sessions or FakeSessions())
+    return PickerApp(profiles, saved_sessions or FakeSessions(), default="mixed")
 
 
 @contextlib.asynccontextmanager

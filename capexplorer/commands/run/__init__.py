@@ -35,7 +35,7 @@ def command(**given: Any) -> int:
     """Explore a service on the live screen, or without a screen by a plan or the autopilot.
 
     PROFILE is a name (see `capexplorer profiles`), a path, or the URL of a running service: `run http://127.0.0.1:8000/items`
-    requests that URL. Default: what this folder has, a locustfile.py or a profile, else the sample `mixed`.
+    requests that URL. Default: what this folder has, a locustfile.py or a profile, else the sample `sleepers`.
 
     Arguments after `--` are for the locustfile: `run -f FILE --host URL -- --my-option VALUE WebUser`.
 

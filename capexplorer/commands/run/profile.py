@@ -191,7 +191,8 @@ def watched_pid(asked: RunArguments) -> int | None:
     return pid
 
 
-DEFAULT_PROFILE = "mixed"
+DEFAULT_PROFILE = "sleepers"
+"""A sample that an installation without extras runs, of a capacity that is known."""
 LOCUSTFILE = Path("locustfile.py")
 """The file that Locust reads if none is named."""
 
