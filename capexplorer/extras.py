@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from .errors import InputError
 
@@ -37,10 +40,21 @@ def require(asked: str, *modules: str) -> None:
 
 
 def lacking(*modules: str) -> str:
-    """Of those that are not installed, such as `needs grpc: pip install 'capexplorer[grpc]'`; empty if all are."""
+    """Of those that are not installed, such as `needs grpc: pip install 'capexplorer[grpc]'`, by what made this environment;
+    empty if all are."""
     missing = [module for module in modules if not _is_installed(module)]
     words = dict.fromkeys(f"'capexplorer[{EXTRAS[_first(each)]}]'" if is_of_an_extra(each) else each for each in missing)
-    return f"needs {' and '.join(missing)}: pip install {' '.join(words)}" if missing else ""
+    return f"needs {' and '.join(missing)}: {_installs()} {' '.join(words)}" if missing else ""
+
+
+def _installs() -> str:
+    """`pip install`, as it reaches this environment: `uv tool` and `pipx` keep each program in its own and leave a file there."""
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").exists():
+        return f"uv pip install --python {shlex.quote(str(prefix))}"
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx runpip {shlex.quote(prefix.name)} install"
+    return "pip install"
 
 
 def _first(module: str) -> str:

@@ -112,6 +112,24 @@ def test_tools_that_sample_stacks_name_the_extra(monkeypatch: pytest.MonkeyPatch
     assert node.why_not() == "needs websockets: pip install 'capexplorer[stacks]'"
 
 
+@pytest.mark.parametrize(
+    ("left_by_the_installer", "installs"),
+    [
+        ("uv-receipt.toml", "uv pip install --python '{prefix}'"),
+        ("pipx_metadata.json", "pipx runpip 'cap explorer' install"),
+        ("pyvenv.cfg", "pip install"),
+    ],
+)
+def test_the_line_installs_into_the_environment_of_capexplorer(
+    left_by_the_installer: str, installs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (prefix := tmp_path / "cap explorer").mkdir()
+    (prefix / left_by_the_installer).touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setitem(sys.modules, "waitress", None)
+    assert lacking("waitress") == f"needs waitress: {installs.format(prefix=prefix)} 'capexplorer[samples]'"
+
+
 def test_each_extra_is_named_once_and_a_package_of_none_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("waitress", "wsgidav", "no_such_module"):
         monkeypatch.setitem(sys.modules, module, None)

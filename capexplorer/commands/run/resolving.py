@@ -60,7 +60,7 @@ def target_to_start(asked: RunArguments, found: Profile, where: str, sessions_di
         spec, port = profile.composed(found.compose, found.ready, found.ready_timeout_s, profile.compose_source(where))
     elif isinstance(found.target, str):
         spec = load_spec(paths.target(found.target, f"{where}: target"))
-        require(f"{spec.folder / 'target.toml'}", *spec.packages)
+        require(f"target `{spec.name}`", *spec.packages)
     elif asked.profile is not None and found.url is None:
         raise InputError(
             f"{where}: expected `command`, `url` or `target`, or --target-cmd COMMAND, --compose FILE or --host URL beside the"
