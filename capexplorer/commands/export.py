@@ -60,7 +60,9 @@ def command(
     picture_url: str | None,
     sessions_dir: Path | None,
 ) -> None:
-    """Write a saved session in another format. SESSION is a path, any unique part of an id or title, `last` or `last-1`."""
+    """Write a saved session in another format. SESSION is a path, any unique part of an id or title, `last`, `last-1`, or
+    `sample`, which comes along.
+    """
     if picture_url is not None and (form != ci_summary.FORMAT.name or output in (None, _STDOUT)):
         raise InputError(f"--picture-url: needs --format {ci_summary.FORMAT.name} and -o FILE")
     path = find(session, paths.sessions(sessions_dir))

@@ -57,7 +57,7 @@ def command(
 ) -> int:
     """Show a saved session on the live screen: all of it, or from a time on. The space bar plays it.
 
-    SESSION is a path, any unique part of an id or title, `last` or `last-1`.
+    SESSION is a path, any unique part of an id or title, `last`, `last-1`, or `sample`, which comes along.
     """
     if start is not None:
         try:

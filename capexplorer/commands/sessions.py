@@ -81,7 +81,8 @@ def command(context: click.Context, as_json: bool, sessions_dir: Path | None) ->
     for row in found:
         if row["problem"]:
             click.echo(f"{printable(row['id'])}  {printable(row['problem'])}")
-    print_line(f"{'' if found else 'no '}sessions in {printable(paths.listed(folders))}")
+    where = f"sessions in {printable(paths.listed(folders))}"
+    print_line(where if found else f"no {where}; `capexplorer replay sample` shows one that comes with capexplorer")
 
 
 @command.command("rm")

@@ -203,10 +203,9 @@ def _unclear(name: str, folders: Sequence[Path], ids: list[str], meant: list[str
     if meant:
         more = ", ..." if len(meant) > _MOST_NAMES else ""
         return f"session `{name}` is not unique: {', '.join(meant[:_MOST_NAMES])}{more}"
-    if not ids:
-        return f"no session `{name}`: there is none in {paths.listed(folders)}"
-    close = difflib.get_close_matches(name, ids, n=1, cutoff=0.4)
-    hint = f"did you mean `{close[0]}`?" if close else f"the last is `{list_sessions(folders)[0].id}`"
+    last = f"the last is `{list_sessions(folders)[0].id}`" if ids else "`sample` comes with capexplorer"
+    close = difflib.get_close_matches(name, [*ids, *paths.sample_sessions()], n=1, cutoff=0.4)
+    hint = f"did you mean `{close[0]}`?" if close else last
     return f"no session `{name}` in {paths.listed(folders)}; {hint}"
 
 

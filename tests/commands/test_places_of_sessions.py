@@ -53,7 +53,7 @@ def test_sessions_of_both_are_listed_with_the_places(places: tuple[Path, Path], 
 
 def test_where_there_is_no_session_it_says_where_it_looked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--sessions-dir", str(tmp_path), "sessions"]) == 0
-    assert capsys.readouterr() == ("", f"no sessions in {tmp_path}\n")
+    assert capsys.readouterr().err.startswith(f"no sessions in {tmp_path}; `capexplorer replay sample`")
 
 
 @pytest.mark.parametrize("name", [EARLIER, "0a1b", f"{EARLIER}.jsonl", "THE MOVE"])

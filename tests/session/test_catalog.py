@@ -121,7 +121,7 @@ def test_a_folder_that_does_not_exist_has_no_sessions(tmp_path: Path) -> None:
     assert list_sessions([tmp_path / "none"]) == []
     with pytest.raises(SessionError, match="no session `last`: none can be opened in .*none$"):
         find("last", [tmp_path / "none"])
-    with pytest.raises(SessionError, match="no session `x`: there is none in .*none$"):
+    with pytest.raises(SessionError, match="no session `x` in .*none; `sample` comes with capexplorer$"):
         find("x", [tmp_path / "none"])
 
 
@@ -219,6 +219,7 @@ def test_an_id_that_is_a_prefix_of_another_finds_its_own_session(tmp_path: Path)
         ("2026", r"session `2026` is not unique: 20260101-mixed-0a1b, 20260102-mixed-77ff$"),
         ("20260102-mixde-77ff", r"no session `20260102-mixde-77ff` in .*; did you mean `20260102-mixed-77ff`\?$"),
         ("zzz", r"no session `zzz` in .*; the last is `20260102-mixed-77ff`$"),
+        ("smaple", r"no session `smaple` in .*; did you mean `sample`\?$"),
         ("", r"no session `` in "),
         ("gone.jsonl", r"gone\.jsonl: no such session$"),
         ("some/where", r"some/where: no such session$"),

@@ -76,7 +76,7 @@ CASES = {
     "no markup and no escape sequence": Case(
         shows=("One [bold]line[/]", "Mixed CPU and I/O", "01-03 08:30", "01:01", "after fix", "abc1234", "141", "␛[31m")
     ),
-    "nothing to list": Case(rows=(), profiles=(), shows=("no profiles found", "Saved sessions  ~/sessions", "none yet")),
+    "nothing to list": Case(rows=(), profiles=(), shows=("no profiles found", "Saved sessions  ~/sessions", "replay sample`")),
     "sessions of this folder's profiles": Case(
         "tab",
         rows=(*ROWS[:2], row("s1", "own", of_own_profile=True)),

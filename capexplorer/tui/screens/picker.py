@@ -210,7 +210,7 @@ class Entries(OptionList):
             self._sessions_heading(),
             *([Option(heading(self._column, self._descending, self.cells), disabled=True)] if rows else []),
             *self._next_part(rows),
-            *([] if rows else [_remark(self.filter_text, "none yet: each run saves one, even if it is interrupted")]),
+            *([] if rows else [_remark(self.filter_text, "none yet: each run saves one; `capexplorer replay sample` shows one")]),
         ]
 
     def _sessions_heading(self) -> Option:
