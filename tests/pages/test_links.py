@@ -84,3 +84,9 @@ def test_what_the_site_is_built_from_has_every_page_with_all_that_it_links_to(tm
     assert {page: broken for page in navigation() if (broken := broken_links(tmp_path / page))} == {}
     options = (tmp_path / "reference" / "options.md").read_text(encoding="utf-8")
     assert [name for name in cli.COMMANDS if f"\n## {name}\n" not in options] == []
+
+
+def test_the_action_names_the_page_that_has_the_exit_codes() -> None:
+    action = (ROOT / ".github" / "actions" / "capexplorer" / "action.yml").read_text(encoding="utf-8")
+    [page] = re.findall(r"3 something is not met.*; others in (\S+\.md)", action)
+    assert "| exit code | means |" in (ROOT / page).read_text(encoding="utf-8")
