@@ -71,7 +71,7 @@ def rates(found: RateVerdict, blamed: str = "", more: str = "") -> str:
     `blamed`, `more`: as of `capacity`.
     """
     known = found.capacity
-    if known is None and any(each.why == "other_service" for each in found.levels):
+    if known is None and any(each.why in ("other_service", "disturbed") for each in found.levels):
         return "No level of an offered rate shows what the service can do."
     if known is None and (failing := [each for each in found.levels if each.state in _LOSE and each.why != "recovery"]):
         return _fails_at_every_rate(failing)

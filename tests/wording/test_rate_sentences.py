@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from capexplorer import wording
@@ -105,6 +106,12 @@ def at_rate(offered_per_s: float, state: Any, failure_ratio: float = 0.0) -> Rat
         dropped_ratio=0.0,
         growth_per_s=0.0,
     )
+
+
+@pytest.mark.parametrize("why", ["other_service", "disturbed"])
+def test_levels_that_do_not_show_the_service_are_not_said_to_lack_arrivals(why: Any) -> None:
+    found = RateVerdict(levels=(msgspec.structs.replace(at_rate(100.0, "unsure"), why=why),))
+    assert wording.rates(found) == "No level of an offered rate shows what the service can do."
 
 
 def test_one_rate_at_which_iterations_fail_asks_for_a_lower_rate() -> None:
