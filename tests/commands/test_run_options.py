@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,14 @@ def test_a_url_on_the_command_line_replaces_the_service_of_any_profile(service: 
     assert (found.spec, found.url) == (None, "http://127.0.0.1:7")
 
 
-def test_a_run_that_is_the_first_process_of_a_container_cannot_be_detached_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getpid", lambda: 1)
+@pytest.mark.parametrize("of", ["getpid", "getppid"], ids=["the first process", "the one of its init"])
+def test_the_run_for_which_a_container_was_started_cannot_be_detached_from_it(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, of, lambda: 1)
+    monkeypatch.setattr(sys, "argv", ["capexplorer", "run", "--detach"])
+    words = "/sbin/docker-init\0--\0capexplorer\0run\0--detach\0"
+    monkeypatch.setattr("capexplorer.commands.run.read_once", lambda path: words)
     assert command.callback is not None
-    with pytest.raises(InputError, match="^--detach: this is the first process of a container"):
+    with pytest.raises(InputError, match="^--detach: this is the process that a container runs"):
         command.callback(detach=True)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import click
 
 from ...errors import InputError
+from ...read.procfs import read_once
 from ..shared_options import parameters
 from .arguments import AUTOPILOT_LOADS, RunArguments
 from .exploring import explore
@@ -48,9 +50,15 @@ def command(**given: Any) -> int:
     asked = RunArguments(**given)
     if asked.headless and asked.detach:
         raise InputError("--headless, --detach: one of them; --detach needs no screen either")
-    if asked.detach and os.getpid() == 1:
+    if asked.detach and _ends_with_its_container():
         raise InputError(
-            "--detach: this is the first process of a container, which would end with it: start the container in the background"
+            "--detach: this is the process that a container runs, which would end with it: start the container in the background"
             " instead (docker run -d -it), and `capexplorer attach` in it (docker exec -it)"
         )
     return explore(resolve(asked), asked)
+
+
+def _ends_with_its_container() -> bool:
+    """Whether this is the first process of a container, or the one for which its init was started (`docker run --init`)."""
+    own = "".join(f"\0{word}" for word in sys.argv[1:])
+    return os.getpid() == 1 or (os.getppid() == 1 and (read_once("/proc/1/cmdline") or "").endswith(f"{own}\0"))
