@@ -424,8 +424,9 @@ def _chosen(classes: dict[str, type[locust.User]], names: Sequence[str], path: P
 def _import_failure(path: Path, error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == path.resolve()]
     place = f"{path}:{frames[-1].lineno}" if frames else str(path)
-    if isinstance(error, ModuleNotFoundError) and is_of_an_extra(error.name or ""):
-        return f"{place}: {lacking(error.name or '')}"
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if is_of_an_extra(package) and (said := lacking(package)):  # else it is there, without the module that was asked for
+        return f"{place}: {said}"
     renamed = _RENAMED.search(str(error))
     if renamed:
         return f"{place}: {renamed['old']} is from before Locust 1.0: derive from {renamed['new']}, and `task_set` is `tasks`"

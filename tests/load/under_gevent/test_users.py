@@ -78,6 +78,10 @@ LOCUSTFILES: dict[str, tuple[str | bytes | None, str]] = {
     ),
     "exits": ("import sys\nsys.exit('bye')\n", "exits.py:2: SystemExit on import: bye"),
     "imports_nothing": ("import no_such_module_at_all\n", "imports_nothing.py:1: ModuleNotFoundError on import: No module named"),
+    "imports_a_part_that_is_not": (
+        "import redis.no_such_part\n",
+        "imports_a_part_that_is_not.py:1: ModuleNotFoundError on import: No",
+    ),
     "lean_proxy": (
         "from capexplorer.users import LeanHttpUser\n\nclass U(LeanHttpUser):\n    proxy_host = 'p'\n",
         "lean_proxy.py:3: U: LeanHttpUser does not take `proxy_host`",
