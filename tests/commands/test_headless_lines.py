@@ -37,8 +37,8 @@ from capexplorer.session.reader import open_session
 from capexplorer.steer.plan import parse
 
 
-def closed(figures: LevelFigures, *bins: LevelBin, offered_per_s: float | None = None) -> LevelClosed:
-    users = 0 if offered_per_s else 40
+def closed(figures: LevelFigures, *bins: LevelBin, users: int = 40, offered_per_s: float | None = None) -> LevelClosed:
+    users = 0 if offered_per_s else users
     return LevelClosed(t_s=30.0, index=0, users=users, offered_per_s=offered_per_s, started_s=0.0, figures=figures, bins=bins)
 
 
@@ -71,6 +71,7 @@ OFFERED = OfferedFigures(
         (closed(STREAMED), "level    40 users: goodput 120.0 ± 2.0/s, p95 12 ms, ttft p95 4.5 ms, tpot p95 0.25 ms, "
          "3 failures in 20 settled seconds"),
         (closed(UNSETTLED), "level    40 users: did not settle, 7 failures"),
+        (closed(UNSETTLED, users=1), "level      1 user: did not settle, 7 failures"),
         (closed(UNSETTLED, bin_of(10.0, 31.0), bin_of(38.5, 45.31), bin_of(39.5, 44.0), bin_of(40.0, None)),
          "ramp to 40 users: goodput at most 45.3/s at 38.5 users"),
         (closed(UNSETTLED, bin_of(3.0, None)), "ramp to 40 users: no goodput measured"),

@@ -35,7 +35,7 @@ from ...remote import run_sockets
 from ...run.options import RunOptions
 from ...steer.plan import Step
 from ...wording import stacks
-from ...wording.numbers import three_digits
+from ...wording.numbers import counted, three_digits
 from ...wording.quantities import (
     beyond_limits,
     goodput_name,
@@ -254,9 +254,9 @@ def level_line(closed: LevelClosed) -> str:
     if closed.bins and isinstance(closed.load, Rate):
         return f"ramp to {offered_rate(closed.load.per_s)} offered: {_most_finished(closed.bins)}"
     if closed.bins:
-        return f"ramp to {closed.users} users: {_most(closed.bins)}"
+        return f"ramp to {counted(closed.users)}: {_most(closed.bins)}"
     load = (
-        f"level {closed.users:>5} users"
+        f"level {counted(closed.users):>11}"
         if isinstance(closed.load, Users)
         else f"level {offered_rate(closed.load.per_s):>7} offered"
     )
