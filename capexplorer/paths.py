@@ -87,7 +87,8 @@ def profile(name_or_path: str) -> Path:
         return path
     known = profiles()
     if name_or_path not in known:
-        raise InputError(f"no profile `{name_or_path}`; {nearest(name_or_path, known)}")
+        otherwise = f"expected {name_or_path}.toml in this folder, or one that `capexplorer profiles` lists"
+        raise InputError(f"no profile `{name_or_path}`; {nearest(name_or_path, known, otherwise)}")
     return known[name_or_path]
 
 

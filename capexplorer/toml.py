@@ -78,12 +78,12 @@ def convert(raw: Any, kind: type[T], where: str) -> T:
         raise InputError(f"{where}: {_with_key_first(str(error), raw, kind)}") from None
 
 
-def nearest(word: str, known: typing.Iterable[str]) -> str:
-    """`did you mean X?` or the list of what is known."""
+def nearest(word: str, known: typing.Iterable[str], otherwise: str = "") -> str:
+    """`did you mean X?`; where nothing is like it, `otherwise`, or the list of what is known."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     more = ", ..." * (len(known) > _KNOWN_MOST)
-    return f"did you mean `{close[0]}`?" if close else f"expected one of {', '.join(known[:_KNOWN_MOST])}{more}"
+    return f"did you mean `{close[0]}`?" if close else otherwise or f"expected one of {', '.join(known[:_KNOWN_MOST])}{more}"
 
 
 def shown(value: Any) -> str:

@@ -28,6 +28,7 @@ REFUSED = {
     "unknown command": (["exprot"], "no command `exprot`; did you mean `export`?"),
     "unknown option": (["sessions", "--jsn"], "No such option"),
     "unknown profile": (["run", "mixd", *PLAN], "no profile `mixd`; did you mean `mixed`?"),
+    "profile of another folder": (["run", "q-shop", *PLAN], "no profile `q-shop`; expected q-shop.toml in this folder, or "),
     "missing profile file": (["run", "./gone.toml", *PLAN], "gone.toml: no such profile"),
     "missing session": (["export", "gone", "--sessions-dir", "HERE"], "gone"),
     "last of no sessions": (["export", "last", "--sessions-dir", "HERE"], "no session"),
