@@ -13,10 +13,11 @@ from lab.kit.tables import table
 HEAD = """\
 # Commands
 
-`capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all commands (from a checkout `man -l
-docs/capexplorer.1`). SESSION is a path, any unique part of an id or a title, `last` or `last-1`; `sample` and more samples come
-with capexplorer. Without a command the picker lists profiles and saved sessions, first those whose profile this
-folder has. `--sessions-dir DIR` chooses the sessions' folder.
+`capexplorer COMMAND --help` explains a command with all of its options, `man capexplorer` all commands; after `uv tool install`
+it is `man $(uv tool dir)/capexplorer/share/man/man1/capexplorer.1`, in a checkout `man -l docs/capexplorer.1`. SESSION is a
+path, any unique part of an id or a title, `last` or `last-1`; `sample` and more samples come with capexplorer. Without a
+command the picker lists profiles and saved sessions, first those whose profile this folder has. `--sessions-dir DIR` chooses
+the sessions' folder.
 """
 
 
