@@ -70,7 +70,7 @@ def test_workers_join_the_run_by_the_service_and_load_what_it_loads() -> None:
 def test_the_page_waits_for_each_job_until_its_pods_run() -> None:
     """Of pods that are not made yet `kubectl wait pod -l` says that there are none, and ends."""
     page = (ROOT / "docs" / "containers.md").read_text("utf-8")
-    waits = re.findall(r"kubectl wait job/(\S+) --for jsonpath=\{.status.ready\}=(\d+)", page)
+    waits = re.findall(r"kubectl wait job/(\S+) --for jsonpath='\{.status.ready\}'=(\d+) --timeout 5m", page)
     assert {name: int(pods) for name, pods in waits} == {
         name: each["spec"].get("parallelism", 1) for (kind, name), each in MANIFESTS.items() if kind == "Job"
     }
