@@ -68,7 +68,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         try:
             return Path(self.sessions_dir).expanduser()
         except RuntimeError:
-            raise InputError(f"{path()}: sessions_dir: {self.sessions_dir}: there is no home folder: set HOME") from None
+            raise InputError(
+                f"{path()}: sessions_dir: {self.sessions_dir}: there is no such home folder: name it in full"
+            ) from None
 
 
 def user_folder(find: Callable[[str], str]) -> Path | None:

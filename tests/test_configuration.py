@@ -98,7 +98,7 @@ def test_without_a_home_folder_there_is_no_file(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_sessions_folder_below_a_home_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
-    with pytest.raises(InputError, match="sessions_dir: ~/runs: there is no home folder"):
+    with pytest.raises(InputError, match="sessions_dir: ~/runs: there is no such home folder"):
         _ = Configuration(sessions_dir="~/runs").sessions_folder
 
 

@@ -101,7 +101,7 @@ def find(name: str | None, runs: Mapping[str, Path], titles: Mapping[str, str | 
 
 def _unclear(name: str | None, runs: list[str], meant: list[str]) -> str:
     if not runs:
-        none = f"none listens in {' or '.join(map(str, folders()))}"
+        none = f"there is no socket of a run in {' or '.join(map(str, folders()))}"
         return f"session `{name}` is not running: {none}" if name else f"no run is going on: {none}"
     if name is None:
         return f"{len(runs)} runs are going on; name one: {', '.join(runs)}"

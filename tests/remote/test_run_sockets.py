@@ -84,8 +84,8 @@ def test_the_socket_of_a_killed_run_is_removed(socket_folder: Path) -> None:
         (["a-1", "a-2"], None, "2 runs are going on; name one: a-1, a-2"),
         (["a-1", "a-2"], "a", "session `a` is not unique: a-1, a-2"),
         (["a-1", "a-2"], "b", "session `b` is not running; these are: a-1, a-2"),
-        ([], None, "no run is going on: none listens in /run/user/0/capexplorer or /tmp/capexplorer-0"),
-        ([], "a", "session `a` is not running: none listens in /run/user/0/capexplorer or /tmp/capexplorer-0"),
+        ([], None, "no run is going on: there is no socket of a run in /run/user/0/capexplorer or /tmp/capexplorer-0"),
+        ([], "a", "session `a` is not running: there is no socket of a run in /run/user/0/capexplorer or /tmp/capexplorer-0"),
     ],
 )
 def test_a_name_of_no_run_or_of_several_is_refused(
