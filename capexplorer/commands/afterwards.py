@@ -22,17 +22,22 @@ def print_session(timeline: Timeline, path: Path | None) -> None:
     if path is None:
         return
     if timeline.levels:
-        width = shutil.get_terminal_size().columns
-        verdict = with_whole_commands(f"verdict: {printable(wording.verdict(timeline))}")
-        print_line(plain_characters(textwrap.fill(verdict, width, break_on_hyphens=False, break_long_words=False)))
+        _print_sentence(f"verdict: {wording.verdict(timeline)}")
     for sentence in wording.operating_loads(timeline):
-        print_line(f"recommended: {printable(sentence)}")
+        _print_sentence(f"recommended: {sentence}")
     for each in timeline.answers:
-        print_line(f"required: {wording.answer(each)}")
+        _print_sentence(f"required: {wording.answer(each)}")
     print_line(f"saved: {path}")
     print_line("to replay it, or to export it as a page:")
     for words in (["replay"], ["export", "--format", "html", "-o", f"{path.stem}.html"]):
         print_line(printed_command(words[0], session_name(path), *words[1:]))
+
+
+def _print_sentence(text: str) -> None:
+    """In lines of whole words and of whole commands, as wide as the terminal."""
+    width = shutil.get_terminal_size().columns
+    text = with_whole_commands(printable(text))
+    print_line(plain_characters(textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)))
 
 
 def run_goes_on(session: str) -> Sequence[str]:

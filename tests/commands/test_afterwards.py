@@ -73,8 +73,13 @@ def test_a_session_without_a_level_has_no_verdict(tmp_path: Path, capsys: pytest
     assert f"replay '{tmp_path}/my session.jsonl'" in errors
 
 
-def test_after_a_knee_the_load_to_stay_at_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_after_a_knee_the_load_to_stay_at_is_printed_in_lines_of_whole_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
     timeline = Timeline(judged())
     print_session(timeline, tmp_path / "a.jsonl")
     (sentence,) = wording.operating_loads(timeline)
-    assert f"recommended: {sentence}" in capsys.readouterr().err
+    printed = capsys.readouterr().err.partition("saved:")[0]
+    assert f"recommended: {sentence}" in " ".join(printed.split())
+    assert max(map(len, printed.splitlines())) <= 50

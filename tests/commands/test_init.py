@@ -119,6 +119,7 @@ def test_questions_are_asked_again_until_the_service_answers(
     assert cli.run(["init"]) == 0
     out, err = capsys.readouterr()
     assert left == []
+    assert max(map(len, out.partition("starting")[0].splitlines())) < 80, "the question is wider than a usual terminal"
     assert "ended before it listened on a port (exit code 3)" in err
     assert "expected 2xx or 3xx: another path?" in out
     assert "request: expected a path that starts with /, METHOD /PATH [BODY], a curl command" in err

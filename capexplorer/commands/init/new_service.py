@@ -125,7 +125,7 @@ def asked_for(stack: ExitStack, guard: HostGuard, allow_hosts: tuple[str, ...]) 
     click.echo("How is your service started, or what is its URL? For example:")
     click.echo("  ./server --port {port}   {port}: a free port, so that runs disturb nobody")
     click.echo("  python app.py            a command with a port of its own")
-    click.echo("  http://127.0.0.1:8000    runs already; a URL with a path or a curl command is the first request, too")
+    click.echo("  http://127.0.0.1:8000    runs already; add a path, or paste a curl command")
     while True:
         answer = ask("service")
         if not answer:
