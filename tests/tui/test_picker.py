@@ -150,7 +150,7 @@ async def test_lines_fit_the_screen_and_the_columns_stay_below_their_headings(si
     async with after_keys(picker(sessions), *typed(TO_NEWEST), size=size) as text:
         lines = text.splitlines()
         assert [line for line in lines if len(line) > size[0]] == []
-        assert "7 end" in next(line for line in lines if "1 began" in line), "the last column has no heading"
+        assert "7 end" in next(line for line in lines if "1 UTC" in line), "the last column has no heading"
         assert "123k" in text
         assert lines[-1].strip().endswith("? help  q quit")
         assert title in message_lines(text), "the whole title is not shown below the list"
@@ -159,7 +159,7 @@ async def test_lines_fit_the_screen_and_the_columns_stay_below_their_headings(si
 async def test_filtered_rows_are_one_line_each_below_their_heading() -> None:
     async with after_keys(picker(FakeSessions(MANY), (*OWN, *SAMPLES)), *typed("/ 'kv enter")) as text:
         lines = text.splitlines()
-        heading = next(number for number, line in enumerate(lines) if "1 began" in line)
+        heading = next(number for number, line in enumerate(lines) if "1 UTC" in line)
         assert "7 end" in lines[heading]
         assert all("a kv session" in line and "cut" in line for line in lines[heading + 1 : heading + 4])
 

@@ -160,20 +160,20 @@ def _optional(value: float | None, shown: Callable[[float], str]) -> str:
 
 COLUMNS = (
     Column(
-        "began UTC",
+        "UTC",
         11,
         lambda row: wording.wall_time(row.entry.started_at) or None,
         lambda row: began(row.entry),
         first_descending=True,
     ),
-    Column("title", 20, lambda row: title(row).casefold(), lambda row: title(row)),
+    Column("title", 19, lambda row: title(row).casefold(), lambda row: title(row)),
     Column("profile", 10, lambda row: (row.entry.profile or "").casefold() or None, lambda row: row.entry.profile or MISSING),
     Column(
         "time", 7, lambda row: row.entry.duration_s, lambda row: _optional(row.entry.duration_s, wording.session_time), True, True
     ),
     Column("knee", 7, lambda row: row.knee_users, lambda row: knee(row), True, True),
     Column("best/s", 9, lambda row: row.best_goodput_rps, lambda row: rate_cell(row.best_goodput_rps), True, True),
-    Column("end", 5, lambda row: state(row) or None, state),
+    Column("end", 6, lambda row: state(row) or None, state),
 )
 """The columns from left to right; the keys 1 to 7 sort by them."""
 
@@ -181,7 +181,7 @@ _SORTED = {True: "↓", False: "↑"}
 _PREFIX = 3
 """Cells before the columns, for the mark."""
 _YEAR = len("2026-")
-"""Cells of the year, which wide screens show in the column "began UTC"."""
+"""Cells of the year, which wide screens show in the column "UTC"."""
 
 
 def detail(row: SessionRow) -> tuple[list[str], str]:
@@ -242,7 +242,7 @@ def session_line(row: SessionRow, letter: str, width: int) -> Text:
         return text
     for each, cells in _widths(width):
         shown = shorten_end(safe(each.cell(row)), cells) if each.name == "title" else safe(each.cell(row))
-        text.append(pad(shown[-cells:] if each.name == "began UTC" else shown, cells, right=each.right) + " ")
+        text.append(pad(shown[-cells:] if each.name == "UTC" else shown, cells, right=each.right) + " ")
     return text
 
 
@@ -253,7 +253,7 @@ def _widths(width: int) -> list[tuple[Column, int]]:
     left = max(width - _PREFIX - sum(column.width + 1 for column in COLUMNS), 0)
     year = _YEAR if left >= _YEAR else 0
     quarter = min((left - year) // 4, 12)
-    extra = {"began UTC": year, "title": left - year - quarter, "profile": quarter}
+    extra = {"UTC": year, "title": left - year - quarter, "profile": quarter}
     return [(column, column.width + extra.get(column.name, 0)) for column in COLUMNS]
 
 
