@@ -73,7 +73,7 @@ near-tests: setup
 check: lint
 	$(MAKE) --no-print-directory --jobs=4 --keep-going QUICK_MARKS="not slow and not hypothesis" $(filter-out quick-app-tests quick-load-tests quick-gevent-tests,$(QUICK))
 
-# One short form of each long trial below, four minutes. They measure, so no other test runs beside them.
+# One short form of each long trial below, two minutes. They measure, so no other test runs beside them.
 short-trials: setup built
 	$(BIN)/pytest -n 2 --dist loadfile -m trial tests/lab
 
