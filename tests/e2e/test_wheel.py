@@ -14,12 +14,7 @@ import pytest
 from .distribution import build, environment_with_packages
 from .rig import ROOT, TIMEOUT_S, export
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (ROOT / "capexplorer").is_dir(), reason="builds the wheel from its sources, which `make wheel-tests` removes"
-    ),
-]
+pytestmark = pytest.mark.slow
 
 
 SAMPLES = sorted(path.stem for path in (ROOT / "sessions").glob("sample*.jsonl"))
