@@ -28,6 +28,7 @@ VERSION_FILE = Path("capexplorer/__init__.py")
 RELEASED = Path("tests/released")
 """For each version a folder with its promises, and files that it wrote (`formats`)."""
 PROMISED = "promised.json.gz"
+"""As in `formats`, which the tools of a release cannot import: it needs what capexplorer does."""
 EXAMPLES = ("docs/profiles.toml", "docs/configuration.toml")
 """Files with each key that a version reads."""
 DIST = ROOT / "dist"

@@ -25,6 +25,7 @@ def test_service_times_longer_by_half_are_found_as_less_capacity_and_more_latenc
 
 @pytest.mark.parametrize(("name", "said"), [("doubled", "better"), ("halved", "worse"), ("equal", "equal")])
 def test_a_headline_says_which_of_two_services_is_better_and_names_the_figure(name: str, said: str) -> None:
-    """`make aa` has 30 pairs: in some of them the headline is wrong, as often as a level of significance of 5% says."""
+    """One pair that is told rightly, which a change of the words or of the test alters. `make aa` has 30: in some the headline is
+    wrong, as often as a level of significance of 5% says."""
     found = constructed(name, "queue", 200_005)
     assert (found["said"], found["named"] or said == "equal") == (said, True)

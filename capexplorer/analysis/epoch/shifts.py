@@ -33,7 +33,7 @@ WINDOW_S = 300
 """Latest seconds that a search covers: only seconds that a timeline keeps in full can become a new level (320, `TAIL_S`)."""
 
 BUSY_LEAST = 5
-"""Requests in the median second from which seconds without any show that the service stalled. With it the begin of 61 of 77
+"""Requests in the median second from which seconds without any may show that the service stalled. With it the begin of 61 of 77
 changes inside a level was known to 2 s, with goodput alone that of 54 of 74 (216 tuning sessions of users)."""
 
 SEARCH_EVERY_S, SOON_S, SEARCH_EVERY_LATER_S = 2, 120, 10
@@ -97,8 +97,8 @@ def _is_due(seconds: int) -> bool:
 def searched(timeline: Timeline, level: Level, ticks: Sequence[int]) -> Seconds:
     """The seconds of a level as they are searched for changes.
 
-    A second without any reply of a busy level counts as failed; at a rate, if iterations waited in it. There goodput is finished
-    iterations, at most the offered rate: more is the rest of an earlier backlog.
+    Seconds without any reply of a busy level count as failed if chance does not explain them; at a rate, if iterations waited in
+    them. There goodput is finished iterations, at most the offered rate: more is the rest of an earlier backlog.
     """
     columns, offered_per_s = timeline.columns, level.load.per_s
     goodput, latency_ms = (np.array(series) for series in goodput_and_latency(timeline, ticks))
